@@ -1,0 +1,48 @@
+# make demo   installs weft here and trains a language model in about a minute
+# make test   the tests, under ten minutes on two cores
+# make check  formatter, linter, types
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test test-all check format bench clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --constraint constraints.txt torch==2.13.0
+	$(PIP) install --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) install --constraint constraints.txt --editable '.[all,dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) install --constraint constraints.txt --editable '.[bench]'
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/weft demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.bench
+	$(BIN)/python bench/run.py
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,45 @@
+"""weft trains transformers on people's own files, uses them, and opens them up.
+
+    run = weft.train("book.txt", minutes=5)
+    run = weft.load("runs/book-1")
+    run.predict("Once upon a")
+
+Importing weft is light: torch is loaded when a name that needs it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import WeftError
+from weft.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from weft.core import record as record
+    from weft.tasks import Run as Run
+    from weft.tasks import fit as fit
+    from weft.tasks import load as load
+    from weft.tasks import train as train
+    from weft.tokens import Tokens as Tokens
+
+_homes = {
+    "Run": "weft.tasks",
+    "Tokens": "weft.tokens",
+    "fit": "weft.tasks",
+    "load": "weft.tasks",
+    "record": "weft.core",
+    "train": "weft.tasks",
+}
+
+__all__ = ["Run", "Tokens", "WeftError", "__version__", "fit", "load", "record", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _homes:
+        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_homes[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,304 @@
+"""Frozen config trees: build parts, travel as JSON, take dotted settings. Knows no part by name.
+
+A part is a class with a nested frozen `Config`; the config builds the part:
+
+    Attention.Config(heads=8).build(dim=512)
+
+A choice is a type in a slot (`score=Additive.Config()`), so a tree of configs is a whole model.
+In JSON every config is an object with its part's name under "type". Nothing in a config file is
+ever imported or run: names are looked up among parts that are already defined.
+"""
+
+import dataclasses
+import json
+import math
+import re
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin, get_type_hints
+
+from weft.errors import ConfigError, nearest
+
+MAX_JSON_BYTES = 64 * 2**20
+MAX_JSON_DEPTH = 64
+
+_parts: dict[str, type["Config"]] = {}
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Config:
+    """Base of all configs. A subclass is made a frozen, keyword-only dataclass and checks its values' types."""
+
+    part: ClassVar[type | None] = None
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+        cls.part = None
+        if cls.__name__ != "Config":  # a config that stands alone goes by its own name
+            register(cls.__name__, cls)
+
+    def __post_init__(self) -> None:
+        hints = field_types(type(self))
+        for name, kind in hints.items():
+            value = getattr(self, name)
+            if not _fits(value, kind):
+                raise ConfigError(
+                    f"expected {_describe(kind)}, found {value!r}", where=f"{type(self).__qualname__}.{name}"
+                )
+        self.check()
+
+    def check(self) -> None:
+        """Refuse values that cannot work together; subclasses raise ConfigError."""
+
+    def build(self, **sizes: Any) -> Any:
+        """The part this config describes."""
+        if self.part is None:
+            raise ConfigError(f"{type(self).__qualname__} is abstract: choose one of its kinds")
+        return self.part(self, **sizes)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed; unknown names are refused."""
+        for name in changes:
+            if name not in field_types(type(self)):
+                raise ConfigError(
+                    f"unknown field {name!r}", where=type(self).__qualname__, fix=nearest(name, field_types(type(self)))
+                )
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+    def set(self, path: str, value: Any) -> Self:
+        """A copy with the field at a dotted path changed: `config.set("trunk.depth", "6")`."""
+        return _set(self, path.split("."), value, path)
+
+    def to_json(self) -> dict[str, Any]:
+        """The tree as plain JSON values."""
+        fields = {name: _to_json(getattr(self, name)) for name in field_types(type(self))}
+        return {"type": part_name(type(self)), **fields}
+
+
+class Part:
+    """Base of everything a config builds. Defining a subclass with a nested Config makes it known by its name."""
+
+    Config: ClassVar[Any]
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        if "Config" in cls.__dict__:
+            register(cls.__name__, cls.Config)
+            cls.Config.part = None if cls.__dict__.get("abstract") else cls
+
+
+def register(name: str, config: type[Config]) -> None:
+    """Make a config class known to `from_json` under a name; a name belongs to one class."""
+    known = _parts.get(name)
+    if known is not None and (known.__module__, known.__qualname__) != (config.__module__, config.__qualname__):
+        raise ConfigError(f"two parts are called {name!r}: {known.__module__} and {config.__module__}")
+    _parts[name] = config
+
+
+def part_name(config: type[Config]) -> str:
+    """The name a config class has in JSON."""
+    return config.__qualname__.removesuffix(".Config").rsplit(".", 1)[-1]
+
+
+def field_types(config: type[Config]) -> dict[str, Any]:
+    """Field names with their types, in order of definition."""
+    cached = config.__dict__.get("_field_types")
+    if cached is None:
+        hints = get_type_hints(config)
+        cached = {f.name: hints[f.name] for f in dataclasses.fields(config)}  # type: ignore[arg-type]
+        config._field_types = cached  # type: ignore[attr-defined]
+    return cached
+
+
+def from_json(data: Any, kind: Any = Config, *, where: str = "config") -> Any:
+    """The config that `to_json` wrote. Unknown names and wrong types are refused with the nearest valid name."""
+    if isinstance(kind, type) and issubclass(kind, Config):
+        return _config_from_json(data, kind, where)
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        if data is None and type(None) in args:
+            return None
+        choices = [a for a in args if a is not type(None)]
+        return from_json(data, choices[0] if len(choices) == 1 else _union_member(data, choices), where=where)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise ConfigError(f"expected a list, found {data!r}", where=where)
+        return tuple(from_json(item, args[0], where=f"{where}[{i}]") for i, item in enumerate(data))
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        data = float(data)
+    if not _fits(data, kind):
+        raise ConfigError(f"expected {_describe(kind)}, found {data!r}", where=where)
+    return data
+
+
+def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
+    if not isinstance(data, dict):
+        raise ConfigError(f"expected an object, found {data!r}", where=where)
+    name = data.get("type")
+    if not isinstance(name, str):
+        raise ConfigError('every part needs its name under "type"', where=where)
+    if name not in _parts:
+        raise ConfigError(
+            f"unknown part {name!r}",
+            where=where,
+            fix=f"{nearest(name, _parts)} (a part of your own must be defined before it is loaded)",
+        )
+    config = _parts[name]
+    if not issubclass(config, kind):
+        raise ConfigError(f"{name} cannot stand here: expected {_describe(kind)}", where=where)
+    hints = field_types(config)
+    for key in data:
+        if key != "type" and key not in hints:
+            raise ConfigError(f"unknown key {key!r}", where=f"{where} ({name})", fix=nearest(key, hints))
+    values = {k: from_json(v, hints[k], where=f"{where}.{k}") for k, v in data.items() if k != "type"}
+    try:
+        return config(**values)
+    except TypeError as error:
+        raise ConfigError(str(error), where=f"{where} ({name})") from None
+
+
+def parse(text: str, kind: Any, *, where: str) -> Any:
+    """The value that a command-line text stands for, by the type it must have.
+
+    Numbers are written as in JSON (`1e-4`, `32`); `010`, `0x10`, `1_000`, NaN and Infinity are refused.
+    Truth is `true` or `false`. `none` stands for "not set" where that is allowed.
+    """
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        if type(None) in args and text.lower() in ("none", "null"):
+            return None
+        choices = [a for a in args if a is not type(None)]
+        for choice in choices[:-1]:
+            try:
+                return parse(text, choice, where=where)
+            except ConfigError:
+                continue
+        return parse(text, choices[-1], where=where)
+    if origin is tuple:
+        return tuple(parse(item, args[0], where=where) for item in text.split(",")) if text else ()
+    if kind is bool and text in ("true", "false"):
+        return text == "true"
+    if kind is int and re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text):
+        return int(text)
+    if kind is float and re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", text):
+        if math.isfinite(float(text)):
+            return float(text)
+    if kind is str or (origin is Literal and text in args):
+        return text
+    raise ConfigError(f"expected {_describe(kind)}, found {text!r}", where=where)
+
+
+def read_json(text: str | bytes, *, where: str) -> Any:
+    """Strict JSON: no repeated keys, no NaN, bounded size and depth."""
+    if len(text) > MAX_JSON_BYTES:
+        raise ConfigError(f"larger than {MAX_JSON_BYTES >> 20} MiB", where=where)
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            keys = [key for key, _ in pairs]
+            raise ConfigError(f"the key {next(k for k in keys if keys.count(k) > 1)!r} stands twice", where=where)
+        return result
+
+    def refuse(name: str) -> Any:
+        raise ConfigError(f"{name} is not a number in JSON", where=where)
+
+    try:
+        data = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+    except RecursionError:
+        raise ConfigError(f"nested deeper than {MAX_JSON_DEPTH}", where=where) from None
+    except ValueError as error:
+        raise ConfigError(f"not valid JSON: {error}", where=where) from None
+    if _depth(data) > MAX_JSON_DEPTH:
+        raise ConfigError(f"nested deeper than {MAX_JSON_DEPTH}", where=where)
+    return data
+
+
+def write_json(data: Any) -> str:
+    """JSON for people: indented, unescaped letters, never NaN."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _depth(data: Any) -> int:
+    depth, level = 0, [data]
+    while level:
+        depth += 1
+        level = [
+            v
+            for item in level
+            if isinstance(item, dict | list)
+            for v in (item.values() if isinstance(item, dict) else item)
+            if isinstance(v, dict | list)
+        ]
+    return depth
+
+
+def _set(config: Any, path: list[str], value: Any, whole: str) -> Any:
+    head, *rest = path
+    if isinstance(config, tuple):
+        if not head.isdigit() or int(head) >= len(config):
+            raise ConfigError(f"expected an index below {len(config)}, found {head!r}", where=whole)
+        index = int(head)
+        return (*config[:index], _set(config[index], rest, value, whole), *config[index + 1 :])
+    if not isinstance(config, Config):
+        raise ConfigError("nothing to set below this point", where=whole)
+    hints = field_types(type(config))
+    if head not in hints:
+        raise ConfigError(f"unknown name {head!r}", where=whole, fix=nearest(head, hints))
+    if rest:
+        return config.replace(**{head: _set(getattr(config, head), rest, value, whole)})
+    if isinstance(value, str):
+        value = parse(value, hints[head], where=whole)
+    elif hints[head] is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    return config.replace(**{head: value})
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Config):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    return value
+
+
+def _union_member(data: Any, choices: list[Any]) -> Any:
+    for choice in choices:
+        if _fits(data, choice) or (isinstance(data, dict) and isinstance(choice, type) and issubclass(choice, Config)):
+            return choice
+    return choices[-1]
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, a) for a in args)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(item, args[0]) for item in value)
+    if origin is Literal:
+        return value in args
+    if origin in (dict, Mapping) or origin is Callable:
+        return True
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is Any:
+        return True
+    return isinstance(value, kind)
+
+
+def _describe(kind: Any) -> str:
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_describe(a) for a in args)
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, args))
+    if origin is tuple:
+        return f"a list of {_describe(args[0])}"
+    if isinstance(kind, type) and issubclass(kind, Config):
+        kinds = sorted(n for n, c in _parts.items() if issubclass(c, kind) and c.part is not None)
+        return f"one of the parts {', '.join(kinds)}" if kinds else part_name(kind)
+    plain = {int: "a whole number", float: "a number", str: "text", bool: "true or false", type(None): "none"}
+    return plain.get(kind, str(kind))

@@ -1,0 +1,146 @@
+"""Attention: project, turn, score, read. Holds the weights; the arithmetic is in `kernels`."""
+
+import torch
+from einops import rearrange
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.core import kernels, recording
+from weft.core.cache import Slots
+from weft.core.linear import Out
+from weft.core.mixers import Mixer
+from weft.core.norms import Norm
+from weft.core.rules import Rule
+from weft.core.scope import Pass, Scope
+from weft.core.scores import Dot, Score
+from weft.errors import ConfigError
+from weft.position import Bias, Turn, turn
+
+
+class Attention(Mixer):
+    """out = W_O [head_1 ... head_H], head = softmax(score(q, k) + bias) v over the readable tokens.
+
+    Within a stream q, k and v come from the same tokens; built with `memory_dim` it reads a memory instead.
+    Key heads may be shared by several query heads (Shazeer, 2019; Ainslie et al., 2023); queries and keys may be
+    normalised inside the head (Henry et al., 2020).
+    """
+
+    class Config(Mixer.Config):
+        """`head_dim` defaults to the width over `heads`, `value_dim` to `head_dim`, `kv_heads` to `heads`."""
+
+        heads: int
+        kv_heads: int | None = None
+        head_dim: int | None = None
+        value_dim: int | None = None
+        score: Score.Config = Dot.Config()
+        qk_norm: Norm.Config | None = None
+        turn: Turn.Config | None = None
+        bias: Bias.Config | None = None
+        rules: tuple[Rule, ...] = ()
+        offsets: bool = True
+
+        def check(self) -> None:
+            if self.heads < 1 or self.heads % (self.kv_heads or self.heads):
+                raise ConfigError(
+                    f"{self.heads} heads cannot share {self.kv_heads} key heads evenly", where="Attention.kv_heads"
+                )
+
+        def width(self, dim: int) -> int:
+            """The width of one head in a stream of width `dim`."""
+            if self.head_dim is None and dim % self.heads:
+                raise ConfigError(
+                    f"a width of {dim} does not divide into {self.heads} heads",
+                    where="Attention.heads",
+                    fix=f"use a width of {self.heads * round(dim / self.heads)}, or set head_dim",
+                )
+            return self.head_dim or dim // self.heads
+
+    def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
+        super().__init__()
+        self.heads, self.groups = config.heads, config.kv_heads or config.heads
+        self.head_dim = config.width(dim)
+        self.value_dim = config.value_dim or self.head_dim
+        self.rules = config.rules
+        self.turn_config = config.turn
+        queries, keys = self.heads * self.head_dim, self.groups * self.head_dim
+        self.sizes = [queries, keys, self.groups * self.value_dim]
+        if memory_dim is None:
+            self.qkv = nn.Linear(dim, sum(self.sizes), bias=config.offsets)
+        else:
+            self.q = nn.Linear(dim, queries, bias=config.offsets)
+            self.kv = nn.Linear(memory_dim, sum(self.sizes[1:]), bias=config.offsets)
+        self.across = memory_dim is not None
+        self.out = Out(self.heads * self.value_dim, dim, bias=config.offsets)
+        self.score = config.score.build(dim=self.head_dim)
+        self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
+        self.k_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
+        self.turn = config.turn.build(head_dim=self.head_dim) if config.turn else None
+        self.bias = config.bias.build(heads=self.heads) if config.bias else None
+
+    def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
+        if self.across:
+            assert run.across is not None and run.memory is not None, "this attention reads a memory: none was given"
+            return self.read(x, run.memory.x, run.across, slots)
+        scope = run.within
+        q, k, v = self.qkv(x).split(self.sizes, -1)
+        q = self.place(q, self.q_norm, scope, "queries").transpose(1, 2)
+        k = self.place(k, self.k_norm, scope, "queries").transpose(1, 2)  # the new keys stand where the queries do
+        v = rearrange(v, "b k (g d) -> b g k d", g=self.groups)
+        if slots is not None:
+            k, v = slots.append("k", k, dim=2), slots.append("v", v, dim=2)
+        return self.finish(q, k, v, scope)
+
+    def read(
+        self, x: Float[Tensor, "B Q D"], memory: Float[Tensor, "B K E"], scope: Scope, slots: Slots | None = None
+    ) -> Float[Tensor, "B Q D"]:
+        """What the tokens read of a memory; its keys and values are computed once and kept in the slots."""
+        q = self.place(self.q(x), self.q_norm, scope, "queries").transpose(1, 2)
+        k, v = slots.once("memory", lambda: self.keys(memory, scope)) if slots is not None else self.keys(memory, scope)
+        return self.finish(q, k, v, scope)
+
+    def keys(
+        self, memory: Float[Tensor, "B K E"], scope: Scope
+    ) -> tuple[Float[Tensor, "B G K d"], Float[Tensor, "B G K e"]]:
+        """Keys and values of a memory."""
+        k, v = self.kv(memory).split(self.sizes[1:], -1)
+        k = self.place(k, self.k_norm, scope, "keys").transpose(1, 2)
+        return k, rearrange(v, "b k (g d) -> b g k d", g=self.groups)
+
+    def place(self, t: Float[Tensor, "B N E"], norm: Norm | None, scope: Scope, side: str) -> Float[Tensor, "B N H d"]:
+        """Cut into heads, normalise, turn by the place of each token."""
+        heads = rearrange(t, "b n (h d) -> b n h d", d=self.head_dim)
+        if norm is not None:
+            heads = norm(heads)
+        if self.turn is None:
+            return heads
+        tokens = scope.queries if side == "queries" else scope.keys
+        key = ("turn", side, self.turn_config, self.head_dim, heads.dtype)
+        cos, sin = scope.memo(key, lambda: self.turn(tokens.coords, heads.dtype))
+        return turn(heads, cos, sin)
+
+    def finish(
+        self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B G K d"], v: Float[Tensor, "B G K e"], scope: Scope
+    ) -> Float[Tensor, "B Q D"]:
+        """Read by weights and project back to the stream."""
+        recorder = recording.active()
+        if recorder is not None:
+            recorder.keep(recording.Reading(self, q, k, v, scope))
+        if self.score.factor is None:
+            out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=self.bias_of)
+        else:
+            out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=self.bias_of)
+        return self.out(rearrange(out, "b h q d -> b q (h d)"))
+
+    @property
+    def bias_of(self) -> kernels.BiasOf | None:
+        """The score bias as a function of a scope, made once a pass for all layers alike that have no weights."""
+        if self.bias is None:
+            return None
+        bias = self.bias
+
+        def make(scope: Scope) -> Tensor:
+            shared = next(bias.parameters(), None) is None
+            compute = lambda: bias(scope.queries.coords, scope.keys.coords)  # noqa: E731
+            return scope.memo(("bias", type(bias), self.heads), compute) if shared else compute()
+
+        return make

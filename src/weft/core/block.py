@@ -1,0 +1,133 @@
+"""Block: mix across tokens, maybe read a memory, then transform within each token; the wiring is a type in a slot."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+from weft.core.cache import Slots
+from weft.core.mixers import Mixer, Shift
+from weft.core.norms import LayerNorm, Norm
+from weft.core.scope import Pass
+from weft.core.transforms import Transform, dropout
+from weft.errors import ConfigError
+
+Branch = Callable[[Tensor], Tensor]
+
+
+class Wiring(Part):
+    """How a branch joins the stream."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The ways to wire a branch."""
+
+    final_norm = False  # whether the stream leaves the last block without a norm, so that the trunk must add one
+    normed = True
+
+    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
+        """The stream after the branch."""
+        raise NotImplementedError
+
+
+class PreNorm(Wiring):
+    """x + f(norm(x)) (Xiong et al., 2020): the stream itself is never normalised, and training is calm."""
+
+    class Config(Wiring.Config):
+        """Norm before the branch."""
+
+    final_norm = True
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
+        return x + drop(branch(norm(x)))
+
+
+class PostNorm(Wiring):
+    """norm(x + f(x)): the original transformer."""
+
+    class Config(Wiring.Config):
+        """Norm after the sum."""
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
+        return norm(x + drop(branch(x)))
+
+
+class Plain(Wiring):
+    """f(x): no skip and no norm, as in stacked recurrent networks."""
+
+    class Config(Wiring.Config):
+        """The branch alone."""
+
+    normed = False
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
+        return drop(branch(x))
+
+
+class Block(Part, nn.Module):
+    """x -> mix -> read -> transform, each joined to the stream by the wiring."""
+
+    class Config(BaseConfig):
+        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch."""
+
+        mix: Mixer.Config | None = None
+        read: Mixer.Config | None = None
+        transform: Transform.Config | None = None
+        norm: Norm.Config = LayerNorm.Config()
+        wiring: Wiring.Config = PreNorm.Config()
+        shift: Shift.Config | None = None
+        dropout: float = 0.0
+
+        def check(self) -> None:
+            if not 0 <= self.dropout < 1:
+                raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="Block.dropout")
+
+    def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
+        super().__init__()
+        self.wiring = config.wiring.build()
+        self.rate = config.dropout
+        inner = memory_dim if config.read is None else None  # a recurrent mixer may read the memory itself
+        self.mix = config.mix.build(dim=dim, memory_dim=inner if _reads(config.mix) else None) if config.mix else None
+        self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
+        self.transform = config.transform.build(dim=dim) if config.transform else None
+        for name in ("mix", "read", "transform"):
+            present = getattr(self, name) is not None and self.wiring.normed
+            setattr(self, f"{name}_norm", config.norm.build(dim=dim) if present else None)
+        self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
+        self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
+
+    def forward(self, x: Float[Tensor, "B N D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B N D"]:
+        def drop(t: Tensor) -> Tensor:
+            return dropout(t, self.rate, self.training)
+
+        def mixed(t: Tensor) -> Tensor:
+            return self.mix(t if self.mix_shift is None else self.mix_shift(t, run, slots, "mix"), run, slots)
+
+        def transformed(t: Tensor) -> Tensor:
+            return self.transform(
+                t if self.transform_shift is None else self.transform_shift(t, run, slots, "transform")
+            )
+
+        if self.mix is not None:
+            x = self.wiring.join(x, mixed, self.mix_norm, drop)
+        if self.read is not None:
+            x = self.wiring.join(x, lambda t: self.read(t, run, slots), self.read_norm, drop)
+        if self.transform is not None:
+            x = self.wiring.join(x, transformed, self.transform_norm, drop)
+        return x
+
+
+def _reads(mix: Mixer.Config) -> bool:
+    return getattr(mix, "read", None) is not None

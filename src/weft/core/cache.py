@@ -1,0 +1,107 @@
+"""Cache: what a decoder has read, and what each block keeps of it. One object outside the modules, preallocated.
+
+Attention keeps keys and values, recurrence keeps a state, a memory's keys are computed once: each under a name in the
+block's own `Slots`. The search that drives a decoder needs to know none of this; it picks rows with `take`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from weft.tokens import Order, Tokens
+
+
+class Slots:
+    """The named tensors that one part keeps between steps."""
+
+    def __init__(self, cache: "Cache"):
+        self._cache = cache
+        self._values: dict[str, Any] = {}
+        self._lines: dict[str, tuple[Tensor, int]] = {}
+
+    def get(self, name: str) -> Any:
+        """What was kept under the name, or None."""
+        return self._values.get(name)
+
+    def set(self, name: str, value: Any) -> None:
+        """Keep a tensor or a tuple of tensors, rows first."""
+        self._values[name] = value
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gave the first time."""
+        if name not in self._values:
+            self._values[name] = make()
+        return self._values[name]
+
+    def append(self, name: str, new: Tensor, *, dim: int) -> Tensor:
+        """Put new entries behind the earlier ones along `dim`; returns all of them, without copying the old."""
+        start, end = self._cache.length - new.shape[dim], self._cache.length
+        buffer, _ = self._lines.get(name, (None, dim))
+        if buffer is None or buffer.shape[dim] < end:
+            buffer = _grown(buffer, new, self._cache.room(end), dim)
+            self._lines[name] = (buffer, dim)
+        buffer.narrow(dim, start, end - start).copy_(new)
+        return buffer.narrow(dim, 0, end)
+
+    def take(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows, in this order, repeats allowed."""
+        self._values = {name: _rows(value, rows) for name, value in self._values.items()}
+        self._lines = {name: (buffer[rows], dim) for name, (buffer, dim) in self._lines.items()}
+
+
+class Cache:
+    """All that has been read in a decoding, one `Slots` for each part that keeps something."""
+
+    def __init__(self, capacity: int = 256):
+        """`capacity` tokens are allocated at once; more are possible and cost a copy."""
+        self.capacity, self.length = capacity, 0
+        self._slots: dict[str, Slots] = {}
+        self._places = self.slots("places")
+        self._full, self._line = True, True
+
+    def slots(self, name: str) -> Slots:
+        """The slots of the part with this name."""
+        if name not in self._slots:
+            self._slots[name] = Slots(self)
+        return self._slots[name]
+
+    def room(self, needed: int) -> int:
+        """How many places to allocate when `needed` are in use."""
+        return self.capacity if needed <= self.capacity else 2 * needed
+
+    def extend(self, tokens: Tokens) -> Tokens:
+        """Note that these tokens are being read; returns all places so far (their content is in the slots)."""
+        self.length += tokens.shape[1]
+        self._full = self._full and tokens.full
+        self._line = self._line and tokens.order is Order.LINE
+        coords = {axis: self._places.append(f"at {axis}", c, dim=1) for axis, c in tokens.coords.items()}
+        return Tokens(
+            tokens.x.new_zeros(()).expand(tokens.shape[0], self.length, 0),
+            self._places.append("valid", tokens.valid, dim=1),
+            self._places.append("rank", tokens.rank, dim=1),
+            coords,
+            full=self._full,
+            order=Order.LINE if self._line else Order.ANY,
+            along="position" if self._line else None,
+        )
+
+    def take(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows of everything: how a search follows its best hypotheses."""
+        for slots in self._slots.values():
+            slots.take(rows)
+
+
+def _grown(old: Tensor | None, new: Tensor, room: int, dim: int) -> Tensor:
+    shape = list(new.shape)
+    shape[dim] = room
+    buffer = torch.zeros(shape, dtype=new.dtype, device=new.device)
+    if old is not None:
+        buffer.narrow(dim, 0, old.shape[dim]).copy_(old)
+    return buffer
+
+
+def _rows(value: Any, rows: Tensor) -> Any:
+    return tuple(_rows(v, rows) for v in value) if isinstance(value, tuple) else value[rows]

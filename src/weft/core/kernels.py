@@ -1,0 +1,180 @@
+"""Attention kernels: plain functions of q, k, v and a scope. Several kernels, one law.
+
+The law: every kernel equals `explicit`, and a query with nothing to read reads zero. `attend` picks the kernel from
+stated facts; the caller never chooses. Shared key heads (G < H) are read in groups, never copied.
+"""
+
+from collections.abc import Callable
+
+import torch
+from einops import rearrange
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from weft.core.rules import Rule
+from weft.core.scope import Scope, Shape
+
+WRITTEN_OUT = 256 * 256  # on a CPU, up to this many scores a head train faster as three plain operations than fused
+
+BiasOf = Callable[[Scope], Tensor]
+ScoreOf = Callable[[Tensor, Tensor], Tensor]
+
+
+def attend(
+    q: Float[Tensor, "B H Q d"],
+    k: Float[Tensor, "B G K d"],
+    v: Float[Tensor, "B G K e"],
+    scope: Scope,
+    *,
+    rules: tuple[Rule, ...] = (),
+    factor: float = 1.0,
+    bias: BiasOf | None = None,
+) -> Float[Tensor, "B H Q e"]:
+    """softmax(factor * q . k + bias) v over the keys in scope, by the fastest kernel that fits."""
+    shape = scope.shape(rules)
+    if shape is Shape.BAND:
+        return band(q, k, v, scope, rules=rules, factor=factor, bias=bias)
+    if not scope.keys.full:  # what stands at padding must not matter, not even NaN
+        gone = ~scope.keys.valid[:, None, :, None]
+        k, v = k.masked_fill(gone, 0.0), v.masked_fill(gone, 0.0)
+    small = q.device.type == "cpu" and q.shape[-2] * k.shape[-2] <= WRITTEN_OUT
+    if small and (torch.is_grad_enabled() or q.shape[-2] == 1):
+        return written_out(q, k, v, additive(scope, shape, rules, bias, q), factor, scope, shape, rules)
+    return fused(q, k, v, scope, shape, rules=rules, factor=factor, bias=bias)
+
+
+def explicit(
+    q: Float[Tensor, "B H Q d"],
+    k: Float[Tensor, "B G K d"],
+    v: Float[Tensor, "B G K e"],
+    scope: Scope,
+    *,
+    rules: tuple[Rule, ...] = (),
+    score: ScoreOf,
+    bias: BiasOf | None = None,
+) -> Float[Tensor, "B H Q e"]:
+    """The definition: any score, weights in full. The measure of all other kernels, and the only one for `Additive`."""
+    if not scope.keys.full:
+        v = v.masked_fill(~scope.keys.valid[:, None, :, None], 0.0)
+    weights = weigh(q, k, scope, rules=rules, score=score, bias=bias)
+    return weights.to(v.dtype) @ _repeat(v, q.shape[1])
+
+
+def weigh(
+    q: Float[Tensor, "B H Q d"],
+    k: Float[Tensor, "B G K d"],
+    scope: Scope,
+    *,
+    rules: tuple[Rule, ...] = (),
+    score: ScoreOf,
+    bias: BiasOf | None = None,
+) -> Float[Tensor, "B H Q K"]:
+    """The attention weights themselves; rows with nothing to read are zero."""
+    scores = score(q, _repeat(k, q.shape[1]))
+    if bias is not None:
+        scores = scores + bias(scope).to(scores.dtype)
+    if scope.shape(rules) is Shape.ALL:
+        return scores.softmax(-1)
+    mask = scope.mask(rules)
+    # the smallest finite number keeps an empty row free of NaN, forward and backward; it is then set to zero
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return scores.softmax(-1).masked_fill(~mask, 0.0)
+
+
+def written_out(
+    q: Float[Tensor, "B H Q d"],
+    k: Float[Tensor, "B G K d"],
+    v: Float[Tensor, "B G K e"],
+    added: Tensor | None,
+    factor: float,
+    scope: Scope,
+    shape: Shape,
+    rules: tuple[Rule, ...],
+) -> Float[Tensor, "B H Q e"]:
+    """matmul, softmax, matmul in the input's precision: the fastest way for short sequences on CPUs."""
+    groups = k.shape[1]
+    q, k, v = (rearrange(t, "b (g r) n d -> (b g) (r n) d", g=groups) for t in (q, k, v))
+    if added is None:
+        scores = torch.bmm(q * factor, k.transpose(1, 2))
+    else:
+        rows = added.expand(added.shape[0], added.shape[1], added.shape[2], added.shape[3])
+        scores = _plus(torch.bmm(q * factor, k.transpose(1, 2)), rows, groups)
+    out = torch.bmm(scores.softmax(-1), v)
+    out = rearrange(out, "(b g) (r n) d -> b (g r) n d", g=groups, n=scope.queries.shape[1])
+    return _nothing_is_zero(out, scope, shape, rules)
+
+
+def fused(
+    q: Float[Tensor, "B H Q d"],
+    k: Float[Tensor, "B G K d"],
+    v: Float[Tensor, "B G K e"],
+    scope: Scope,
+    shape: Shape,
+    *,
+    rules: tuple[Rule, ...],
+    factor: float,
+    bias: BiasOf | None,
+) -> Float[Tensor, "B H Q e"]:
+    """torch's scaled_dot_product_attention, causal without a mask where that is all there is to say."""
+    causal = shape is Shape.CAUSAL and bias is None
+    added = None if causal else additive(scope, shape, rules, bias, q)
+    shared = k.shape[1] != q.shape[1]
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=added, is_causal=causal, scale=factor, enable_gqa=shared)
+    return _nothing_is_zero(out, scope, shape, rules)
+
+
+def band(
+    q: Float[Tensor, "B H N d"],
+    k: Float[Tensor, "B G N d"],
+    v: Float[Tensor, "B G N e"],
+    scope: Scope,
+    *,
+    rules: tuple[Rule, ...],
+    factor: float,
+    bias: BiasOf | None,
+) -> Float[Tensor, "B H N e"]:
+    """Windows along a line, cut into local blocks: time and memory grow linearly with length, backward too."""
+    fold, inner = scope.fold(rules), scope.folded(rules)
+    assert fold is not None
+    q = fold.queries(q.transpose(1, 2)).transpose(1, 2)
+    k, v = (fold.keys(t.transpose(1, 2)).transpose(1, 2) for t in (k, v))
+    out = attend(q, k, v, inner, rules=rules, factor=factor, bias=bias)
+    return fold.unfold(out.transpose(1, 2), scope.queries.shape[1]).transpose(1, 2)
+
+
+def additive(
+    scope: Scope, shape: Shape, rules: tuple[Rule, ...], bias: BiasOf | None, like: Tensor
+) -> Float[Tensor, "B|1 H|1 Q K"] | None:
+    """What is added to the scores: the bias, and the smallest finite number where reading is not allowed."""
+    if shape is Shape.ALL:
+        return None if bias is None else bias(scope).to(like.dtype)
+
+    def make() -> Tensor:
+        if shape is Shape.CAUSAL:
+            n = scope.queries.shape[1]
+            mask = torch.ones(1, 1, n, n, dtype=torch.bool, device=like.device).tril()
+        else:
+            mask = scope.mask(rules)
+        lowest = torch.finfo(like.dtype).min
+        return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, lowest)
+
+    closed = scope.memo(("additive", rules, like.dtype), make)
+    return closed if bias is None else bias(scope).to(like.dtype).masked_fill(closed != 0, torch.finfo(like.dtype).min)
+
+
+def _nothing_is_zero(out: Tensor, scope: Scope, shape: Shape, rules: tuple[Rule, ...]) -> Tensor:
+    return out.masked_fill(scope.starved(rules), 0.0) if shape is Shape.MASK else out
+
+
+def _plus(scores: Float[Tensor, "BG RQ K"], added: Float[Tensor, "B|1 H|1 Q K"], groups: int) -> Tensor:
+    """scores + added, where the scores' rows hold the heads of a group."""
+    if added.shape[0] == added.shape[1] == 1 and scores.shape[1] == added.shape[2]:
+        return scores + added[0]
+    n = added.shape[2]
+    apart = rearrange(scores, "(b g) (r n) k -> b (g r) n k", g=groups, n=n) + added
+    return rearrange(apart, "b (g r) n k -> (b g) (r n) k", g=groups)
+
+
+def _repeat(t: Float[Tensor, "B G K d"], heads: int) -> Float[Tensor, "B H K d"]:
+    return t if t.shape[1] == heads else t.repeat_interleave(heads // t.shape[1], 1)

@@ -1,0 +1,62 @@
+"""Linear maps by what they do for the residual stream, and how their weights start."""
+
+from torch import nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+
+
+class Out(nn.Linear):
+    """A linear map that writes into the residual stream; the way a trunk starts often hangs on these."""
+
+
+class Init(Part):
+    """How the matrices of a trunk start."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The ways to start."""
+
+    def apply(self, trunk: nn.Module, *, depth: int) -> None:
+        """Set all matrices and biases of the trunk's linear maps."""
+        raise NotImplementedError
+
+
+class Gpt2Init(Init):
+    """N(0, std^2), and std / sqrt(2 * depth) for maps that write to the stream (Radford et al., 2019)."""
+
+    class Config(Init.Config):
+        """GPT-2's start."""
+
+        std: float = 0.02
+
+    def __init__(self, config: Config):
+        self.std = config.std
+
+    def apply(self, trunk: nn.Module, *, depth: int) -> None:
+        for layer in trunk.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.normal_(layer.weight, std=self.std / (2 * depth) ** 0.5 if isinstance(layer, Out) else self.std)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+
+
+class SilentInit(Init):
+    """Maps that write to the stream start at zero, so that every block starts as the identity; others at gain/sqrt(D)."""
+
+    class Config(Init.Config):
+        """Learns fastest in weft's measurements of time to loss."""
+
+        gain: float = 0.6
+
+    def __init__(self, config: Config):
+        self.gain = config.gain
+
+    def apply(self, trunk: nn.Module, *, depth: int) -> None:
+        for layer in trunk.modules():
+            if isinstance(layer, nn.Linear):
+                std = 0.0 if isinstance(layer, Out) else self.gain * layer.in_features**-0.5
+                nn.init.normal_(layer.weight, std=std)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)

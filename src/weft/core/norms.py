@@ -1,0 +1,55 @@
+"""Normalisation of each token by its own numbers: the same in training and evaluation, whatever the batch."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+
+
+class Norm(Part, nn.Module):
+    """A token's numbers brought to a common scale."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of norm; `learned` adds a gain (and, for layer norm, an offset)."""
+
+        learned: bool = True
+        eps: float = 1e-5
+
+    def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+        raise NotImplementedError
+
+
+class LayerNorm(Norm):
+    """(x - mean) / sqrt(variance + eps), times gain, plus offset (Ba et al., 2016)."""
+
+    class Config(Norm.Config):
+        """One fused kernel on every device, also without gain: the fastest norm on CPUs."""
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.dim, self.eps = dim, config.eps
+        self.gain = nn.Parameter(torch.ones(dim)) if config.learned else None
+        self.offset = nn.Parameter(torch.zeros(dim)) if config.learned else None
+
+    def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+        return F.layer_norm(x, (self.dim,), self.gain, self.offset, self.eps)
+
+
+class RmsNorm(Norm):
+    """x / sqrt(mean(x^2) + eps), times gain (Zhang & Sennrich, 2019)."""
+
+    class Config(Norm.Config):
+        """Llama's norm."""
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.dim, self.eps = dim, config.eps
+        self.gain = nn.Parameter(torch.ones(dim)) if config.learned else None
+
+    def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+        return F.rms_norm(x, (self.dim,), self.gain, self.eps)

@@ -1,0 +1,70 @@
+"""Recording: keeps what attention computed with, so that weights can be worked out later for those who look.
+
+While a `Recorder` is active, attention hands it q, k and the scope it used; the output comes from the same kernel as
+always. Nothing is left on the modules, and without a recorder the cost is one look at a context variable.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.core import kernels
+from weft.core.scope import Scope
+
+if TYPE_CHECKING:
+    from weft.core.attention import Attention
+
+_active: ContextVar["Recorder | None"] = ContextVar("recorder", default=None)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One call of one attention: enough to work out its weights."""
+
+    attention: "Attention"
+    q: Float[Tensor, "B H Q d"]
+    k: Float[Tensor, "B G K d"]
+    v: Float[Tensor, "B G K e"]
+    scope: Scope
+
+    def weights(self) -> Float[Tensor, "B H Q K"]:
+        """How much each query read of each key, computed now."""
+        attention = self.attention
+        return kernels.weigh(
+            self.q, self.k, self.scope, rules=attention.rules, score=attention.score, bias=attention.bias_of
+        )
+
+
+class Recorder:
+    """The readings of the passes made while it was active, by the name of the attention in its model."""
+
+    def __init__(self, model: nn.Module):
+        self._names = {id(module): name for name, module in model.named_modules()}
+        self.readings: dict[str, list[Reading]] = {}
+
+    def keep(self, reading: Reading) -> None:
+        """Note one call."""
+        name = self._names.get(id(reading.attention))
+        if name is not None:
+            self.readings.setdefault(name, []).append(reading)
+
+
+@contextmanager
+def record(model: nn.Module) -> Iterator[Recorder]:
+    """Everything that the model's attention computes with inside this block."""
+    recorder = Recorder(model)
+    token = _active.set(recorder)
+    try:
+        yield recorder
+    finally:
+        _active.reset(token)
+
+
+def active() -> Recorder | None:
+    """The recorder in charge, if someone is looking."""
+    return _active.get()

@@ -1,0 +1,135 @@
+"""Recurrence: mixers that pass information along the line one token at a time, through a state.
+
+The state lives in the cache's slots between calls, so a recurrent decoder steps like any other.
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.core.attention import Attention
+from weft.core.cache import Slots
+from weft.core.mixers import Mixer
+from weft.core.scope import Pass, Scope
+from weft.tokens import Tokens
+
+State = tuple[Tensor, ...]
+
+
+def rnn_step(gates: Float[Tensor, "B D"], state: State) -> State:
+    """h' = tanh(W_x x + W_h h + b), the sum given as `gates`."""
+    return (torch.tanh(gates),)
+
+
+def lstm_step(gates: Float[Tensor, "B D4"], state: State) -> State:
+    """The gate equations (Hochreiter & Schmidhuber, 1997), with [i f g o] = W_x x + W_h h + b given as `gates`:
+
+    c' = sigmoid(f) * c + sigmoid(i) * tanh(g)        h' = sigmoid(o) * tanh(c')
+    """
+    i, f, g, o = gates.chunk(4, -1)
+    c = torch.sigmoid(f) * state[1] + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+class Recurrent(Mixer):
+    """h_t from x_t and h_{t-1}; with `read`, also from a memory read anew at each step with h_{t-1} as the query.
+
+    Tokens that are not real leave the state as it was.
+    """
+
+    abstract = True
+
+    class Config(Mixer.Config):
+        """`read` gives each step a context from a memory (Bahdanau et al., 2015)."""
+
+        read: Attention.Config | None = None
+
+    step: Callable[[Tensor, State], State]
+    parts: int  # tensors in the state
+    gates: int  # widths of gates
+
+    def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
+        super().__init__()
+        self.dim = dim
+        self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
+        self.x = nn.Linear(2 * dim if config.read else dim, self.gates * dim)
+        self.h = nn.Linear(dim, self.gates * dim)
+
+    def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
+        start = slots.get("state") if slots is not None else None
+        if start is None:
+            start = tuple(x.new_zeros(x.shape[0], self.dim) for _ in range(self.parts))
+        if run.tokens.full and self.read is None:
+            outputs, state = self.whole(x, start)
+        else:
+            outputs, state = self.stepwise(x, start, run, slots)
+        if slots is not None:
+            slots.set("state", state)
+        return outputs
+
+    def stepwise(self, x: Tensor, state: State, run: Pass, slots: Slots | None) -> tuple[Tensor, State]:
+        """One token after the other, by the equations."""
+        outputs = []
+        given = self.x(x) if self.read is None else None  # all of W_x x at once
+        for t in range(x.shape[1]):
+            if given is None:
+                inner = torch.cat([x[:, t], self.context(state[0], run, slots, t)], -1)
+                gates = self.x(inner) + self.h(state[0])
+            else:
+                gates = given[:, t] + self.h(state[0])
+            new = type(self).step(gates, state)
+            if not run.tokens.full:
+                new = tuple(torch.where(run.tokens.valid[:, t, None], n, o) for n, o in zip(new, state, strict=True))
+            state = new
+            outputs.append(state[0])
+        return torch.stack(outputs, 1), state
+
+    def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """The same for all tokens at once, by a faster kernel where there is one."""
+        return self.stepwise(x, state, Pass(Tokens.line(x)), None)
+
+    def context(self, h: Float[Tensor, "B D"], run: Pass, slots: Slots | None, t: int) -> Float[Tensor, "B D"]:
+        """What the state reads of the memory at step t."""
+        assert self.read is not None and run.across is not None and run.memory is not None
+        reader, memory, across = self.read, run.memory, run.across
+        scope = across.memo(("step", t), lambda: _one_query(run, t))
+        k, v = across.memo(("keys", id(self)), lambda: reader.keys(memory.x, across))
+        q = reader.place(reader.q(h[:, None]), reader.q_norm, scope, "queries").transpose(1, 2)
+        return reader.finish(q, k, v, scope)[:, 0]
+
+
+class Rnn(Recurrent):
+    """h' = tanh(W_x x + W_h h + b) (Elman, 1990)."""
+
+    class Config(Recurrent.Config):
+        """The plain recurrent network."""
+
+    step = staticmethod(rnn_step)
+    parts, gates = 1, 1
+
+
+class Lstm(Recurrent):
+    """The long short-term memory; see `lstm_step` for its equations."""
+
+    class Config(Recurrent.Config):
+        """The recurrent network that lasts."""
+
+    step = staticmethod(lstm_step)
+    parts, gates = 2, 4
+
+    def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """torch's fused LSTM on the same weights."""
+        weights = [self.x.weight, self.h.weight, self.x.bias, self.h.bias]
+        start = [s[None] for s in state]
+        outputs, h, c = torch.lstm(x, start, weights, True, 1, 0.0, self.training, False, True)
+        return outputs, (h[0], c[0])
+
+
+def _one_query(run: Pass, t: int) -> Scope:
+    tokens, memory = run.tokens, run.memory
+    assert memory is not None
+    one = Tokens.free(tokens.x[:, t : t + 1, :0], coords={a: c[:, t : t + 1] for a, c in tokens.coords.items()})
+    return Scope(one, memory, ranked=False)
+

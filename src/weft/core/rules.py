@@ -1,0 +1,67 @@
+"""Rules: further limits on who may read whom, on top of rank. Several rules are joined by "and".
+
+A rule is a frozen config without weights; it sees places (`Tokens` without regard to content) and answers yes or no.
+"""
+
+from jaxtyping import Bool
+from torch import Tensor
+
+from weft.config import Config
+from weft.errors import ConfigError
+from weft.tokens import Tokens
+
+
+class Rule(Config):
+    """A limit on reading."""
+
+    def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
+        """True where the query may read the key."""
+        raise NotImplementedError
+
+
+class Window(Rule):
+    """Only keys at most `radius` away along an axis: sparse attention whose cost grows linearly with length."""
+
+    radius: int
+    axis: str = "position"
+
+    def check(self) -> None:
+        if self.radius < 0:
+            raise ConfigError(f"a radius of at least 0 is needed, found {self.radius}", where="Window.radius")
+
+    def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
+        q, k = queries.coords[self.axis], keys.coords[self.axis]
+        return (q[:, :, None] - k[:, None, :]).abs() <= self.radius
+
+
+class Same(Rule):
+    """Only keys with the same value on an axis: the same sentence, the same row of a picture."""
+
+    axis: str
+
+    def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
+        return queries.coords[self.axis][:, :, None] == keys.coords[self.axis][:, None, :]
+
+
+class Stride(Rule):
+    """Only keys a multiple of `every` away along an axis."""
+
+    every: int
+    axis: str = "position"
+
+    def check(self) -> None:
+        if self.every < 1:
+            raise ConfigError(f"a stride of at least 1 is needed, found {self.every}", where="Stride.every")
+
+    def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
+        q, k = queries.coords[self.axis], keys.coords[self.axis]
+        return (q[:, :, None] - k[:, None, :]) % self.every == 0
+
+
+class Edges(Rule):
+    """Only keys joined to the query by an edge of the named relation; whether a node reads itself is the relation's."""
+
+    name: str = "edges"
+
+    def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
+        return keys.pairs[self.name].bool()

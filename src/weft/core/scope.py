@@ -1,0 +1,155 @@
+"""Scope: what the queries of one pass may read. Computed once a pass and shared by all layers; knows no weights.
+
+A `Pass` holds the scope within a stream and the scope of the memory beside it. Facts stated by the tokens decide
+whether everything is readable, the plain causal triangle, a band along the diagonal, or an explicit mask.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import torch
+from einops import rearrange
+from jaxtyping import Bool
+from torch import Tensor
+from torch.nn import functional as F
+
+from weft.core.rules import Rule, Window
+from weft.tokens import Order, Tokens
+
+MIN_BLOCK = 64  # below this a local block is too small to fill the processor
+
+
+class Shape(Enum):
+    """The form of what may be read."""
+
+    ALL = "every key"
+    CAUSAL = "keys up to the query's own place, as many keys as queries"
+    BAND = "keys near the query along the line"
+    MASK = "whatever the mask says"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A line cut into blocks, each beside the neighbours it may read: band-shaped reading as a batch of small ones.
+
+        queries   [ block 0 ][ block 1 ][ block 2 ]
+        keys         . 0        0 1        1 2          causal; otherwise also the block after
+    """
+
+    block: int
+    blocks: int
+    ahead: bool
+
+    def queries(self, t: Tensor, value: Any = 0) -> Tensor:
+        """(B N ...) -> (B*blocks block ...)"""
+        return rearrange(self._pad(t, value), "b (n w) ... -> (b n) w ...", w=self.block)
+
+    def keys(self, t: Tensor, value: Any = 0) -> Tensor:
+        """(B N ...) -> (B*blocks neighbours*block ...)"""
+        blocks = rearrange(self._pad(t, value), "b (n w) ... -> b n w ...", w=self.block)
+        edge = torch.full_like(blocks[:, :1], value)
+        parts = [torch.cat([edge, blocks[:, :-1]], 1), blocks]
+        if self.ahead:
+            parts.append(torch.cat([blocks[:, 1:], edge], 1))
+        return rearrange(torch.cat(parts, 2), "b n w ... -> (b n) w ...")
+
+    def unfold(self, t: Tensor, length: int) -> Tensor:
+        """(B*blocks block ...) -> (B N ...)"""
+        return rearrange(t, "(b n) w ... -> b (n w) ...", n=self.blocks)[:, :length]
+
+    def _pad(self, t: Tensor, value: Any) -> Tensor:
+        missing = self.block * self.blocks - t.shape[1]
+        return t if missing == 0 else F.pad(t, (0, 0) * (t.ndim - 2) + (0, missing), value=value)
+
+
+class Scope:
+    """Which keys each query may read: by rank within a stream, all real ones in a memory."""
+
+    def __init__(self, queries: Tokens, keys: Tokens, *, ranked: bool):
+        self.queries, self.keys, self.ranked = queries, keys, ranked
+        self._memo: dict[Hashable, Any] = {}
+
+    def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Something derived from places, made once a pass."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        return self._memo[key]
+
+    def shape(self, rules: tuple[Rule, ...]) -> Shape:
+        """The form of what may be read under the rules, from stated facts alone."""
+        if self.fold(rules) is not None:
+            return Shape.BAND
+        if rules or not self.keys.full:
+            return Shape.MASK
+        return self._plain
+
+    @cached_property
+    def _plain(self) -> Shape:
+        orders = (self.queries.order, self.keys.order)
+        if not self.ranked or orders == (Order.FREE, Order.FREE):
+            return Shape.ALL
+        if orders == (Order.LINE, Order.LINE):
+            if self.queries.shape[1] == 1:
+                return Shape.ALL  # one new token at the end of the line reads the whole line
+            if self.queries.shape[1] == self.keys.shape[1]:
+                return Shape.CAUSAL
+        return Shape.MASK
+
+    def mask(self, rules: tuple[Rule, ...]) -> Bool[Tensor, "B 1 Q K"]:
+        """True where the query may read the key."""
+        return self.memo(("mask", rules), lambda: self._mask(rules))
+
+    def starved(self, rules: tuple[Rule, ...]) -> Bool[Tensor, "B 1 Q 1"]:
+        """True where a query has nothing to read."""
+        return self.memo(("starved", rules), lambda: ~self.mask(rules).any(-1, keepdim=True))
+
+    def _mask(self, rules: tuple[Rule, ...]) -> Tensor:
+        allowed = self.keys.valid[:, None, :]
+        if self.ranked:
+            allowed = allowed & (self.keys.rank[:, None, :] <= self.queries.rank[:, :, None])
+        for rule in rules:
+            allowed = allowed & rule.allow(self.queries, self.keys)
+        return allowed.expand(-1, self.queries.shape[1], -1)[:, None]
+
+    def fold(self, rules: tuple[Rule, ...]) -> Fold | None:
+        """The cut into blocks, if a window along the line makes that pay."""
+        along, length = self.queries.along, self.queries.shape[1]
+        if not self.ranked or along is None or along != self.keys.along or length != self.keys.shape[1]:
+            return None
+        radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == along]
+        if not radii:
+            return None
+        block = max(min(radii), MIN_BLOCK)
+        if length <= 2 * block:
+            return None
+        return Fold(block=block, blocks=-(-length // block), ahead=self.queries.order is not Order.LINE)
+
+    def folded(self, rules: tuple[Rule, ...]) -> "Scope":
+        """The scope within the blocks of `fold`."""
+        return self.memo(("folded", rules), lambda: self._folded(rules))
+
+    def _folded(self, rules: tuple[Rule, ...]) -> "Scope":
+        fold = self.fold(rules)
+        assert fold is not None
+
+        def side(tokens: Tokens, cut: Callable[..., Tensor]) -> Tokens:
+            valid = cut(tokens.valid, False)
+            content = tokens.x.new_zeros(*valid.shape, 0)
+            coords = {axis: cut(c, 0) for axis, c in tokens.coords.items()}
+            return Tokens(content, valid, cut(tokens.rank, 0), coords)
+
+        return Scope(side(self.queries, fold.queries), side(self.keys, fold.keys), ranked=True)
+
+
+class Pass:
+    """One pass of a stream through a trunk: its tokens, what they may read of themselves, and of a memory."""
+
+    def __init__(self, tokens: Tokens, *, seen: Tokens | None = None, memory: Tokens | None = None):
+        """`seen` are all tokens read so far, these included, when a cache holds earlier ones."""
+        self.tokens = tokens
+        self.within = Scope(tokens, tokens if seen is None else seen, ranked=True)
+        self.memory = memory
+        self.across = None if memory is None else Scope(tokens, memory, ranked=False)

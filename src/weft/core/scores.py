@@ -1,0 +1,63 @@
+"""Scores: how well a query fits a key. Knows nothing of masks, positions or values."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+from weft.errors import ConfigError
+
+
+class Score(Part, nn.Module):
+    """e = f_att(q, k), to be followed by a softmax over the keys."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of score; a softmax temperature above 1 flattens the weights, below 1 sharpens them."""
+
+        temperature: float = 1.0
+
+        def check(self) -> None:
+            if self.temperature <= 0:
+                raise ConfigError(f"must be above 0, found {self.temperature}", where="temperature")
+
+    factor: float | None = None  # for plain products: what multiplies q . k, so that a fused kernel can do it
+
+    def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
+        raise NotImplementedError
+
+
+class Dot(Score):
+    """score(q, k) = q . k / sqrt(d), or plain q . k when not scaled (Vaswani et al., 2017; Luong et al., 2015)."""
+
+    class Config(Score.Config):
+        """`scaled` divides by sqrt(d), which keeps the softmax from saturating at the start."""
+
+        scaled: bool = True
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.factor = (1 / math.sqrt(dim) if config.scaled else 1.0) / config.temperature
+
+    def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
+        return (q * self.factor) @ k.transpose(-1, -2)
+
+
+class Additive(Score):
+    """score(q, k) = v . tanh(q + k), the alignment model of Bahdanau et al. (2015)."""
+
+    class Config(Score.Config):
+        """A small network for each pair: memory grows with Q x K x d."""
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.temperature = config.temperature
+        self.v = nn.Linear(dim, 1, bias=False)
+
+    def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
+        energy = self.v(torch.tanh(q[..., :, None, :] + k[..., None, :, :])).squeeze(-1)
+        return energy / self.temperature

@@ -1,0 +1,92 @@
+"""Transforms: what happens within a token. Knows nothing of other tokens."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+from weft.core.linear import Out
+
+Activation = Literal["relu", "gelu", "gelu_tanh", "relu_squared", "silu"]
+
+
+def relu_squared(x: Tensor) -> Tensor:
+    """max(x, 0)^2 (So et al., 2021)."""
+    return F.relu(x).square()
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "relu_squared": relu_squared,
+    "silu": F.silu,
+}
+
+
+class Transform(Part, nn.Module):
+    """A network applied to each token by itself."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of transform."""
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        raise NotImplementedError
+
+
+class Mlp(Transform):
+    """W_2 act(W_1 x + b_1) + b_2."""
+
+    class Config(Transform.Config):
+        """`hidden` defaults to `ratio` times the width."""
+
+        activation: Activation = "gelu"
+        ratio: float = 4.0
+        hidden: int | None = None
+        offsets: bool = True
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        hidden = config.hidden or round(config.ratio * dim)
+        self.up = nn.Linear(dim, hidden, bias=config.offsets)
+        self.down = Out(hidden, dim, bias=config.offsets)
+        self.act = ACTIVATIONS[config.activation]
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        return self.down(self.act(self.up(x)))
+
+
+class Gated(Transform):
+    """W_2 (act(W_g x) * W_1 x) (Shazeer, 2020); Llama's MLP with act = silu."""
+
+    class Config(Transform.Config):
+        """`hidden` defaults to two thirds of `ratio` times the width, rounded up to a multiple of 8."""
+
+        activation: Activation = "silu"
+        ratio: float = 4.0
+        hidden: int | None = None
+        offsets: bool = False
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        hidden = config.hidden or 8 * -(-round(config.ratio * dim * 2 / 3) // 8)
+        self.up = nn.Linear(dim, 2 * hidden, bias=config.offsets)  # gate and value in one product
+        self.down = Out(hidden, dim, bias=config.offsets)
+        self.act = ACTIVATIONS[config.activation]
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        gate, value = self.up(x).chunk(2, -1)
+        return self.down(self.act(gate) * value)
+
+
+def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
+    """Zero a share of the numbers while training."""
+    return F.dropout(x, rate, training) if training and rate else x
+
+

@@ -1,0 +1,60 @@
+"""Trunk: blocks in a row, the same shape out as in. Knows no modality and no task."""
+
+import torch
+from torch import nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+from weft.core.block import Block
+from weft.core.cache import Cache
+from weft.core.linear import Gpt2Init, Init
+from weft.core.norms import LayerNorm, Norm
+from weft.core.scope import Pass
+from weft.errors import ConfigError
+from weft.tokens import Tokens
+
+
+class Trunk(Part, nn.Module):
+    """tokens -> block 1 ... block M -> norm (where the wiring leaves the stream without one)."""
+
+    class Config(BaseConfig):
+        """`depth` copies of `block`, or the listed `blocks` in their order, where they differ."""
+
+        depth: int = 1
+        block: Block.Config | None = None
+        blocks: tuple[Block.Config, ...] = ()
+        norm: Norm.Config | None = LayerNorm.Config()
+        init: Init.Config = Gpt2Init.Config()
+
+        def check(self) -> None:
+            if (self.block is None) == (not self.blocks):
+                raise ConfigError("give either one block with a depth, or a list of blocks", where="Trunk")
+            if self.depth < 1:
+                raise ConfigError(f"must be at least 1, found {self.depth}", where="Trunk.depth")
+
+        def all_blocks(self) -> tuple[Block.Config, ...]:
+            """The blocks in their order."""
+            return self.blocks or (self.block,) * self.depth  # type: ignore[return-value]
+
+    def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
+        super().__init__()
+        blocks = config.all_blocks()
+        self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=memory_dim) for block in blocks)
+        final = config.norm is not None and self.blocks[-1].wiring.final_norm
+        self.norm = config.norm.build(dim=dim) if final else None
+        config.init.build().apply(self, depth=len(blocks))
+
+    def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
+        """`cache` holds what was read before and takes in these tokens too."""
+        tokens = tokens.settled()
+        seen = cache.extend(tokens) if cache is not None else None
+        run = Pass(tokens, seen=seen, memory=memory.settled() if memory is not None else None)
+        x = tokens.x.to(self.dtype)
+        for i, block in enumerate(self.blocks):
+            x = block(x, run, cache.slots(f"block {i}") if cache is not None else None)
+        return tokens.with_x(x if self.norm is None else self.norm(x))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision that the trunk computes in."""
+        return next(self.parameters()).dtype

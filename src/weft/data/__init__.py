@@ -1,0 +1,1 @@
+"""Readers of users' files, the order of samples, and the loader."""

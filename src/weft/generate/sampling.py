@@ -1,0 +1,108 @@
+"""Sampling: plain functions from logits to the next token. Knows no model and no tokenizer."""
+
+import hashlib
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from weft.config import Config
+from weft.errors import ConfigError
+
+NEVER = float("-inf")
+
+
+class Sampling(Config):
+    """How text is drawn from a language model.
+
+    temperature 0 always takes the likeliest token; below 1 is safer, above 1 bolder. top_k, top_p and min_p drop
+    unlikely tokens: all but the k likeliest, all beyond a share p of the probability, all below min_p times the best.
+    """
+
+    temperature: float = 0.8
+    top_k: int | None = None
+    top_p: float = 0.95
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    max_tokens: int = 200
+    stop: tuple[str, ...] = ()
+    samples: int = 1
+    seed: int = 0
+
+    def check(self) -> None:
+        limits = {
+            "temperature": (0 <= self.temperature <= 100, "from 0 to 100"),
+            "top_k": (self.top_k is None or self.top_k >= 1, "at least 1"),
+            "top_p": (0 < self.top_p <= 1, "above 0 and at most 1"),
+            "min_p": (0 <= self.min_p < 1, "at least 0 and below 1"),
+            "repetition_penalty": (0 < self.repetition_penalty <= 100, "above 0 and at most 100"),
+            "max_tokens": (0 <= self.max_tokens <= 1_000_000, "from 0 to 1000000"),
+            "samples": (1 <= self.samples <= 1000, "from 1 to 1000"),
+        }
+        for name, (good, expected) in limits.items():
+            if not good:
+                raise ConfigError(f"expected a value {expected}, found {getattr(self, name)}", where=name)
+
+
+def penalised(
+    logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], penalty: float
+) -> Float[Tensor, "B V"]:
+    """Logits of tokens that occurred are divided (if positive) or multiplied by the penalty (Keskar et al., 2019)."""
+    if penalty == 1.0 or seen.shape[1] == 0:
+        return logits
+    picked = logits.gather(1, seen)
+    return logits.scatter(1, seen, torch.where(picked > 0, picked / penalty, picked * penalty))
+
+
+def keep_top_k(logits: Float[Tensor, "B V"], k: int | None) -> Float[Tensor, "B V"]:
+    """All but the k likeliest are out; ties with the last one stay."""
+    if k is None or k >= logits.shape[-1]:
+        return logits
+    return logits.masked_fill(logits < logits.topk(k, -1).values[:, -1:], NEVER)
+
+
+def keep_top_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
+    """The smallest set of likeliest tokens that holds a share p of the probability (Holtzman et al., 2020)."""
+    if p >= 1:
+        return logits
+    ordered, index = logits.sort(-1, descending=True)
+    before = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
+    out = before >= p
+    out[:, 0] = False
+    return logits.masked_fill(torch.zeros_like(out).scatter(1, index, out), NEVER)
+
+
+def keep_min_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
+    """Only tokens at least p times as likely as the likeliest."""
+    if p <= 0:
+        return logits
+    chance = logits.softmax(-1)
+    return logits.masked_fill(chance < p * chance.amax(-1, keepdim=True), NEVER)
+
+
+def shaped(logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], how: Sampling) -> Float[Tensor, "B V"]:
+    """The logits to draw from: penalty, then temperature, then the cuts."""
+    logits = penalised(logits.float(), seen, how.repetition_penalty)
+    if how.temperature == 0:
+        return logits
+    logits = logits / how.temperature
+    return keep_min_p(keep_top_p(keep_top_k(logits, how.top_k), how.top_p), how.min_p)
+
+
+def draw(
+    logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Generator]
+) -> Int[Tensor, "B"]:
+    """One token a row, each row from a generator of its own, so that neighbours do not change it."""
+    if how.temperature == 0:
+        return logits.argmax(-1)
+    total = logits.softmax(-1).double().cumsum(-1)
+    u = torch.cat([torch.rand(1, generator=g, dtype=torch.float64) for g in generators]).to(total.device)
+    index = torch.searchsorted(total, (u[:, None] * total[:, -1:]), right=True).squeeze(1)
+    last = (total < total[:, -1:]).sum(-1)  # the last token with any chance, for u next to 1
+    return torch.minimum(index, last)
+
+
+def generator(seed: int, *parts: object) -> torch.Generator:
+    """A generator that depends on the seed and on what is being continued, and on nothing else."""
+    digest = hashlib.sha256(repr((seed, *parts)).encode("utf-8", "surrogatepass")).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)

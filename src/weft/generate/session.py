@@ -1,0 +1,71 @@
+"""Session: steps a decoder, transformer or recurrent alike. Holds the cache; knows nothing of sampling or text."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from weft.core.attention import Attention
+from weft.core.cache import Cache
+from weft.modalities.text import Text
+from weft.models.stream import Stream
+from weft.tokens import Tokens
+
+
+class Session:
+    """What a batch of rows has read, and the logits of what may come next.
+
+    A model with attention reads at most its context. A row that would pass it forgets its older half and goes on, so
+    text may grow without end at a bounded cost for each token. A purely recurrent model never forgets this way.
+    """
+
+    def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
+        self.model, self.memory = model, memory
+        attends = any(isinstance(module, Attention) and not module.across for module in model.modules())
+        context = model.config.embed.context  # type: ignore[attr-defined]
+        self.window: int | None = context if attends else None
+        self.capacity = min(capacity or context, context)
+        self.rows: list[list[int]] = []
+        self.cache = Cache(self.capacity)
+
+    @torch.inference_mode()
+    def start(self, prompts: list[list[int]]) -> Float[Tensor, "B V"]:
+        """Read the prompts (none may be empty); returns the logits of each row's next token."""
+        assert all(prompts), "a prompt needs at least one token"
+        self.rows = [self._recent(row) for row in prompts]
+        return self._read_all()
+
+    @torch.inference_mode()
+    def step(self, ids: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
+        """Read one more token in each row; returns the logits of the next."""
+        new = ids.tolist()
+        full = [self.window is not None and len(row) >= self.window for row in self.rows]
+        self.rows = [
+            (row[len(row) - len(row) // 2 :] if late else row) + [token]
+            for row, late, token in zip(self.rows, full, new, strict=True)
+        ]
+        if any(full):
+            return self._read_all()
+        logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
+        return logits[:, -1]
+
+    def take(self, rows: Int[Tensor, "R"]) -> None:
+        """Go on with these rows only, in this order."""
+        self.rows = [self.rows[i][:] for i in rows.tolist()]
+        self.cache.take(rows)
+
+    def _recent(self, row: list[int]) -> list[int]:
+        return row if self.window is None or len(row) <= self.window else row[-self.window :]
+
+    def _read_all(self) -> Tensor:
+        """Read all rows anew, padded in front so that all end together; only the last place is scored."""
+        device = next(self.model.parameters()).device
+        longest = max(map(len, self.rows))
+        ids = torch.tensor([[0] * (longest - len(row)) + row for row in self.rows], device=device)
+        lengths = torch.tensor([len(row) for row in self.rows], device=device)
+        valid = None
+        if int(lengths.min()) < longest:
+            valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
+        self.cache = Cache(max(self.capacity, longest))
+        tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
+        assert self.model.head is not None
+        return self.model.head(tokens.with_x(tokens.x[:, -1:]))[:, -1]

@@ -1,0 +1,1 @@
+"""Opening models up: pictures and pages of what they learned and how they got there."""

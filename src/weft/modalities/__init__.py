@@ -1,0 +1,1 @@
+"""The definition of a token for each domain."""

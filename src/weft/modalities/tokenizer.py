@@ -1,0 +1,399 @@
+"""Text to ids and back. Knows alphabets, merges and the tokenizer.json format; refuses to know models and files of data.
+
+Every kind is a standard tokenizer.json, so that other tools can read a run:
+
+    bytes        one id for each byte of UTF-8; loses nothing
+    characters   one id for each character seen in training; all others become one unknown id, and are counted
+    bpe          bytes merged by how often they stand together (Sennrich et al., 2016); loses nothing
+
+or one made elsewhere. One special token ends each document; its name written in a text is text, and never becomes its id.
+"""
+
+import codecs
+import hashlib
+import mmap
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.config import MAX_JSON_BYTES, read_json, write_json
+from weft.errors import ConfigError, DataError, StorageError, nearest
+
+KINDS = ("bytes", "characters", "bpe")
+END = "<|end|>"
+ENDS = (END, "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]")  # names that the end has elsewhere
+UNKNOWN = "\ufffd"  # the replacement character stands for itself and for all that are unknown
+MAX_VOCAB = 2**20
+MAX_TOKEN = 4096  # characters of one token
+SPILL = 256 * 2**20  # bytes of ids kept in memory; more go to a temporary file
+PART = 32 * 2**10  # characters given to the library at a time
+RUN = 2**20  # characters without white space after which a text is cut all the same
+WORD = 256  # the same where merges are learned: the time of learning grows with the square of a word's length
+
+SAFE = re.compile(r"\S(?=[ \t\n])")  # from a word to the white space after it there is never a merge
+LONG = re.compile(rf"\S{{{WORD}}}|\s{{{WORD}}}")
+SHORT = re.compile(rf"\s{{0,{WORD}}}\S{{1,{WORD}}}|\s{{1,{WORD}}}")
+
+
+class Tokenizer:
+    """A vocabulary, read in both directions. Made by `train`, `load` or `Tokenizer.from_json`."""
+
+    def __init__(self, data: dict[str, Any], names: list[str], end: str, where: str):
+        """`data` is a tokenizer.json that was checked, `names` its tokens by id."""
+        self.kind, self.size, self.end = _kind(data, names), len(names), names.index(end)
+        self.dtype = np.dtype(np.uint16 if self.size <= 2**16 else np.uint32)
+        self._json = write_json(data)
+        self.digest = hashlib.sha256(self._json.encode("utf-8")).hexdigest()
+        self._library = _library(self._json, names, where)
+        model, special = data["model"], {t["id"]: t["content"] for t in data["added_tokens"] if t["special"]}
+        unknown = model.get("unk_token")
+        self._unknown = names.index(unknown) if unknown in names else model.get("unk_id")
+        self._reserved = np.array([id for id in special if id != self._unknown], self.dtype)
+        inside = (f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in special.values() if len(name) > 1)
+        self._inside_special = re.compile("|".join(inside))
+        self._bytes = _bytes_by_id(data, names, set(special), self.kind)
+        self._lookup = None
+        if self.kind == "characters":
+            self._lookup = np.full(0x110000, self._unknown, self.dtype)
+            self._lookup[[ord(name) for name in names if len(name) == 1]] = range(self.size - 1)
+        words = np.concatenate(self.encode_all(["ab", " cd", "\nef"]))
+        self.cuts_at_words = np.array_equal(self.encode("ab cd\nef"), words)
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "tokenizer.json") -> "Tokenizer":
+        """A tokenizer from the text of a tokenizer.json. What it says of truncation, padding and dropout is put out of
+        force: encoding is a function of the text and loses none of it. An end token is added where none is known."""
+        data = read_json(text, where=where)
+        names = _names(data, where)
+        end = next((name for name in ENDS if name in names), END)
+        if end not in names:
+            names.append(end)
+        flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+        added = [{**flags, **token} for token in data.get("added_tokens") or [] if token["content"] != end]
+        added.append({**flags, "id": names.index(end), "content": end, "special": True})
+        data |= {"truncation": None, "padding": None, "added_tokens": sorted(added, key=lambda token: token["id"])}
+        if data["model"].get("dropout") is not None:
+            data["model"]["dropout"] = None
+        return cls(data, names, end, where)
+
+    def to_json(self) -> str:
+        """The text of a tokenizer.json that gives this tokenizer again."""
+        return self._json
+
+    def encode(self, text: str) -> np.ndarray:
+        """The ids of a text, with no mark at its start or end."""
+        if self._lookup is not None:
+            return self._lookup[_codes(text)]
+        data = _utf8(text)
+        return np.frombuffer(data, np.uint8).astype(self.dtype) if self.kind == "bytes" else self.encode_all([text])[0]
+
+    def encode_all(self, texts: list[str]) -> list[np.ndarray]:
+        """The ids of several texts, by the library, on all cores."""
+        result = self._ids(texts)
+        for i, ids in enumerate(result):
+            if np.isin(ids, self._reserved).any():
+                # Some models find the name of a special token in a text by themselves: show them the name in two.
+                result[i] = np.concatenate(self._ids(self._inside_special.split(texts[i])))
+                if np.isin(result[i], self._reserved).any():
+                    raise DataError("the text holds what this tokenizer can only read as a special token")
+        return result
+
+    def _ids(self, texts: list[str]) -> list[np.ndarray]:
+        with _typed("tokenizer"):
+            found = self._library.encode_batch_fast(texts, add_special_tokens=False)
+            return [np.array(encoding.ids, self.dtype) for encoding in found]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids. Special tokens have none; bytes that are not UTF-8 become the replacement character."""
+        checked = self._checked(ids)
+        if self._bytes is not None:
+            return b"".join(self._bytes[id] for id in checked).decode("utf-8", "replace")
+        with _typed("tokenizer"):
+            return str(self._library.decode(checked, skip_special_tokens=True))
+
+    def stream(self) -> "Decoder":
+        """A decoder to be fed ids one at a time."""
+        return Decoder(self)
+
+    def unknown(self, text: str) -> int:
+        """How many tokens of a text stand for something that the vocabulary does not have."""
+        count = 0 if self._unknown is None else int((self.encode(text) == self._unknown).sum())
+        return count - text.count(UNKNOWN) if self.kind == "characters" else count
+
+    def _checked(self, ids: Iterable[int]) -> list[int]:
+        numbers = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64).ravel()
+        if numbers.size and not (0 <= numbers.min() and numbers.max() < self.size):
+            found = int(numbers[(numbers < 0) | (numbers >= self.size)][0])
+            raise DataError(f"expected ids below {self.size}, the size of the vocabulary; found {found}")
+        return list(numbers.tolist())
+
+
+class Decoder:
+    """Text from ids as they come. What `feed` and at last `finish` give, joined, is what `decode` gives for all."""
+
+    def __init__(self, tokenizer: Tokenizer):
+        self._tokenizer = tokenizer
+        self._incomplete = codecs.getincrementaldecoder("utf-8")("replace")
+        self._before: list[int] = []
+        self._waiting: list[int] = []
+
+    def feed(self, id: int) -> str:
+        """What has become complete with this id."""
+        table, checked = self._tokenizer._bytes, self._tokenizer._checked([id])
+        if table is not None:
+            return self._incomplete.decode(table[checked[0]])
+        self._waiting += checked
+        return self._released(patience=8)
+
+    def finish(self) -> str:
+        """What stayed incomplete, as replacement characters."""
+        return self._incomplete.decode(b"", final=True) + self._released(patience=0)
+
+    def _released(self, patience: int) -> str:
+        # A library's decoder looks at neighbours, to put spaces: decode with the ids before, and give what is new.
+        known = self._tokenizer.decode(self._before)
+        text = self._tokenizer.decode(self._before + self._waiting)
+        if len(text) <= len(known) or (text.endswith(UNKNOWN) and len(self._waiting) < patience):
+            return ""
+        self._before, self._waiting = self._waiting, []
+        return text[len(known) :]
+
+
+def choose(characters: int, distinct: int, bytes: int) -> tuple[str, int | None]:
+    """The kind of tokenizer and size of vocabulary for an amount of text.
+
+    Below 2 MB, with at most 256 distinct characters, `characters`: so little text cannot teach what a few thousand
+    tokens mean. Otherwise `bpe`, with twice the vocabulary for five times the text:
+
+        below 0.4 MB 512 · from 0.4 MB 1024 · 2 MB 2048 · 10 MB 4096 · 50 MB 8192 · 250 MB 16384 · 1.25 GB 32768
+    """
+    if bytes < 2_000_000 and distinct <= 256 and characters > 0:
+        return "characters", None
+    return "bpe", 512 << sum(bytes >= 400_000 * 5**step for step in range(6))
+
+
+def train(kind: str, pieces: Iterable[str | None], vocab: int | None = None) -> Tokenizer:
+    """A tokenizer of a kind for a text, which is streamed. A kind that ends in .json is the path of one to load."""
+    if kind != "bpe" and vocab is not None:
+        raise ConfigError("only bpe has a size to choose", where="vocab", fix="leave it out")
+    if kind.endswith(".json"):
+        return load(kind)
+    if kind not in KINDS:
+        raise ConfigError(f"unknown tokenizer {kind!r}", fix=f"{nearest(kind, KINDS)}, or the path of a tokenizer.json")
+    if kind == "bpe":
+        return _train_bpe(pieces, vocab)
+    if kind == "bytes":
+        return Tokenizer.from_json(write_json(_made("bytes", byte_letters())))
+    seen = np.zeros(0x110000, bool)
+    for piece in pieces:
+        seen[_codes(piece or "")] = True
+    seen[ord(UNKNOWN)] = False
+    return Tokenizer.from_json(write_json(_made("characters", [UNKNOWN, *map(chr, np.flatnonzero(seen))])))
+
+
+def _train_bpe(pieces: Iterable[str | None], vocab: int | None) -> Tokenizer:
+    if vocab is None or not 257 <= vocab <= MAX_VOCAB:
+        problem = f"expected a size from 257 (256 bytes and the end) to {MAX_VOCAB}, found {vocab}"
+        raise ConfigError(problem, where="vocab")
+    from tokenizers import Tokenizer as Library
+    from tokenizers import decoders, models, pre_tokenizers, trainers
+
+    library = Library(models.BPE())
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
+    library.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab - 1, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
+    )
+    words = (word for part in _parts(pieces, PART, RUN) if part for word in _short_words(part))
+    with _typed("bpe"):
+        library.train_from_iterator(words, trainer)
+        return Tokenizer.from_json(library.to_str())
+
+
+def load(path: str | Path) -> Tokenizer:
+    """The tokenizer of a tokenizer.json file."""
+    path = Path(path)
+    if not path.is_file():
+        raise ConfigError("no such file", where=str(path), fix=f"kinds of tokenizer: {', '.join(KINDS)}")
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise ConfigError(f"larger than {MAX_JSON_BYTES >> 20} MiB", where=str(path))
+    try:
+        return Tokenizer.from_json(path.read_text(encoding="utf-8-sig"), where=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", where=str(path)) from None
+
+
+def encode_pieces(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> np.ndarray:
+    """A stream of documents as one array of ids: the end token, then each document with an end token after it.
+
+    More than 256 MiB of ids are kept in a temporary file that has no name, and mapped into memory to be read.
+    """
+    end = np.array([tokenizer.end], tokenizer.dtype)
+    try:
+        with tempfile.SpooledTemporaryFile(max_size=SPILL) as spool:
+            spool.write(end.tobytes())
+            for ids in _encoded(tokenizer, pieces):
+                spool.write((end if ids is None else ids).tobytes())
+            size = spool.tell()
+            if size > SPILL:
+                spool.flush()
+                return np.frombuffer(mmap.mmap(spool.fileno(), size, access=mmap.ACCESS_READ), tokenizer.dtype)
+            spool.seek(0)
+            return np.frombuffer(bytearray(spool.read()), tokenizer.dtype)
+    except OSError as error:
+        problem, fix = f"no room for the ids: {error.strerror}", "free some space, or set TMPDIR to another folder"
+        raise StorageError(problem, where=tempfile.gettempdir(), fix=fix) from None
+
+
+def _encoded(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> Iterator[np.ndarray | None]:
+    if tokenizer.kind in ("bytes", "characters"):
+        yield from (None if piece is None else tokenizer.encode(piece) for piece in pieces)
+        return
+    parts = _parts(pieces, PART, RUN) if tokenizer.cuts_at_words else _parts(pieces, 16 * RUN, 16 * RUN)
+    while batch := list(islice(parts, 64)):
+        ids = iter(tokenizer.encode_all([part for part in batch if part is not None]))
+        yield from (None if part is None else next(ids) for part in batch)
+
+
+def _parts(pieces: Iterable[str | None], size: int, run: int) -> Iterator[str | None]:
+    """The same text cut anew, where a word meets the white space after it: parts of `size` characters or a little more.
+
+    A word is whole even where two pieces met in it; only one of more than `run` characters is cut.
+    """
+    rest = ""
+    for piece in pieces:
+        if piece is None:
+            yield from (rest, None) if rest else (None,)
+            rest = ""
+            continue
+        text, start = rest + piece, 0
+        while cut := SAFE.search(text, start + size - 1):
+            yield text[start : cut.end()]
+            start = cut.end()
+        rest = text[start:]
+        while len(rest) > size + run:
+            yield rest[: size + run]
+            rest = rest[size + run :]
+    if rest:
+        yield rest
+
+
+def _short_words(text: str) -> list[str]:
+    return SHORT.findall(text) if LONG.search(text) else [text]
+
+
+def byte_letters() -> list[str]:
+    """The letter that stands for each byte in a byte-level vocabulary, as GPT-2 chose them."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = (chr(256 + n) for n in range(256 - len(plain)))
+    return [chr(byte) if byte in plain else next(others) for byte in range(256)]
+
+
+def _made(kind: str, names: list[str]) -> dict[str, Any]:
+    """The tokenizer.json of bytes or characters; the end is added last."""
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    each = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
+    split, join = (level, level) if kind == "bytes" else (each, {"type": "Fuse"})
+    vocab = {name: id for id, name in enumerate(names)}
+    merge = {"type": "BPE", "vocab": vocab, "merges": []}
+    model = merge if kind == "bytes" else {"type": "WordLevel", "vocab": vocab, "unk_token": UNKNOWN}
+    nothing = {"truncation": None, "padding": None, "normalizer": None, "post_processor": None}
+    return {"version": "1.0", **nothing, "added_tokens": [], "pre_tokenizer": split, "decoder": join, "model": model}
+
+
+def _kind(data: dict[str, Any], names: list[str]) -> str:
+    """The kind of a tokenizer.json: bytes and characters are exactly what weft writes, others go by their model."""
+    alone = {**data, "added_tokens": []}
+    if names[-1] == END and len(data["added_tokens"]) == 1:
+        if names[:-1] == byte_letters() and alone == _made("bytes", names[:-1]):
+            return "bytes"
+        if set(map(len, names[:-1])) == {1} and alone == _made("characters", names[:-1]):
+            return "characters"
+    return str(data["model"].get("type", "bpe")).lower()
+
+
+def _names(data: Any, where: str) -> list[str]:
+    """The tokens by id: each id from 0 to the last must belong to one token, and each token have one id."""
+    try:
+        vocab = data["model"]["vocab"]
+        pairs = list(vocab.items()) if isinstance(vocab, dict) else [(entry[0], id) for id, entry in enumerate(vocab)]
+        pairs += [(token["content"], token["id"]) for token in data.get("added_tokens") or []]
+    except (TypeError, KeyError, IndexError, AttributeError):
+        raise ConfigError("not a tokenizer.json: no vocabulary in a form that is known", where=where) from None
+    by_id: dict[int, str] = {}
+    by_name: dict[str, int] = {}
+    for name, id in pairs:
+        if not isinstance(name, str) or type(id) is not int or not 0 < len(name) <= MAX_TOKEN:
+            problem = f"expected a token of 1 to {MAX_TOKEN} characters with a number, found {name!r:.60}: {id!r:.60}"
+            raise ConfigError(problem, where=where)
+        if by_id.setdefault(id, name) != name:
+            raise ConfigError(f"two tokens have the id {id}: {by_id[id]!r:.60} and {name!r:.60}", where=where)
+        if by_name.setdefault(name, id) != id:
+            raise ConfigError(f"the token {name!r:.60} has two ids, {by_name[name]} and {id}", where=where)
+    if not 0 < len(by_id) <= MAX_VOCAB:
+        raise ConfigError(f"expected 1 to {MAX_VOCAB} tokens, found {len(by_id)}", where=where)
+    missing = [id for id in range(len(by_id)) if id not in by_id]
+    if missing:
+        problem = f"{len(by_id)} tokens have ids up to {max(by_id)}, but none has the id {missing[0]}"
+        raise ConfigError(problem, where=where, fix="ids must run from 0 without a hole")
+    return [by_id[id] for id in range(len(by_id))]
+
+
+def _bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind: str) -> list[bytes] | None:
+    """What each token is in bytes, where a text is its tokens' bytes joined; special tokens are none."""
+    decoder = data.get("decoder")
+    if kind == "characters":
+        value: dict[str, int] = {}
+    elif isinstance(decoder, dict) and decoder.get("type") == "ByteLevel":
+        value = {letter: byte for byte, letter in enumerate(byte_letters())}
+    else:
+        return None
+
+    def plain(name: str) -> bytes:
+        return bytes(value[c] for c in name) if all(c in value for c in name) else name.encode("utf-8")
+
+    return [b"" if id in special else plain(name) for id, name in enumerate(names)]
+
+
+def _library(text: str, names: list[str], where: str) -> Any:
+    """The library's own tokenizer, with the same ids and without an eye for special tokens in texts."""
+    from tokenizers import Tokenizer as Library
+
+    with _typed(where):
+        library = Library.from_str(text)
+        ids = library.get_vocab(with_added_tokens=True)
+    if ids != {name: id for id, name in enumerate(names)}:
+        raise ConfigError("the added tokens do not have the ids that the file gives them", where=where)
+    library.encode_special_tokens = True
+    return library
+
+
+def _codes(text: str) -> np.ndarray:
+    _utf8(text)
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        problem = f"character {error.start + 1} of the text, {text[error.start]!r}, is half of a surrogate pair"
+        raise DataError(problem, fix="give the text as UTF-8") from None
+
+
+@contextmanager
+def _typed(where: str) -> Iterator[None]:
+    """Faults of the tokenizers library as errors of weft's. A panic in it is no Exception, and has no type to import."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException" and type(error) not in (Exception, ValueError, TypeError):
+            raise
+        problem = f"the tokenizers library cannot work with this: {error!s:.300}"
+        raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None

@@ -1,0 +1,37 @@
+"""Seq2Seq: an encoder's tokens are the memory that a decoder reads. Translation, captioning, parsing."""
+
+from typing import Any
+
+from torch import Tensor
+
+from weft.core.cache import Cache
+from weft.models.stream import Model, Stream
+from weft.tokens import Tokens
+
+
+class Seq2Seq(Model):
+    """source -> encoder -> memory; target, memory -> decoder -> values for each target token."""
+
+    class Config(Model.Config):
+        """The decoder's `memory_dim` is the encoder's width."""
+
+        source: Stream.Config
+        target: Stream.Config
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config = config
+        self.source = config.source.build()
+        self.target = config.target.replace(memory_dim=config.source.dim).build()
+
+    def memorise(self, raw: Any) -> Tokens:
+        """The encoder's tokens, computed once for a source."""
+        return self.source.encode(raw)
+
+    def forward(self, source: Any, target: Any) -> Tensor:
+        """Values for each target token, given the true tokens before it."""
+        return self.target(target, memory=self.memorise(source))
+
+    def step(self, target: Any, memory: Tokens, cache: Cache) -> Tensor:
+        """Values for new target tokens after those in the cache."""
+        return self.target(target, memory=memory, cache=cache)

@@ -1,0 +1,66 @@
+"""Stream: one stream of tokens from an embedder through a trunk to a head. GPT, BERT and ViT are streams.
+
+Whether it encodes or decodes is not decided here: the tokens' ranks say who reads whom.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+from weft.core.cache import Cache
+from weft.core.heads import Head
+from weft.core.trunk import Trunk
+from weft.errors import ConfigError
+from weft.modalities.embedder import Embedder
+from weft.tokens import Tokens
+
+
+class Model(Part, nn.Module):
+    """Anything that a run can hold."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The wirings."""
+
+
+class Stream(Model):
+    """raw values -> embed -> trunk -> head -> values."""
+
+    class Config(Model.Config):
+        """`dim` is the width of everything; `outputs` the head's size, by default the embedder's."""
+
+        dim: int
+        embed: Embedder.Config
+        trunk: Trunk.Config
+        head: Head.Config | None = None
+        outputs: int | None = None
+        memory_dim: int | None = None
+
+        def check(self) -> None:
+            if self.dim < 1:
+                raise ConfigError(f"must be at least 1, found {self.dim}", where="Stream.dim")
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config = config
+        self.embed = config.embed.build(dim=config.dim)
+        self.trunk = config.trunk.build(dim=config.dim, memory_dim=config.memory_dim)
+        self.head = None
+        if config.head is not None:
+            size = config.outputs or config.embed.size
+            if size is None:
+                raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
+            self.head = config.head.build(dim=config.dim, size=size, table=getattr(self.embed, "table", None))
+
+    def encode(self, raw: Any, *, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
+        """The trunk's last tokens."""
+        tokens = self.embed(raw, slots=cache.slots("embed") if cache is not None else None)
+        return self.trunk(tokens, memory, cache)
+
+    def forward(self, raw: Any, *, memory: Tokens | None = None, cache: Cache | None = None) -> Tensor:
+        """The head's values."""
+        assert self.head is not None, "this stream has no head: use encode"
+        return self.head(self.encode(raw, memory=memory, cache=cache))

@@ -1,0 +1,32 @@
+"""Objective: a model and a raw batch become a loss, as a sum and a count, to be divided once by whoever adds them up."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The sum of the losses of `count` things predicted. An empty batch is a sum of zero over zero things."""
+
+    total: Float[Tensor, ""]
+    count: int
+
+
+class Objective(Part):
+    """Hides or shifts targets, runs the model, compares."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of objective."""
+
+    unit = "things"  # what is counted: tokens, pixels ...
+
+    def __call__(self, model: nn.Module, batch: Any) -> Loss:
+        raise NotImplementedError

@@ -1,0 +1,147 @@
+"""Position codes: coordinates become vectors, and the vectors join the content. Knows axes by name only.
+
+A `Code` turns coordinates into vectors; a `Place` says how code and content meet: added or concatenated.
+"""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+from weft.errors import ConfigError
+
+
+class Code(Part, nn.Module):
+    """A vector for each place."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of position code."""
+
+        def limit(self) -> int | None:
+            """The number of places that the code can tell apart, or None if there is no such limit."""
+            return None
+
+    def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        raise NotImplementedError
+
+
+class Learned(Code):
+    """A table with one learned vector a place: exact, but nothing beyond its end."""
+
+    class Config(Code.Config):
+        """`size` places along `axis`; vectors start with standard deviation `std`."""
+
+        size: int
+        axis: str = "position"
+        std: float = 0.02
+
+        def limit(self) -> int | None:
+            return self.size
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.axis, self.size = config.axis, config.size
+        self.table = nn.Embedding(config.size, dim)
+        nn.init.normal_(self.table.weight, std=config.std)
+
+    def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        return self.table(coords[self.axis].clamp(min=0).long())
+
+
+class Sinusoidal(Code):
+    """sin and cos of the coordinate at frequencies 1 ... 1/base (Vaswani et al., 2017), the width shared by the axes."""
+
+    class Config(Code.Config):
+        """One block of the width for each axis; `base` is the longest wavelength over 2 pi."""
+
+        axes: tuple[str, ...] = ("position",)
+        base: float = 10000.0
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.axes = config.axes
+        share, rest = divmod(dim, 2 * len(config.axes))
+        if share == 0 or rest:
+            raise ConfigError(f"a width of {dim} does not divide into sine and cosine for {len(config.axes)} axes")
+        frequency = config.base ** (-torch.arange(share, dtype=torch.float64) / share)
+        self.register_buffer("frequency", frequency.float(), persistent=False)
+
+    def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        angles = [coords[axis][..., None] * self.frequency for axis in self.axes]
+        return torch.cat([part for angle in angles for part in (angle.sin(), angle.cos())], -1)
+
+
+class Fourier(Code):
+    """sin and cos of 2 pi B x for random B ~ N(0, scale^2) over all axes at once (Tancik et al., 2020)."""
+
+    class Config(Code.Config):
+        """`scale` is the typical frequency: larger resolves finer detail."""
+
+        axes: tuple[str, ...]
+        scale: float = 1.0
+        seed: int = 0
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        if dim % 2:
+            raise ConfigError(f"Fourier codes need an even width, found {dim}")
+        self.axes = config.axes
+        generator = torch.Generator().manual_seed(config.seed)
+        directions = torch.randn(len(config.axes), dim // 2, generator=generator) * config.scale * 2 * math.pi
+        self.register_buffer("directions", directions)
+
+    def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        place = torch.stack([coords[axis] for axis in self.axes], -1).to(self.directions.dtype)
+        angle = place @ self.directions
+        return torch.cat([angle.sin(), angle.cos()], -1)
+
+
+class Place(Part, nn.Module):
+    """How position codes meet the content."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The ways to join a code to the content."""
+
+        code: Code.Config
+
+    def forward(self, x: Float[Tensor, "B N D"], coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        raise NotImplementedError
+
+
+class Add(Place):
+    """x + code."""
+
+    class Config(Place.Config):
+        """Adds the code."""
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.code = config.code.build(dim=dim)
+
+    def forward(self, x: Float[Tensor, "B N D"], coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        return x + self.code(coords).to(x.dtype)
+
+
+class Concatenate(Place):
+    """W [x, code]: content and code side by side, projected back to the width."""
+
+    class Config(Place.Config):
+        """`width` is the code's own width."""
+
+        width: int = 32
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.code = config.code.build(dim=config.width)
+        self.project = nn.Linear(dim + config.width, dim)
+
+    def forward(self, x: Float[Tensor, "B N D"], coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        return self.project(torch.cat([x, self.code(coords).to(x.dtype)], -1))

@@ -1,0 +1,62 @@
+"""Rotary turns: queries and keys are turned by an angle that grows with the coordinate. Knows no modality."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from weft.config import Config as BaseConfig
+from weft.config import Part
+from weft.errors import ConfigError
+
+
+def turn(
+    x: Float[Tensor, "B N H d"], cos: Float[Tensor, "B N 1 half"], sin: Float[Tensor, "B N 1 half"]
+) -> Float[Tensor, "B N H d"]:
+    """Each pair (x_i, x_{i + d/2}) turned by its angle."""
+    a, b = x.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+
+class Turn(Part, nn.Module):
+    """The cosine and sine of each token's angles, ready for `turn`."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of turn."""
+
+    def forward(
+        self, coords: Mapping[str, Tensor], dtype: torch.dtype
+    ) -> tuple[Float[Tensor, "B N 1 half"], Float[Tensor, "B N 1 half"]]:
+        raise NotImplementedError
+
+
+class Rotary(Turn):
+    """Angles coordinate * base^(-i / (d/2)), so that q . k depends on the difference of places (Su et al., 2021).
+
+    Several axes share the pairs evenly: pictures turn by row and by column.
+    """
+
+    class Config(Turn.Config):
+        """`base` sets the slowest turn."""
+
+        axes: tuple[str, ...] = ("position",)
+        base: float = 10000.0
+
+    def __init__(self, config: Config, *, head_dim: int):
+        super().__init__()
+        share, rest = divmod(head_dim, 2 * len(config.axes))
+        if share == 0 or rest:
+            raise ConfigError(f"a head of width {head_dim} does not divide into pairs for {len(config.axes)} axes")
+        self.axes = config.axes
+        frequency = config.base ** (-torch.arange(share, dtype=torch.float64) / share)
+        self.register_buffer("frequency", frequency.float(), persistent=False)
+
+    def forward(
+        self, coords: Mapping[str, Tensor], dtype: torch.dtype
+    ) -> tuple[Float[Tensor, "B N 1 half"], Float[Tensor, "B N 1 half"]]:
+        frequency = self.frequency.float()
+        angles = torch.cat([coords[axis][..., None].float() * frequency for axis in self.axes], -1)[:, :, None]
+        return angles.cos().to(dtype), angles.sin().to(dtype)

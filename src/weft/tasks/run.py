@@ -1,0 +1,105 @@
+"""Run: a trained model with the task it was trained for, back from its folder and ready for use."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from weft.config import from_json
+from weft.errors import ConfigError, WeftError
+from weft.models.stream import Model
+from weft.tasks.registry import task_named
+from weft.tasks.task import Loaded, Task
+from weft.train.folder import RunFolder
+from weft.train.precision import Weights
+from weft.train.progress import Progress
+from weft.train.run import check_size, parameters
+
+
+class Run:
+    """`run.model` is a torch module; `predict` and `evaluate` do what the run's task does."""
+
+    def __init__(self, loaded: Loaded, report: dict[str, Any] | None = None):
+        self._loaded = loaded
+        self.report = report or {}
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lives."""
+        return self._loaded.folder.path
+
+    @property
+    def model(self) -> nn.Module:
+        """The model, in fp32 and ready for evaluation."""
+        return self._loaded.model
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """How the run was made, as config.json has it."""
+        return dict(self._loaded.config)
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl."""
+        return self._loaded.folder.metrics()
+
+    @property
+    def task(self) -> Task:
+        """The task the run was trained for."""
+        name = self._loaded.config.get("task")
+        if name is None:
+            raise WeftError("this run was composed by hand and has no task", fix="use run.model directly")
+        return task_named(name)
+
+    def predict(
+        self, inputs: Any, *, listen: Callable[[int, str], None] | None = None, **settings: Any
+    ) -> list[dict[str, Any]]:
+        """One object for each input, as the command line's `--json` gives them."""
+        many = inputs if isinstance(inputs, list | tuple) else [inputs]
+        return self.task.predict(self._loaded, many, settings, listen)
+
+    def evaluate(self, data: str | Path | Sequence[str | Path] | None = None, *, quiet: bool = True) -> dict[str, Any]:
+        """Measures on data; on the run's own held-out part when none is named."""
+        named = [data] if isinstance(data, str | Path) else list(data or ())
+        found = self.task.evaluate(self._loaded, [str(d) for d in named], Progress(quiet=quiet))
+        return {"run": str(self.folder), "task": self.task.name, "data": found.data, "examples": found.examples,
+                "metrics": dict(found.metrics), **found.more}  # fmt: skip
+
+    def __repr__(self) -> str:
+        task = self._loaded.config.get("task") or "composed by hand"
+        return f"Run({str(self.folder)!r}: {task}, {parameters(self.model):,} parameters)"
+
+    def _repr_html_(self) -> str:
+        import base64
+        import html
+
+        picture = self.folder / "loss.png"
+        shown = ""
+        if picture.exists():
+            data = base64.b64encode(picture.read_bytes()).decode()
+            shown = f'<img alt="loss by step" width="560" src="data:image/png;base64,{data}">'
+        return f"<p><code>{html.escape(repr(self))}</code></p>{shown}"
+
+
+def load(folder: str | Path) -> Run:
+    """The run in a folder, in this or another process: the same numbers."""
+    return Run(open_run(folder))
+
+
+def open_run(folder: str | Path) -> Loaded:
+    """Config, model and weights of a run, each checked against the others."""
+    place = RunFolder(folder)
+    if not place.path.is_dir():
+        raise WeftError("no such run", where=str(folder), fix="name a folder that weft train wrote")
+    config = place.config()
+    model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
+    check_size(model_config)
+    with torch.random.fork_rng(devices=[]):
+        model = model_config.build()
+    try:
+        Weights(model, torch.float32).load(place.weights())
+    except ConfigError as error:
+        raise ConfigError(error.problem, where=str(place.path), fix="config.json and the weights are of different runs") from None
+    return Loaded(place, config, model.eval())

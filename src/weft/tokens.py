@@ -1,0 +1,165 @@
+"""Tokens: the one type that passes between an embedder, the trunk and a head. Knows no modality.
+
+The shape legend of the package:
+
+    B batch    N tokens    D width    Q queries    K keys
+    H heads    G key heads (H is a multiple of G)  d head width
+    V vocabulary           A axes
+
+Who may read whom follows from `rank` alone: a token may read real tokens of rank <= its own.
+
+    all ranks equal      everyone reads everyone                  (BERT, ViT, sets)
+    0 1 2 3 ...          everyone reads the past and itself       (GPT)
+    0 0 0 1 2 3          a prefix blind to the suffix, then order (picture, then its caption)
+    time of each token   everyone reads the present and the past  (forecasts)
+
+Facts that pick a fast kernel (`full`, `order`, `along`) are stated where tokens are made, where they are known,
+and are never found by scanning a mask.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+class Order(Enum):
+    """What is known about the ranks without looking at them."""
+
+    FREE = "all ranks are equal"
+    LINE = "ranks grow by one from each token to the next"
+    ANY = "nothing is known"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Content, and for each token: is it real, when may it be read, where is it."""
+
+    x: Float[Tensor, "B N D"]
+    valid: Bool[Tensor, "B N"]
+    rank: Int[Tensor, "B N"]
+    coords: Mapping[str, Tensor] = field(default_factory=dict)
+    pairs: Mapping[str, Tensor] = field(default_factory=dict)
+    full: bool = False
+    order: Order = Order.ANY
+    along: str | None = None  # the axis, if any, whose coordinate grows strictly with the index
+
+    @staticmethod
+    def free(
+        x: Float[Tensor, "B N D"], *, valid: Bool[Tensor, "B N"] | None = None, coords: Mapping[str, Tensor] | None = None
+    ) -> "Tokens":
+        """Tokens that all may read each other: sets, pictures, sentences to be understood."""
+        rank = torch.zeros((), dtype=torch.long, device=x.device).expand(x.shape[:2])
+        return Tokens(x, _valid(x, valid), rank, coords or {}, full=valid is None, order=Order.FREE)
+
+    @staticmethod
+    def line(
+        x: Float[Tensor, "B N D"],
+        *,
+        valid: Bool[Tensor, "B N"] | None = None,
+        position: Int[Tensor, "B N"] | None = None,
+        coords: Mapping[str, Tensor] | None = None,
+    ) -> "Tokens":
+        """Tokens in a line, each reading itself and what came before; `position` must grow by one along the line."""
+        if position is None:
+            position = torch.arange(x.shape[1], device=x.device).expand(x.shape[:2])
+        return Tokens(
+            x,
+            _valid(x, valid),
+            position,
+            {"position": position, **(coords or {})},
+            full=valid is None,
+            order=Order.LINE,
+            along="position",
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Batch and number of tokens."""
+        return self.x.shape[0], self.x.shape[1]
+
+    def with_x(self, x: Float[Tensor, "B N E"]) -> "Tokens":
+        """The same tokens with other content."""
+        return dataclasses.replace(self, x=x)
+
+    def with_rank(self, rank: Int[Tensor, "B N"]) -> "Tokens":
+        """The same tokens in another reading order."""
+        return dataclasses.replace(self, rank=rank, order=Order.ANY)
+
+    def settled(self) -> "Tokens":
+        """The same tokens with zeros where there is none, whatever stood there (NaN included)."""
+        return self if self.full else self.with_x(self.x.masked_fill(~self.valid[..., None], 0.0))
+
+    def take(self, index: Int[Tensor, "B M"]) -> "Tokens":
+        """The tokens at the given places, with all that is known of them: how masked autoencoders drop tokens."""
+
+        def gather(t: Tensor) -> Tensor:
+            wide = index.reshape(index.shape + (1,) * (t.ndim - 2)).expand(*index.shape, *t.shape[2:])
+            return t.gather(1, wide)
+
+        def gather_pair(t: Tensor) -> Tensor:
+            rows = gather(t)
+            wide = index[:, None].reshape(index.shape[0], 1, index.shape[1], *(1,) * (t.ndim - 3))
+            return rows.gather(2, wide.expand(*rows.shape[:2], index.shape[1], *rows.shape[3:]))
+
+        return Tokens(
+            gather(self.x),
+            gather(self.valid),
+            gather(self.rank),
+            {axis: gather(c) for axis, c in self.coords.items()},
+            {name: gather_pair(p) for name, p in self.pairs.items()},
+            full=self.full,
+            order=self.order if self.order is Order.FREE else Order.ANY,
+        )
+
+    def put_back(self, index: Int[Tensor, "B M"], into: "Tokens") -> "Tokens":
+        """`into` with its content at `index` replaced by mine: undoes `take`, the rest keeps (say) a mask token."""
+        wide = index[..., None].expand(*index.shape, self.x.shape[-1])
+        return into.with_x(into.x.scatter(1, wide, self.x.to(into.x.dtype)))
+
+
+def join(first: Tokens, second: Tokens) -> Tokens:
+    """Two streams as one, the first before the second; ranks and coordinates are kept as they are.
+
+    An axis that only one side has is filled with zeros on the other; pair relations do not cross.
+    """
+
+    def both(name: str) -> Tensor:
+        sides = []
+        for side, other in ((first, second), (second, first)):
+            if name in side.coords:
+                sides.append(side.coords[name])
+            else:
+                like = other.coords[name]
+                sides.append(like.new_zeros(*side.shape, *like.shape[2:]))
+        return torch.cat(sides, 1)
+
+    def block(name: str) -> Tensor:
+        known = first.pairs.get(name, second.pairs.get(name))
+        assert known is not None
+        (b, n), m = first.shape, second.shape[1]
+        whole = known.new_zeros(b, n + m, n + m, *known.shape[3:])
+        if name in first.pairs:
+            whole[:, :n, :n] = first.pairs[name]
+        if name in second.pairs:
+            whole[:, n:, n:] = second.pairs[name]
+        return whole
+
+    free = first.order is Order.FREE and second.order is Order.FREE
+    return Tokens(
+        torch.cat([first.x, second.x], 1),
+        torch.cat([first.valid, second.valid], 1),
+        torch.cat([first.rank, second.rank], 1),
+        {name: both(name) for name in {**first.coords, **second.coords}},
+        {name: block(name) for name in {**first.pairs, **second.pairs}},
+        full=first.full and second.full,
+        order=Order.FREE if free and first.rank is second.rank else Order.ANY,
+    )
+
+
+def _valid(x: Tensor, valid: Tensor | None) -> Tensor:
+    return torch.ones((), dtype=torch.bool, device=x.device).expand(x.shape[:2]) if valid is None else valid

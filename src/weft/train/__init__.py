@@ -1,0 +1,1 @@
+"""Training: the loop, the optimizer, the run folder and its checkpoints."""

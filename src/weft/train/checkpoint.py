@@ -1,0 +1,222 @@
+"""Checkpoints of a run: whole or absent, verified before use. Knows tensors and JSON, not what they mean.
+
+    checkpoints/00000200/                         a checkpoint: the name appears by one rename, when all is on disk
+        model.safetensors  optimizer.safetensors  the tensors, one file for each group
+        state.json                                what is not a tensor
+        manifest.json                             written last: length and SHA-256 of the others
+    checkpoints/.tmp-step-200-5f0c…/              being written, or being deleted
+    checkpoints/00000200.old-91ab…/               the previous one of the same step, until a new one has its name
+
+Which checkpoint is the latest is computed from what verifies, never stored. Newer means saved later, by the count
+in the manifests: steps start again when a run does, and clocks jump.
+"""
+
+import contextlib
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from weft.config import read_json, write_json
+from weft.errors import DataError, StorageError, WeftError, nearest
+from weft.train import store
+from weft.train.manifest import (
+    MANIFEST,
+    PLAIN_NAME,
+    NewerFormat,
+    environment,
+    environment_differences,
+    make_manifest,
+    read_manifest,
+    verify,
+    verify_file,
+)
+from weft.train.retention import (
+    LEAST_KEPT,
+    aside_name,
+    committed,
+    entries,
+    is_unfinished,
+    prune,
+    sequence,
+    unfinished_name,
+)
+from weft.train.tensors import read_checked, read_tensors, tensor_bytes, write_checked, write_tensors
+
+__all__ = [
+    "Checkpoint",
+    "NewerFormat",
+    "environment",
+    "environment_differences",
+    "latest",
+    "read_tensors",
+    "save_checkpoint",
+    "write_tensors",
+]
+
+STATE, WEIGHTS = "state.json", "model.safetensors"
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that verified when it was found. What is read from it is verified again while it is read."""
+
+    path: Path
+    step: int
+    manifest: Mapping[str, Any]
+
+    def tensors(self, stem: str) -> dict[str, Tensor]:
+        """The tensors of one group, each in memory of its own."""
+        path, expected = self._file(f"{stem}.safetensors")
+        try:
+            tensors, sha256 = read_checked(path)
+        except DataError as error:
+            raise self._changed(path, error.problem) from error
+        if sha256 != expected:
+            raise self._changed(path, "its SHA-256 differs")
+        return tensors
+
+    def state(self) -> dict[str, Any]:
+        """What is not a tensor."""
+        path, expected = self._file(STATE)
+        data = store.read_file(path)
+        if hashlib.sha256(data).hexdigest() != expected:
+            raise self._changed(path, "its SHA-256 differs")
+        return read_json(data, where=store.shown(path))
+
+    def _file(self, name: str) -> tuple[Path, str]:
+        files = self.manifest["files"]
+        if name not in files:
+            raise StorageError(f"this checkpoint has no {name}", where=store.shown(self.path), fix=nearest(name, files))
+        return self.path / name, files[name]["sha256"]
+
+    def _changed(self, path: Path, how: str) -> StorageError:
+        fix = "resume again: the newest checkpoint that verifies will be taken"
+        return StorageError(f"changed after it was verified: {how}", where=store.shown(path), fix=fix)
+
+
+def save_checkpoint(
+    folder: Path,
+    step: int,
+    tensors: Mapping[str, Mapping[str, Tensor]],
+    state: Mapping[str, Any],
+    *,
+    keep: int = LEAST_KEPT,
+    report: Callable[[str], None] = _to_stderr,
+) -> Path:
+    """Save a checkpoint in a run folder and return its place; then delete all but the `keep` newest that verify.
+
+    If the save fails, a StorageError says why, and the checkpoints there were before are as they were.
+    """
+    home = folder / "checkpoints"
+    store.require_space(home, sum(map(tensor_bytes, tensors.values())))
+    staged = home / unfinished_name(step)
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(home, store.FOLDER_MODE)
+            store.sync_folder(folder)
+        os.mkdir(staged, store.FOLDER_MODE)
+        files = _write_files(staged, tensors, state)
+        manifest = make_manifest(step, 1 + max(map(sequence, committed(home)), default=0), files)
+        store.write_file(staged / MANIFEST, write_json(manifest).encode())
+        path = _commit(staged, home / f"{step:08d}")
+    except BaseException as error:
+        with contextlib.suppress(WeftError):
+            store.remove_folder(staged, first=MANIFEST)
+        if isinstance(error, OSError):
+            raise store.storage_error(error, home) from error
+        raise
+    prune(home, path, max(keep, LEAST_KEPT), report)
+    return path
+
+
+def _write_files(
+    staged: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    files: dict[str, dict[str, Any]] = {}
+    for stem, group in tensors.items():
+        name = f"{stem}.safetensors"
+        if not PLAIN_NAME.fullmatch(name):
+            raise ValueError(f"not a name for a file: {name!r}")
+        sha256, sums = write_checked(staged / name, group)
+        files[name] = {"bytes": (staged / name).stat().st_size, "sha256": sha256, "tensors": sums}
+    data = write_json(dict(state)).encode()
+    read_json(data, where=STATE)  # what could not be read back must not be saved
+    files[STATE] = {"bytes": len(data), "sha256": store.write_file(staged / STATE, data)}
+    return files
+
+
+def _commit(staged: Path, final: Path) -> Path:
+    """Give a complete checkpoint its name. One that has it steps aside, and stays loadable until this is done."""
+    aside = final.with_name(aside_name(final.name))
+    replaced = final.exists()
+    if replaced:
+        os.rename(final, aside)
+    try:
+        os.rename(staged, final)
+    except OSError:
+        if replaced:
+            with contextlib.suppress(OSError):
+                os.rename(aside, final)
+        raise
+    store.sync_folder(final.parent)
+    return final
+
+
+def latest(folder: Path, *, report: Callable[[str], None] = _to_stderr) -> Checkpoint | None:
+    """The newest checkpoint of a run that verifies, None if there is none; one line reports each that does not.
+
+    If there are checkpoints but none verifies, a StorageError lists them and what is wrong with each.
+    """
+    home = folder / "checkpoints"
+    manifests, damaged = {}, {}
+    for path in committed(home):
+        try:
+            manifests[path] = read_manifest(path)
+        except StorageError as error:
+            damaged[path] = error.problem
+    found = None
+    for path in sorted(manifests, key=lambda path: (manifests[path]["sequence"], path.name), reverse=True):
+        try:
+            verify(path, manifests[path])
+        except StorageError as error:
+            damaged[path] = error.problem
+            continue
+        found = Checkpoint(path, manifests[path]["step"], manifests[path])
+        break
+    if found is None and damaged:
+        raise _none_left(folder, damaged, manifests)
+    for path in sorted(damaged):
+        report(f"{home.name}/{path.name}: {damaged[path]}; passed over")
+    _report_strangers(home, found, report)
+    return found
+
+
+def _report_strangers(home: Path, found: Checkpoint | None, report: Callable[[str], None]) -> None:
+    for path in sorted(entries(home)):
+        if is_unfinished(path):
+            report(f"{home.name}/{path.name}: left by an interrupted save; ignored")
+    if found is not None:
+        extra = {path.name for path in entries(found.path)} - {MANIFEST, *found.manifest["files"]}
+        if extra:
+            report(f"{home.name}/{found.path.name}: not in its manifest: {', '.join(sorted(extra))}; ignored")
+
+
+def _none_left(folder: Path, damaged: Mapping[Path, str], manifests: Mapping[Path, Any]) -> StorageError:
+    fix = "restore the folder from a copy, or start a new run"
+    for path in sorted(manifests, key=lambda path: manifests[path]["sequence"]):
+        with contextlib.suppress(StorageError, KeyError):
+            verify_file(path / WEIGHTS, manifests[path]["files"][WEIGHTS])
+            whole, run = store.shown(path / WEIGHTS), store.shown(folder)
+            fix = f"the weights in {whole} are whole: copy them into {run} and start a new run with --from {run}"
+    reasons = "".join(f"\n  {path.name}: {damaged[path]}" for path in sorted(damaged))
+    return StorageError(f"no checkpoint can be used{reasons}", where=store.shown(folder / "checkpoints"), fix=fix)

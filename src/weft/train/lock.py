@@ -1,0 +1,169 @@
+"""Who may write in a run folder: one process at a time. Knows nothing of what is written.
+
+The lock belongs to the operating system, which drops it when its holder ends, even by kill -9. The file `.lock`
+only says who the holder is. On file systems without locks that record itself decides.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+import socket
+import sys
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from weft.config import read_json
+from weft.errors import WeftError
+from weft.train.disk import shown, storage_error
+
+_TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{12}")
+_WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+
+_held: set["RunLock"] = set()
+
+
+def temporary(folder: Path) -> Path:
+    """A new name in a folder for what is not finished; short, so that it fits wherever the final name fits."""
+    return folder / f".tmp-{secrets.token_hex(6)}"
+
+
+class RunLock:
+    """An exclusive hold on a run folder: `with RunLock(folder): ...`. A second process is told who holds it.
+
+    Taking it also clears away the temporary files of writers that were killed, since none can be alive.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder, self.path = folder, folder / ".lock"
+        self._file: int | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            while self._file is None:
+                self._file = self._take()
+            _held.add(self)
+            _write_record(self._file)
+            _sweep(self.folder)
+        except OSError as error:
+            self._release()
+            raise storage_error(error, self.path) from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._release()
+
+    def _take(self) -> int | None:
+        """The open, locked file; None if it was deleted in the meantime and must be opened anew."""
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o664)
+        try:
+            if not _lock(file):
+                raise self._refusal(_read_record(file))
+            if self._is_at_path(file):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+        return None
+
+    def _is_at_path(self, file: int) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(file), os.stat(self.path))
+        return False
+
+    def _refusal(self, record: dict[str, Any]) -> WeftError:
+        pid, host, since = (record.get(key, "(unknown)") for key in ("pid", "host", "since"))
+        fix = "wait for it or stop it, or choose another folder with --out"
+        if host != socket.gethostname():
+            fix += f"; if that process no longer runs, delete {shown(self.path)}"
+        return WeftError(f"in use by pid {pid} on {host} since {since}", where=shown(self.folder), fix=fix)
+
+    def _release(self) -> None:
+        file, self._file = self._file, None
+        _held.discard(self)
+        if file is None:
+            return
+        with contextlib.suppress(OSError):
+            if self._is_at_path(file) and os.name != "nt":  # an open file cannot be deleted there
+                os.unlink(self.path)
+        os.close(file)
+
+
+def _lock(file: int) -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(file, 2**20, os.SEEK_SET)  # far behind the record, which others must be able to read
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _WITHOUT_LOCKS:
+            raise
+        return not _may_be_alive(_read_record(file))
+    return True
+
+
+def _may_be_alive(record: dict[str, Any]) -> bool:
+    pid, host = record.get("pid"), record.get("host")
+    if host != socket.gethostname() or not isinstance(pid, int):
+        return bool(record)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()
+
+
+def _write_record(file: int) -> None:
+    since = datetime.now().astimezone().isoformat(timespec="seconds")
+    record = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+    os.ftruncate(file, 0)
+    os.lseek(file, 0, os.SEEK_SET)
+    os.write(file, json.dumps(record).encode() + b"\n")
+
+
+def _read_record(file: int) -> dict[str, Any]:
+    os.lseek(file, 0, os.SEEK_SET)
+    with contextlib.suppress(OSError, WeftError):
+        record = read_json(os.read(file, 4096), where=".lock")
+        return record if isinstance(record, dict) else {}
+    return {}
+
+
+def _sweep(folder: Path) -> None:
+    for entry in os.scandir(folder):
+        if _TEMPORARY.fullmatch(entry.name):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+
+
+def _leave_to_parent() -> None:
+    """A forked child shares the open file, and would keep the lock alive after its parent's death."""
+    for lock in list(_held):
+        file, lock._file = lock._file, None
+        if file is not None:
+            os.close(file)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

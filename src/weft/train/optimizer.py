@@ -1,0 +1,110 @@
+"""Optimizer: every parameter in exactly one group, two update rules, one step. Knows no model by name."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from weft.core.heads import Head
+from weft.core.trunk import Trunk
+from weft.errors import ConfigError
+from weft.train.muon import Muon
+from weft.train.precision import Weights
+from weft.train.settings import Training
+
+SMALLEST_MATRIX = 8  # thinner ones are vectors to Muon
+
+
+class Optimizer:
+    """Muon for the hidden matrices and AdamW for the rest, or AdamW for all."""
+
+    def __init__(self, weights: Weights, training: Training, *, fast: torch.dtype):
+        """`fast` is the precision in which this device multiplies matrices fastest."""
+        self.weights, self.training = weights, training
+        groups = self._groups()
+        adam = [
+            {"params": [weights.master[n] for n in names], "lr": training.lr * scale, "weight_decay": decay}
+            for names, scale, decay in groups.values()
+            if names
+        ]
+        matrices = [weights.master[n] for n in self.hidden]
+        self.rules: list[torch.optim.Optimizer] = []
+        if adam:
+            self.rules.append(torch.optim.AdamW(adam, lr=training.lr, betas=(0.9, 0.95), fused=True))
+        if matrices:
+            lr = training.lr * training.matrix_lr
+            self.rules.append(Muon(matrices, lr=lr, weight_decay=training.weight_decay, dtype=fast))
+        self._peaks = [[group["lr"] for group in rule.param_groups] for rule in self.rules]
+
+    def _groups(self) -> dict[str, tuple[list[str], float, float]]:
+        """AdamW's groups as names, rate factor and weight decay; `hidden` is what Muon takes."""
+        model, training = self.weights.model, self.training
+        inside = _parameters_of(model, Trunk)
+        heads = _parameters_of(model, Head)
+        linear = {id(m.weight) for m in model.modules() if isinstance(m, nn.Linear)}
+        self.hidden: list[str] = []
+        groups: dict[str, tuple[list[str], float, float]] = {
+            "matrices": ([], 1.0, training.weight_decay),
+            "heads": ([], 0.5 if training.optimizer == "muon" else 1.0, 0.0),
+            "rest": ([], 1.0, 0.0),
+        }
+        for name, p in self.weights.work.items():
+            matrix = id(p) in inside and id(p) in linear and min(p.shape) >= SMALLEST_MATRIX
+            if matrix and training.optimizer == "muon":
+                self.hidden.append(name)
+            elif matrix:
+                groups["matrices"][0].append(name)
+            elif id(p) in heads and id(p) in linear and not _is_table(model, p):
+                groups["heads"][0].append(name)
+            else:
+                groups["rest"][0].append(name)
+        return groups
+
+    def step(self, count: float, factor: float) -> float:
+        """Divide gradients once by the count, clip, update by `factor` times the peak rates; returns the norm.
+
+        If the norm is not finite nothing is changed.
+        """
+        params = [p for p in self.weights.master.values() if p.grad is not None]
+        grads: list[Tensor] = [p.grad for p in params if p.grad is not None]
+        norms = torch.stack([n.double() for n in torch._foreach_norm(grads)])
+        norm = float(norms.norm()) / max(count, 1)
+        if not math.isfinite(norm):
+            return norm
+        clip = self.training.clip
+        scale = min(1.0, clip / (norm + 1e-12)) if clip else 1.0
+        torch._foreach_mul_(grads, scale / max(count, 1))
+        for rule, peaks in zip(self.rules, self._peaks, strict=True):
+            for group, peak in zip(rule.param_groups, peaks, strict=True):
+                group["lr"] = peak * factor
+            rule.step()
+        self.weights.spread()
+        return norm
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that the update rules remember, by parameter and quantity."""
+        names = {id(m): n for n, m in self.weights.master.items()}
+        return {
+            f"{names[id(p)]}/{key}": torch.as_tensor(value)
+            for rule in self.rules
+            for p, kept in rule.state.items()
+            for key, value in kept.items()
+        }
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Restore `tensors()`."""
+        owners = {id(p): rule for rule in self.rules for group in rule.param_groups for p in group["params"]}
+        for full, value in tensors.items():
+            name, key = full.rsplit("/", 1)
+            if name not in self.weights.master:
+                raise ConfigError(f"the optimizer state names a parameter this model lacks: {name}")
+            p = self.weights.master[name]
+            owners[id(p)].state[p][key] = value.to(p.device) if key != "step" else value
+
+
+def _parameters_of(model: nn.Module, kind: type[nn.Module]) -> set[int]:
+    return {id(p) for m in model.modules() if isinstance(m, kind) for p in m.parameters()}
+
+
+def _is_table(model: nn.Module, p: Tensor) -> bool:
+    return any(isinstance(m, nn.Embedding) and m.weight is p for m in model.modules())

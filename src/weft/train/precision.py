@@ -1,0 +1,105 @@
+"""Devices and precision: where to compute, in which number format, and the fp32 master copy behind bf16 weights."""
+
+import statistics
+import time
+from functools import cache
+
+import torch
+from torch import Tensor, nn
+
+from weft.errors import ConfigError
+from weft.modalities.embedder import Embedder
+
+PAYS = 1.3  # how much faster bf16 products must be before their rounding is worth it
+
+
+def pick_device() -> torch.device:
+    """A GPU where there is one, else Apple's, else the CPU."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+@cache
+def product_rate(device: torch.device, dtype: torch.dtype, size: int = 512) -> float:
+    """Measured speed of a matrix product of a trunk's kind, in multiply-adds times two a second."""
+    x, w = (torch.randn(n, size, device=device, dtype=dtype) for n in (2 * size, size))
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        y = torch.nn.functional.linear(x, w)
+        if device.type != "cpu":
+            float(y[0, 0])
+        times.append(time.perf_counter() - start)
+    return 2 * 2 * size**3 / statistics.median(times[1:])
+
+
+def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
+    """bf16 where it is measurably fast on this device, fp32 elsewhere, or what the user wants."""
+    if wanted == "fp32":
+        return torch.float32
+    if wanted == "bf16":
+        return torch.bfloat16
+    if wanted != "auto":
+        raise ConfigError(f"expected auto, fp32 or bf16, found {wanted!r}", where="precision")
+    faster = product_rate(device, torch.bfloat16) > PAYS * product_rate(device, torch.float32)
+    return torch.bfloat16 if faster else torch.float32
+
+
+class Weights:
+    """A model's parameters as the optimizer sees them: fp32 always.
+
+    In bf16 the trunk and the head compute with rounded copies; embedders keep fp32, where small sums matter.
+    """
+
+    def __init__(self, model: nn.Module, dtype: torch.dtype):
+        self.model = model
+        exact = {id(p) for m in model.modules() if isinstance(m, Embedder) for p in m.parameters()}
+        self.work = dict(model.named_parameters())
+        self.master = {}
+        for name, p in self.work.items():
+            if dtype is torch.float32 or id(p) in exact or not p.is_floating_point():
+                self.master[name] = p
+            else:
+                self.master[name] = p.detach().clone().requires_grad_(p.requires_grad)
+                p.data = p.data.to(dtype)
+        self._pairs = [(p, self.master[n]) for n, p in self.work.items() if self.master[n] is not p]
+
+    @torch.no_grad()
+    def collect(self) -> None:
+        """Hand the gradients of the rounded copies to the master copy."""
+        for p, m in self._pairs:
+            m.grad = None if p.grad is None else p.grad.to(m.dtype)
+
+    @torch.no_grad()
+    def spread(self) -> None:
+        """Round the master copy into the model."""
+        if self._pairs:
+            torch._foreach_copy_([p for p, _ in self._pairs], [m for _, m in self._pairs])
+
+    def clear(self) -> None:
+        """Forget all gradients."""
+        for p in (*self.work.values(), *self.master.values()):
+            p.grad = None
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The model's weights in full precision, buffers included, by name."""
+        state = {name: t.detach() for name, t in self.model.state_dict().items()}
+        aliases = dict(self.model.named_parameters(remove_duplicate=False))
+        names = {id(p): name for name, p in self.work.items()}
+        return {name: self.master[names[id(aliases[name])]].detach() if name in aliases else t
+                for name, t in state.items()
+                if name not in aliases or names[id(aliases[name])] == name}  # fmt: skip
+
+    @torch.no_grad()
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Set the weights from `tensors()`; every name must be used."""
+        own = self.tensors()
+        if set(own) != set(tensors):
+            odd = sorted(set(own) ^ set(tensors))
+            raise ConfigError(f"the weights do not fit this model: {', '.join(odd[:3])}{' ...' if odd[3:] else ''}")
+        for name, t in own.items():
+            if t.shape != tensors[name].shape:
+                raise ConfigError(f"{name} has the shape {list(tensors[name].shape)}, the model needs {list(t.shape)}")
+            t.copy_(tensors[name])
+        self.spread()

@@ -1,0 +1,98 @@
+"""Progress on stderr: a bar in a terminal or notebook, now and then a line in a log. Never stops the training."""
+
+import sys
+import time
+from typing import Any
+
+LINES_EVERY = 10.0  # seconds between lines in a log, growing with the run
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: 42 s, 3 min 20 s, 2 h 5 min."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def count(number: float) -> str:
+    """A number people can read at a glance: 950, 12.3 k, 4.56 M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g} {letter}"
+    return f"{number:.0f}"
+
+
+class Progress:
+    """Tells how a run goes. Everything goes to stderr, and a closed stderr is no reason to stop."""
+
+    def __init__(self, *, quiet: bool = False):
+        self.quiet = quiet
+        self._bar: Any = None
+        self._task: Any = None
+        self._began = self._last = time.monotonic()
+        self._last_values = ""
+
+    def say(self, text: str) -> None:
+        """One line for people."""
+        if self.quiet:
+            return
+        try:
+            if self._bar is not None:
+                self._bar.console.print(text, markup=False, highlight=False)
+            else:
+                print(text, file=sys.stderr, flush=True)
+        except (OSError, ValueError):
+            self.quiet = True
+
+    def start(self, done: float) -> None:
+        """Training begins, or goes on from a share already done."""
+        self._began = self._last = time.monotonic()
+        if self.quiet or not (_terminal() or _notebook()):
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        columns = (BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.description}"))
+        self._bar = Bar(*columns, console=Console(stderr=True), refresh_per_second=4)
+        self._bar.start()
+        self._task = self._bar.add_task("", total=1.0, completed=done)
+
+    def step(self, progress: float, values: dict[str, str], left: float) -> None:
+        """The share done, what to show, and the seconds left."""
+        text = "  ".join(f"{name} {value}" for name, value in values.items())
+        text += f"  {duration(left)} left"
+        if self._bar is not None:
+            try:
+                self._bar.update(self._task, completed=progress, description=text)
+            except (OSError, ValueError):
+                self.quiet = True
+            return
+        now = time.monotonic()
+        if now - self._last >= max(LINES_EVERY, (now - self._began) / 20):
+            self._last = now
+            self.say(f"{progress:4.0%}  {text}")
+
+    def stop(self) -> None:
+        """Training is over: the bar stays where it is."""
+        if self._bar is not None:
+            try:
+                self._bar.stop()
+            except (OSError, ValueError):
+                self.quiet = True
+            self._bar = None
+
+
+def _terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
+def _notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -1,0 +1,114 @@
+"""Which folders under checkpoints/ are what, and which may go. Knows names and manifests, nothing of their content.
+
+    00000200                 committed: a checkpoint, if its manifest verifies
+    00000200.old-91ab…       committed, but its name now belongs to a newer one of the same step
+    .tmp-step-200-5f0c…      being written or being deleted, or left by a process that was killed while it did so
+
+Anything else is a stranger and is never touched.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from weft.errors import StorageError, WeftError
+from weft.train import store
+from weft.train.manifest import MANIFEST, NewerFormat, read_manifest, verify
+
+LEAST_KEPT = 2
+
+_COMMITTED = re.compile(r"(\d{8,})(\.old-[0-9a-f]{12})?")
+_UNFINISHED = re.compile(r"\.tmp-step-\d+-[0-9a-f]{12}")
+
+
+def unfinished_name(step: int) -> str:
+    """A new name for what is not, or no longer, a checkpoint."""
+    return f".tmp-step-{step}-{secrets.token_hex(6)}"
+
+
+def aside_name(name: str) -> str:
+    """A new name for a checkpoint that must give up its own and stay loadable."""
+    return f"{name}.old-{secrets.token_hex(6)}"
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether a folder is one of those that are never loaded."""
+    return bool(_UNFINISHED.fullmatch(path.name))
+
+
+def entries(folder: Path) -> list[Path]:
+    """What is in a folder; nothing, if it is not there."""
+    try:
+        return list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise store.storage_error(error, folder) from error
+
+
+def committed(home: Path) -> list[Path]:
+    """The folders that have, or had, the name of a checkpoint."""
+    return [path for path in entries(home) if _COMMITTED.fullmatch(path.name)]
+
+
+def sequence(folder: Path) -> int:
+    """The count of saves up to this checkpoint; 0 if its manifest cannot tell."""
+    with contextlib.suppress(WeftError):
+        return read_manifest(folder)["sequence"]
+    return 0
+
+
+def prune(home: Path, fresh: Path, keep: int, report: Callable[[str], None]) -> None:
+    """Delete what the fresh checkpoint makes superfluous. The save has succeeded: failures here are only reported."""
+    try:
+        doomed = _superfluous(home, fresh, keep)
+    except StorageError as error:
+        report(f"{home.name}: old checkpoints could not be deleted ({error.problem})")
+        return
+    for path in doomed:
+        try:
+            _delete(path)
+        except (StorageError, OSError) as error:
+            report(f"{home.name}/{path.name}: could not be deleted ({getattr(error, 'problem', error)})")
+
+
+def _superfluous(home: Path, fresh: Path, keep: int) -> list[Path]:
+    """All but the fresh checkpoint and the newest others that verify, `keep` together.
+
+    Damaged ones stay as well until enough valid ones do: what cannot be read today may be readable tomorrow.
+    """
+    kept: list[Path] = [fresh]
+    spare: list[Path] = []
+    replaced: list[Path] = []
+    for path in sorted(set(committed(home)) - {fresh}, key=lambda path: (sequence(path), path.name), reverse=True):
+        try:
+            manifest = read_manifest(path)
+            if len(kept) < keep and _name_holder(path) not in kept:
+                verify(path, manifest)
+                kept.append(path)
+                continue
+        except NewerFormat:
+            continue
+        except StorageError:
+            pass
+        (replaced if _name_holder(path) in kept else spare).append(path)
+    unfinished = [path for path in entries(home) if is_unfinished(path)]
+    return unfinished + replaced + (spare if len(kept) >= LEAST_KEPT else [])
+
+
+def _name_holder(path: Path) -> Path:
+    """The checkpoint that has, or would have, the name a folder gave up; the folder itself if it gave up none."""
+    return path.with_name(path.name.partition(".old-")[0])
+
+
+def _delete(path: Path) -> None:
+    """The name goes first, then the manifest: what is half deleted is never taken for a checkpoint."""
+    committed = _COMMITTED.fullmatch(path.name)
+    if committed:
+        nameless = path.with_name(unfinished_name(int(committed[1])))
+        os.rename(path, nameless)
+        path = nameless
+    store.remove_folder(path, first=MANIFEST)

@@ -1,0 +1,52 @@
+"""Being asked to stop: the first request lets the step finish and the run save, the second leaves at once."""
+
+import os
+import signal
+from types import FrameType, TracebackType
+from typing import Self
+
+from weft.errors import Interrupted
+
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class StopRequest:
+    """Listens for Ctrl-C, SIGTERM and SIGHUP while active.
+
+    Until `hold()` a request ends the work right where it is (nothing is lost, nothing was trained); after it, the
+    request is noted in `asked` and the loop leaves when it is safe.
+    """
+
+    def __init__(self) -> None:
+        self.asked: str | None = None
+        self.holding = False
+        self._before: dict[int, object] = {}
+
+    def hold(self) -> None:
+        """From now on only note a request."""
+        self.holding = True
+
+    def release(self) -> None:
+        """From now on a request ends the work where it is."""
+        self.holding = False
+
+    def __enter__(self) -> Self:
+        for name in NAMES:
+            number = getattr(signal, name, None)
+            if number is not None:
+                try:
+                    self._before[number] = signal.signal(number, self._heard)
+                except ValueError:  # not the main thread: the caller listens
+                    return self
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self.asked is not None:
+            os._exit(128 + number)
+        self.asked = signal.Signals(number).name
+        if not self.holding:
+            raise Interrupted(f"stopped by {self.asked} before training began: nothing to save")
