@@ -14,6 +14,7 @@ import json
 import math
 import re
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
@@ -181,9 +182,9 @@ def parse(text: str, kind: Any, *, where: str) -> Any:
         return text == "true"
     if kind is int and re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text):
         return int(text)
-    if kind is float and re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", text):
-        if math.isfinite(float(text)):
-            return float(text)
+    number = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", text)
+    if kind is float and number and math.isfinite(float(text)):
+        return float(text)
     if kind is str or (origin is Literal and text in args):
         return text
     raise ConfigError(f"expected {_describe(kind)}, found {text!r}", where=where)
@@ -197,8 +198,8 @@ def read_json(text: str | bytes, *, where: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            keys = [key for key, _ in pairs]
-            raise ConfigError(f"the key {next(k for k in keys if keys.count(k) > 1)!r} stands twice", where=where)
+            twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+            raise ConfigError(f"the key {twice!r} stands twice", where=where)
         return result
 
     def refuse(name: str) -> Any:

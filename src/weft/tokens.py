@@ -50,7 +50,10 @@ class Tokens:
 
     @staticmethod
     def free(
-        x: Float[Tensor, "B N D"], *, valid: Bool[Tensor, "B N"] | None = None, coords: Mapping[str, Tensor] | None = None
+        x: Float[Tensor, "B N D"],
+        *,
+        valid: Bool[Tensor, "B N"] | None = None,
+        coords: Mapping[str, Tensor] | None = None,
     ) -> "Tokens":
         """Tokens that all may read each other: sets, pictures, sentences to be understood."""
         rank = torch.zeros((), dtype=torch.long, device=x.device).expand(x.shape[:2])

@@ -184,7 +184,9 @@ def test_a_name_with_a_newline_or_odd_bytes_can_be_printed() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=60), data=st.data())
-def test_newlines_marks_and_gzip_make_no_difference(tmp_path_factory: pytest.TempPathFactory, text: str, data) -> None:
+def test_newlines_marks_and_gzip_make_no_difference(
+    tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject
+) -> None:
     chunk = data.draw(st.integers(3, 9))
     ends = data.draw(st.lists(st.sampled_from(["\n", "\r", "\r\n"]), min_size=1, max_size=3))
     while len(ends) < text.count("\n"):

@@ -16,7 +16,7 @@ def test_a_permutation_has_every_place_once(count: int) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 2**40), st.text(), st.data())
-def test_a_huge_permutation_never_sends_two_to_one_place(count: int, name: str, data) -> None:
+def test_a_huge_permutation_never_sends_two_to_one_place(count: int, name: str, data: st.DataObject) -> None:
     indices = data.draw(st.lists(st.integers(0, count - 1), unique=True, max_size=20))
     places = permuted(np.array(indices, np.int64), count, name)
     assert len(set(places.tolist())) == len(indices)

@@ -12,6 +12,7 @@ from weft.data import files
 from weft.data import text as module
 from weft.data.text import Corpus, Part, read_corpus, split
 from weft.errors import ConfigError, DataError
+from weft.modalities.tokenizer import KINDS, encode_pieces, train
 
 
 def write(path: Path, data: bytes | str) -> Path:
@@ -72,9 +73,32 @@ def test_the_fingerprint_depends_on_nothing_but_the_documents(tmp_path: Path) ->
     assert re.fullmatch("[0-9a-f]{64}", prints.pop())
 
 
+@pytest.mark.parametrize("final", ["\n", ""])
+def test_a_file_gives_the_same_ids_however_it_was_saved(tmp_path: Path, final: str) -> None:
+    clean = f"first line\n\nthird\x85same line\u2028still the third\nlast{final}"
+    lf = write(tmp_path / "clean.txt", clean)
+    mixed = clean.replace("\n", "\r\n", 1).replace("line\r\n\n", "line\r\n\r")
+    saved = [
+        write(tmp_path / "mark.txt", b"\xef\xbb\xbf" + clean.encode()),
+        write(tmp_path / "crlf.txt", clean.replace("\n", "\r\n")),
+        write(tmp_path / "cr.md", clean.replace("\n", "\r")),
+        write(tmp_path / "mixed.txt", mixed),
+        write(tmp_path / "packed.txt.gz", gzip.compress(clean.replace("\n", "\r\n").encode())),
+        lines(tmp_path / "line.jsonl", [clean]),
+    ]
+    for kind in KINDS:
+        tokenizer = train(kind, read_corpus([lf]).pieces(), 280 if kind == "bpe" else None)
+        expected = encode_pieces(tokenizer, read_corpus([lf]).pieces())
+        assert tokenizer.decode(expected) == clean
+        for path in saved:
+            assert np.array_equal(encode_pieces(tokenizer, read_corpus([path]).pieces()), expected), path
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.text("ab\n", min_size=1, max_size=3), min_size=1, max_size=4), st.data())
-def test_other_documents_have_another_fingerprint(tmp_path_factory: pytest.TempPathFactory, texts, data) -> None:
+def test_other_documents_have_another_fingerprint(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], data: st.DataObject
+) -> None:
     folder = tmp_path_factory.mktemp("prints")
     others = data.draw(st.lists(st.text("ab\n", min_size=1, max_size=3), min_size=1, max_size=4))
     one, other = ([*t, "x"] for t in (texts, others))
@@ -199,7 +223,9 @@ def test_with_many_documents_whole_ones_are_held_out_by_their_content(tmp_path: 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=20, max_size=60), st.floats(0.02, 0.98))
-def test_identical_documents_fall_on_the_same_side(tmp_path_factory, kinds: list[int], share: float) -> None:
+def test_identical_documents_fall_on_the_same_side(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[int], share: float
+) -> None:
     texts = [f"document {kind}" for kind in kinds]
     corpus = read_corpus([lines(tmp_path_factory.mktemp("split") / "a.jsonl", texts)])
     parts = split(corpus, share)

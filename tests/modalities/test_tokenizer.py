@@ -1,5 +1,6 @@
 import json
 import time
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +34,7 @@ def in_library(tokenizer: Tokenizer) -> tokenizers.Tokenizer:
     return library
 
 
-def given_file(model: dict, added: tuple[tuple[str, int], ...] = (), **parts) -> str:
+def given_file(model: dict, added: tuple[tuple[str, int], ...] = (), **parts: object) -> str:
     tokens = [{"id": id, "content": content, "special": True} for content, id in added]
     return json.dumps({"version": "1.0", "added_tokens": tokens, "model": model, **parts})
 
@@ -132,7 +133,7 @@ def test_an_id_beyond_the_vocabulary_is_refused(id: int) -> None:
 @pytest.mark.parametrize("kind", module.KINDS)
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_a_stream_gives_what_decoding_gives(kind: str, data) -> None:
+def test_a_stream_gives_what_decoding_gives(kind: str, data: st.DataObject) -> None:
     tokenizer = made(kind)
     ids = data.draw(st.lists(st.integers(0, tokenizer.size - 1)) | ANY_TEXT.map(lambda t: tokenizer.encode(t).tolist()))
     stream = tokenizer.stream()
@@ -254,7 +255,7 @@ def test_a_panic_in_the_library_is_an_error_of_ours() -> None:
 
 
 def test_interruptions_and_our_own_errors_pass_through_training() -> None:
-    def pieces(error: BaseException):
+    def pieces(error: BaseException) -> Iterator[str]:
         yield STORY
         raise error
 
@@ -319,7 +320,9 @@ def cut(text: str, places: list[int]) -> list[str]:
 @pytest.mark.parametrize("kind", module.KINDS)
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(ANY_TEXT | STORY_TEXT, max_size=3), data=st.data())
-def test_a_stream_is_its_documents_with_an_end_before_and_after_each(kind: str, texts: list[str], data) -> None:
+def test_a_stream_is_its_documents_with_an_end_before_and_after_each(
+    kind: str, texts: list[str], data: st.DataObject
+) -> None:
     tokenizer = made(kind)
     pieces: list[str | None] = []
     expected = [tokenizer.end]
@@ -340,9 +343,9 @@ def test_a_stream_that_stops_inside_a_document_has_no_end_there() -> None:
 
 
 def test_control_characters_are_not_white_space_to_cut_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PART", 1)
     text = "!\x1c!\x1c ?\x1f?\x1f\x85\u2028? " * 30
     tokenizer = train("bpe", [text], 280)
+    monkeypatch.setattr(module, "PART", 1)
     assert np.array_equal(encode_pieces(tokenizer, [text])[1:], tokenizer.encode(text))
 
 

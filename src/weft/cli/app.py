@@ -5,7 +5,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import click
 import typer
@@ -27,8 +27,10 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Set = Annotated[
-    Optional[list[str]],
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting; may be given several times. `weft tasks TASK` lists them."),
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A setting; may be given several times. `weft tasks TASK` lists them."
+    ),
 ]
 RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, e.g. runs/book-1.")]
 
@@ -61,7 +63,9 @@ def run(arguments: Sequence[str]) -> int:
             return 74
         if debug:
             traceback.print_exc()
-        output.complain(f"a fault in weft: {type(error).__name__}: {error}\n  -> run again with --debug for the details")
+        output.complain(
+            f"a fault in weft: {type(error).__name__}: {error}\n  -> run again with --debug for the details"
+        )
         return 70
 
 
@@ -73,7 +77,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
 ) -> None:
     """Train transformers on your own files, use them, and look inside."""
@@ -81,23 +87,27 @@ def root(
 
 @app.command(rich_help_panel=None)
 def train(
-    data: Annotated[Optional[list[str]], typer.Argument(metavar="[DATA]...", help="Files, folders or patterns.")] = None,
-    task: Annotated[Optional[str], typer.Option(help="What to learn; recognised from the files when left out.")] = None,
-    model: Annotated[Optional[str], typer.Option(help="A model by name; `weft tasks TASK` lists them.")] = None,
-    preset: Annotated[Optional[str], typer.Option(help="A fixed size: tiny trains in seconds.")] = None,
-    out: Annotated[Optional[str], typer.Option(metavar="RUN", help="The run folder; runs/<name>-<number> by default.")] = None,
-    minutes: Annotated[Optional[float], typer.Option(help="Train this long; the model is sized to fit.")] = None,
-    steps: Annotated[Optional[int], typer.Option(help="Train this many steps.")] = None,
-    epochs: Annotated[Optional[float], typer.Option(help="Train this many rounds through the data.")] = None,
-    start: Annotated[Optional[str], typer.Option("--from", metavar="RUN", help="Start from another run's weights.")] = None,
-    valid: Annotated[Optional[str], typer.Option(metavar="DATA", help="Held-out data; split off by default.")] = None,
-    seed: Annotated[Optional[int], typer.Option(help="All randomness follows from it. Default 0.")] = None,
-    precision: Annotated[Optional[str], typer.Option(help="auto, fp32 or bf16.")] = None,
+    data: Annotated[list[str] | None, typer.Argument(metavar="[DATA]...", help="Files, folders or patterns.")] = None,
+    task: Annotated[str | None, typer.Option(help="What to learn; recognised from the files when left out.")] = None,
+    model: Annotated[str | None, typer.Option(help="A model by name; `weft tasks TASK` lists them.")] = None,
+    preset: Annotated[str | None, typer.Option(help="A fixed size: tiny trains in seconds.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="RUN", help="The run folder; runs/<name>-<number> by default.")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Train this long; the model is sized to fit.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Train this many steps.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Train this many rounds through the data.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="RUN", help="Start from another run's weights.")
+    ] = None,
+    valid: Annotated[str | None, typer.Option(metavar="DATA", help="Held-out data; split off by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="All randomness follows from it. Default 0.")] = None,
+    precision: Annotated[str | None, typer.Option(help="auto, fp32 or bf16.")] = None,
     set_: Set = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     json: Json = False,
 ) -> None:
-    """Train a model on your files and write a run folder.
+    r"""Train a model on your files and write a run folder.
 
     \b
       weft train book.txt                        recognised as text; sized to your machine
@@ -120,13 +130,15 @@ def train(
 @app.command()
 def predict(
     run: RunFolder,
-    inputs: Annotated[Optional[list[str]], typer.Argument(metavar="[INPUT]...", help="What to continue or predict from.")] = None,
-    input: Annotated[Optional[Path], typer.Option(metavar="FILE", help="A file with one input a line.")] = None,
-    output_: Annotated[Optional[Path], typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="[INPUT]...", help="What to continue or predict from.")
+    ] = None,
+    input: Annotated[Path | None, typer.Option(metavar="FILE", help="A file with one input a line.")] = None,
+    output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Use a trained model.
+    r"""Use a trained model.
 
     \b
       weft predict runs/book-1 "Once upon a"
@@ -138,7 +150,9 @@ def predict(
     loaded = load(run)
     asked = [*(inputs or ()), *(_lines(input) if input else ())] or _piped() or [""]
     settings = _settings(set_)
-    stream = output.Stream(asked) if not json and output_ is None and len(asked) == 1 and "samples" not in settings else None
+    stream = (
+        output.Stream(asked) if not json and output_ is None and len(asked) == 1 and "samples" not in settings else None
+    )
     found = loaded.predict(asked, listen=stream, **settings)
     report = {"run": run, "task": loaded.task.name, "predictions": found}
     output.predicted(report, json, output_, stream)
@@ -147,10 +161,13 @@ def predict(
 @app.command()
 def evaluate(
     run: RunFolder,
-    data: Annotated[Optional[list[str]], typer.Argument(metavar="[DATA]...", help="Data to measure on; the run's own held-out part by default.")] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DATA]...", help="Data to measure on; the run's own held-out part by default."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Measure a trained model on data.
+    r"""Measure a trained model on data.
 
     \b
       weft evaluate runs/book-1
@@ -164,7 +181,8 @@ def evaluate(
 
 @app.command()
 def tasks(
-    task: Annotated[Optional[str], typer.Argument(metavar="[TASK]", help="One task, in full.")] = None, json: Json = False
+    task: Annotated[str | None, typer.Argument(metavar="[TASK]", help="One task, in full.")] = None,
+    json: Json = False,
 ) -> None:
     """What can be trained, from which files, with which models, presets and settings."""
     output.prepare()
@@ -185,7 +203,7 @@ def doctor(json: Json = False) -> None:
 @app.command()
 def demo(
     minutes: Annotated[float, typer.Option(help="How long to train.")] = 0.75,
-    out: Annotated[Optional[str], typer.Option(metavar="RUN", help="The run folder.")] = None,
+    out: Annotated[str | None, typer.Option(metavar="RUN", help="The run folder.")] = None,
 ) -> None:
     """Train a language model on the help texts that come with Python, measure it, and let it write."""
     output.prepare()
@@ -194,11 +212,11 @@ def demo(
     output.say("weft demo: a language model from nothing, on the help texts that every Python carries\n")
     done = train_((), task="language-model", minutes=minutes, out=out)
     output.trained(done.report, False)
-    prompt = "The \"for\" statement"
+    prompt = 'The "for" statement'
     output.say(f"\nit continues {prompt!r}:\n")
     found = done.predict(prompt, max_tokens=250, temperature=0.7)
     print(output.safe(prompt + found[0]["text"]))
-    output.say(f"\nyour turn:  weft predict {done.folder} \"A list is\"\n            weft train your-book.txt")
+    output.say(f'\nyour turn:  weft predict {done.folder} "A list is"\n            weft train your-book.txt')
 
 
 def _settings(pairs: list[str] | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from weft.train.precision import PAYS, pick_device, product_rate
+from weft.training.precision import PAYS, pick_device, product_rate
 from weft.version import VERSION
 
 

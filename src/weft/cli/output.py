@@ -48,7 +48,7 @@ def trained(report: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    from weft.train.progress import duration
+    from weft.training.progress import duration
 
     measures = ", ".join(f"{name} {value:.4g}" for name, value in report["metrics"].items())
     print(f"trained in {duration(report['seconds'])}, {report['steps']} steps; held out: {measures}")
@@ -78,7 +78,7 @@ def predicted(report: Mapping[str, Any], as_json: bool, path: Path | None, strea
     if path is not None:
         lines = [json.dumps(one, ensure_ascii=False) for one in found] if as_json or path.suffix == ".jsonl" else None
         texts = lines or [one["prompt"] + one["text"] for one in found]
-        from weft.train.store import write_file
+        from weft.training.store import write_file
 
         write_file(path, ("\n".join(texts) + "\n").encode())
         say(f"wrote {path}")

@@ -1,6 +1,5 @@
 """Attention: project, turn, score, read. Holds the weights; the arithmetic is in `kernels`."""
 
-import torch
 from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -25,8 +25,7 @@ class Wiring(Part):
     class Config(BaseConfig):
         """The ways to wire a branch."""
 
-    final_norm = False  # whether the stream leaves the last block without a norm, so that the trunk must add one
-    normed = True
+    normed = True  # whether the branch needs a norm
 
     def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
         """The stream after the branch."""
@@ -38,8 +37,6 @@ class PreNorm(Wiring):
 
     class Config(Wiring.Config):
         """Norm before the branch."""
-
-    final_norm = True
 
     def __init__(self, config: Config):
         self.config = config

@@ -116,7 +116,7 @@ def fused(
     factor: float,
     bias: BiasOf | None,
 ) -> Float[Tensor, "B H Q e"]:
-    """torch's scaled_dot_product_attention, causal without a mask where that is all there is to say."""
+    """Torch's scaled_dot_product_attention, causal without a mask where that is all there is to say."""
     causal = shape is Shape.CAUSAL and bias is None
     added = None if causal else additive(scope, shape, rules, bias, q)
     shared = k.shape[1] != q.shape[1]
@@ -168,7 +168,7 @@ def _nothing_is_zero(out: Tensor, scope: Scope, shape: Shape, rules: tuple[Rule,
 
 
 def _plus(scores: Float[Tensor, "BG RQ K"], added: Float[Tensor, "B|1 H|1 Q K"], groups: int) -> Tensor:
-    """scores + added, where the scores' rows hold the heads of a group."""
+    """Scores + added, where the scores' rows hold the heads of a group."""
     if added.shape[0] == added.shape[1] == 1 and scores.shape[1] == added.shape[2]:
         return scores + added[0]
     n = added.shape[2]

@@ -1,8 +1,8 @@
 """Mixers: how information moves across tokens. One call for attention, averaging and recurrence."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-import torch
 
 from weft.config import Config as BaseConfig
 from weft.config import Part

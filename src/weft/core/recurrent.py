@@ -19,7 +19,7 @@ State = tuple[Tensor, ...]
 
 
 def rnn_step(gates: Float[Tensor, "B D"], state: State) -> State:
-    """h' = tanh(W_x x + W_h h + b), the sum given as `gates`."""
+    """H' = tanh(W_x x + W_h h + b), the sum given as `gates`."""
     return (torch.tanh(gates),)
 
 
@@ -120,7 +120,7 @@ class Lstm(Recurrent):
     parts, gates = 2, 4
 
     def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """torch's fused LSTM on the same weights."""
+        """Torch's fused LSTM on the same weights."""
         weights = [self.x.weight, self.h.weight, self.x.bias, self.h.bias]
         start = [s[None] for s in state]
         outputs, h, c = torch.lstm(x, start, weights, True, 1, 0.0, self.training, False, True)
@@ -132,4 +132,3 @@ def _one_query(run: Pass, t: int) -> Scope:
     assert memory is not None
     one = Tokens.free(tokens.x[:, t : t + 1, :0], coords={a: c[:, t : t + 1] for a, c in tokens.coords.items()})
     return Scope(one, memory, ranked=False)
-

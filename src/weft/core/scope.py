@@ -35,8 +35,8 @@ class Shape(Enum):
 class Fold:
     """A line cut into blocks, each beside the neighbours it may read: band-shaped reading as a batch of small ones.
 
-        queries   [ block 0 ][ block 1 ][ block 2 ]
-        keys         . 0        0 1        1 2          causal; otherwise also the block after
+    queries   [ block 0 ][ block 1 ][ block 2 ]
+    keys         . 0        0 1        1 2          causal; otherwise also the block after
     """
 
     block: int

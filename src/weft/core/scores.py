@@ -41,7 +41,7 @@ class Dot(Score):
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
-        self.factor = (1 / math.sqrt(dim) if config.scaled else 1.0) / config.temperature
+        self.factor: float = (1 / math.sqrt(dim) if config.scaled else 1.0) / config.temperature
 
     def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
         return (q * self.factor) @ k.transpose(-1, -2)

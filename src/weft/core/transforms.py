@@ -88,5 +88,3 @@ class Gated(Transform):
 def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
     """Zero a share of the numbers while training."""
     return F.dropout(x, rate, training) if training and rate else x
-
-

@@ -5,7 +5,7 @@ from torch import nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
-from weft.core.block import Block
+from weft.core.block import Block, PreNorm
 from weft.core.cache import Cache
 from weft.core.linear import Gpt2Init, Init
 from weft.core.norms import LayerNorm, Norm
@@ -40,8 +40,8 @@ class Trunk(Part, nn.Module):
         super().__init__()
         blocks = config.all_blocks()
         self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=memory_dim) for block in blocks)
-        final = config.norm is not None and self.blocks[-1].wiring.final_norm
-        self.norm = config.norm.build(dim=dim) if final else None
+        unnormed = isinstance(blocks[-1].wiring, PreNorm.Config)
+        self.norm = config.norm.build(dim=dim) if config.norm is not None and unnormed else None
         config.init.build().apply(self, depth=len(blocks))
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:

@@ -79,14 +79,16 @@ class _Search:
     def source(self, source: str | Path) -> None:
         path = Path(source)
         if not os.path.lexists(path):
-            return self.pattern(path)
+            self.pattern(path)
+            return
         try:
             info = path.stat()
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", where=shown(path)) from None
-        if not stat.S_ISDIR(info.st_mode):
-            return self.named(path, info)
-        self.several(path, path, [path])
+        if stat.S_ISDIR(info.st_mode):
+            self.several(path, path, [path])
+        else:
+            self.named(path, info)
 
     def named(self, path: Path, info: os.stat_result) -> None:
         """A file named by hand: anything wrong with it is an error."""

@@ -37,7 +37,7 @@ def _permuted(indices: np.ndarray, count: int, keys: np.ndarray) -> np.ndarray:
     """
     if not 1 <= count <= MAX_COUNT:
         raise ValueError(f"cannot permute {count} things")
-    if indices.size and not (0 <= indices.min() and indices.max() < count):
+    if indices.size and (indices.min() < 0 or indices.max() >= count):
         raise ValueError(f"expected indices from 0 to {count - 1}, found {indices.min()} to {indices.max()}")
     half = np.uint64(max(1, ((count - 1).bit_length() + 1) // 2))
     result = indices.astype(np.uint64).ravel()

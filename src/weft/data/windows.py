@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -57,15 +58,15 @@ class TextWindows:
 def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> Iterator[Windows]:
     """Windows in which every token but the first is scored once, after at least half a context where the text allows.
 
-        |-- scored --------------|
-                    |- read -----|- scored --|
-                                 |- read ----|- scored --|
+    |-- scored --------------|
+                |- read -----|- scored --|
+                             |- read ----|- scored --|
     """
     length = min(context, len(ids) - 1)
     last = len(ids) - 1 - length
     starts = list(range(0, last, max(1, length - length // 2)))
     starts.append(last)
-    skips = [0] + [before + length - start for before, start in zip(starts, starts[1:], strict=False)]
+    skips = [0] + [before + length - start for before, start in pairwise(starts)]
     if most is not None and len(starts) > most:
         chosen = np.linspace(0, len(starts) - 1, most).round().astype(int)
         starts, skips = [starts[i] for i in chosen], [skips[i] for i in chosen]

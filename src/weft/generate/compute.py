@@ -29,6 +29,8 @@ class Int8Linear(nn.Module):
 
     def __init__(self, layer: nn.Linear):
         super().__init__()
+        self.weight: Tensor
+        self.scale: Tensor
         weight = layer.weight.detach().float()
         scale = weight.abs().amax(1).clamp(min=1e-12) / 127
         self.register_buffer("weight", (weight / scale[:, None]).round().to(torch.int8), persistent=False)

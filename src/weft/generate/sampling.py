@@ -44,9 +44,7 @@ class Sampling(Config):
                 raise ConfigError(f"expected a value {expected}, found {getattr(self, name)}", where=name)
 
 
-def penalised(
-    logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], penalty: float
-) -> Float[Tensor, "B V"]:
+def penalised(logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], penalty: float) -> Float[Tensor, "B V"]:
     """Logits of tokens that occurred are divided (if positive) or multiplied by the penalty (Keskar et al., 2019)."""
     if penalty == 1.0 or seen.shape[1] == 0:
         return logits
@@ -89,9 +87,7 @@ def shaped(logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], how: Sampling
     return keep_min_p(keep_top_p(keep_top_k(logits, how.top_k), how.top_p), how.min_p)
 
 
-def draw(
-    logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Generator]
-) -> Int[Tensor, "B"]:
+def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Generator]) -> Int[Tensor, "B"]:
     """One token a row, each row from a generator of its own, so that neighbours do not change it."""
     if how.temperature == 0:
         return logits.argmax(-1)

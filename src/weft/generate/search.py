@@ -39,9 +39,12 @@ class Row:
         """Add a token; ends the row on the end token, a stop string or the limit."""
         if token == self.end:
             self.ended = "end"
+            self.text += self.decoder.finish()
             return
         self.ids.append(token)
         self.text += self.decoder.feed(token)
+        if len(self.ids) >= self.limit:
+            self.text += self.decoder.finish()
         longest = max(map(len, self.stops), default=0)
         for stop in self.stops:
             found = self.text.find(stop, max(0, self.shown - longest))

@@ -47,7 +47,7 @@ class Grams(Part, nn.Module):
         lengths = range(2, config.longest + 1)
         self.tables = nn.ModuleList(nn.Embedding(min(vocab**n, config.buckets), dim) for n in lengths)
         for table in self.tables:
-            nn.init.normal_(table.weight, std=config.std)
+            nn.init.normal_(table.weight, std=config.std)  # type: ignore[arg-type]
 
     @property
     def before(self) -> int:

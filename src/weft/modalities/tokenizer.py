@@ -67,8 +67,11 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, text: str, where: str = "tokenizer.json") -> "Tokenizer":
-        """A tokenizer from the text of a tokenizer.json. What it says of truncation, padding and dropout is put out of
-        force: encoding is a function of the text and loses none of it. An end token is added where none is known."""
+        """A tokenizer from the text of a tokenizer.json.
+
+        Truncation, padding and dropout set in it are put out of force: encoding is a function of the text and loses
+        none of it. An end token is added where none is known.
+        """
         data = read_json(text, where=where)
         names = _names(data, where)
         end = next((name for name in ENDS if name in names), END)
@@ -128,7 +131,7 @@ class Tokenizer:
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         numbers = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64).ravel()
-        if numbers.size and not (0 <= numbers.min() and numbers.max() < self.size):
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= self.size):
             found = int(numbers[(numbers < 0) | (numbers >= self.size)][0])
             raise DataError(f"expected ids below {self.size}, the size of the vocabulary; found {found}")
         return list(numbers.tolist())

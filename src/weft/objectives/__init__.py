@@ -1,6 +1,6 @@
 """What is predicted and how it is scored: the only place with a loss."""
 
-from weft.objectives.objective import Loss, Objective
 from weft.objectives.next_token import NextToken
+from weft.objectives.objective import Loss, Objective
 
 __all__ = ["Loss", "NextToken", "Objective"]

@@ -33,6 +33,7 @@ class Alibi(Bias):
     def __init__(self, config: Config, *, heads: int):
         super().__init__()
         self.axis = config.axis
+        self.slopes: Tensor
         slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads)
         self.register_buffer("slopes", slopes, persistent=False)
 

@@ -66,6 +66,7 @@ class Sinusoidal(Code):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.axes = config.axes
+        self.frequency: Tensor
         share, rest = divmod(dim, 2 * len(config.axes))
         if share == 0 or rest:
             raise ConfigError(f"a width of {dim} does not divide into sine and cosine for {len(config.axes)} axes")
@@ -92,6 +93,7 @@ class Fourier(Code):
         if dim % 2:
             raise ConfigError(f"Fourier codes need an even width, found {dim}")
         self.axes = config.axes
+        self.directions: Tensor
         generator = torch.Generator().manual_seed(config.seed)
         directions = torch.randn(len(config.axes), dim // 2, generator=generator) * config.scale * 2 * math.pi
         self.register_buffer("directions", directions)

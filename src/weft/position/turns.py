@@ -51,6 +51,7 @@ class Rotary(Turn):
         if share == 0 or rest:
             raise ConfigError(f"a head of width {head_dim} does not divide into pairs for {len(config.axes)} axes")
         self.axes = config.axes
+        self.frequency: Tensor
         frequency = config.base ** (-torch.arange(share, dtype=torch.float64) / share)
         self.register_buffer("frequency", frequency.float(), persistent=False)
 

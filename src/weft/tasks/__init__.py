@@ -2,6 +2,6 @@
 
 from weft.tasks.registry import TASKS, task_named
 from weft.tasks.run import Run, load
-from weft.tasks.training import fit, train
+from weft.tasks.start import fit, train
 
 __all__ = ["TASKS", "Run", "fit", "load", "task_named", "train"]

@@ -25,12 +25,12 @@ from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
 from weft.objectives import NextToken
 from weft.tasks import sizing
 from weft.tasks.task import Loaded, Measured, Plan, Request, Task
-from weft.train.card import finite, model_card
-from weft.train.folder import RunFolder
-from weft.train.precision import pick_precision, product_rate
-from weft.train.progress import Progress, count, duration
-from weft.train.run import Budget, Outcome, Work, parameters
-from weft.train.settings import Training
+from weft.training.card import finite, model_card
+from weft.training.folder import RunFolder
+from weft.training.precision import pick_precision, product_rate
+from weft.training.progress import Progress, count, duration
+from weft.training.run import Budget, Outcome, Work, parameters
+from weft.training.settings import Training
 
 QUICK_STEPS = 150  # of the preset that trains in seconds
 RECIPES: dict[str, dict[str, Any]] = {  # what learns best for each model, where it differs from the default
@@ -148,7 +148,9 @@ class LanguageModel(Task):
             return request.origin.config.get("model_name", "swift")
         name = request.model or "swift"
         if name not in LANGUAGE_MODELS:
-            raise WeftError(f"there is no model {name!r} for this task", where="--model", fix=nearest(name, LANGUAGE_MODELS))
+            raise WeftError(
+                f"there is no model {name!r} for this task", where="--model", fix=nearest(name, LANGUAGE_MODELS)
+            )
         return name
 
     def _model(
@@ -168,7 +170,9 @@ class LanguageModel(Task):
         vocab = read.tokenizer.size
         if request.preset is not None:
             if request.preset not in PRESETS:
-                raise WeftError(f"there is no preset {request.preset!r}", where="--preset", fix=nearest(request.preset, PRESETS))
+                raise WeftError(
+                    f"there is no preset {request.preset!r}", where="--preset", fix=nearest(request.preset, PRESETS)
+                )
             size = PRESETS[request.preset]
             sized = sizing.with_batch(size, 0.0, len(read.train))
         else:
@@ -287,7 +291,11 @@ class LanguageModel(Task):
             ids, size, documents, named = read.valid, read.valid_bytes, 1, f"held out: {read.rule}"
         total, seen = score(run.model, ids, run.config["training"]["context"])  # type: ignore[arg-type]
         loss = total / max(1, seen)
-        metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": total / math.log(2) / max(1, size)}
+        metrics = {
+            "loss": loss,
+            "perplexity": math.exp(min(loss, 700)),
+            "bits_per_byte": total / math.log(2) / max(1, size),
+        }
         more = {"tokens": seen, "bytes": size}
         return Measured(named, documents, finite(metrics), more)
 
@@ -333,7 +341,9 @@ def tokenizer_of(run: Loaded) -> Tokenizer:
     size = run.model.config.embed.size  # type: ignore[union-attr]
     if tokenizer.size != size:
         raise ConfigError(
-            f"the tokenizer has {tokenizer.size} tokens, the model {size}", where=where, fix="they are of different runs"
+            f"the tokenizer has {tokenizer.size} tokens, the model {size}",
+            where=where,
+            fix="they are of different runs",
         )
     return tokenizer
 
@@ -370,7 +380,9 @@ def _looks_like_text(source: Path) -> bool:
 def _data_record(request: Request, read: Read) -> dict[str, Any]:
     shipped = request.sources and "weft-" in request.sources[0] and request.sources[0].endswith("python-topics.txt")
     files = len(read.corpus.files)
-    names = ", ".join(file.path.name for file in read.corpus.files[:3]) + (f" and {files - 3} more" if files > 3 else "")
+    names = ", ".join(file.path.name for file in read.corpus.files[:3]) + (
+        f" and {files - 3} more" if files > 3 else ""
+    )
     return {
         "sources": [] if shipped else [str(Path(s).absolute()) for s in request.sources],
         "sample": bool(shipped),
@@ -396,7 +408,11 @@ def _lines(
         size = parameters(config.build())
     corpus = read.corpus
     documents = f"{corpus.documents} document{'s' if corpus.documents != 1 else ''}"
-    skipped = f"; {len(corpus.skipped)} files skipped: " + ", ".join(n for n, _ in corpus.skipped[:3]) if corpus.skipped else ""
+    skipped = (
+        f"; {len(corpus.skipped)} files skipped: " + ", ".join(n for n, _ in corpus.skipped[:3])
+        if corpus.skipped
+        else ""
+    )
     precision = "bf16" if pick_precision(settings.precision, request.device) is torch.bfloat16 else "fp32"
     if budget.minutes is not None:
         length = duration(60 * budget.minutes)

@@ -12,10 +12,10 @@ from weft.errors import ConfigError, WeftError
 from weft.models.stream import Model
 from weft.tasks.registry import task_named
 from weft.tasks.task import Loaded, Task
-from weft.train.folder import RunFolder
-from weft.train.precision import Weights
-from weft.train.progress import Progress
-from weft.train.run import check_size, parameters
+from weft.training.folder import RunFolder
+from weft.training.precision import Weights
+from weft.training.progress import Progress
+from weft.training.run import check_size, parameters
 
 
 class Run:
@@ -101,5 +101,7 @@ def open_run(folder: str | Path) -> Loaded:
     try:
         Weights(model, torch.float32).load(place.weights())
     except ConfigError as error:
-        raise ConfigError(error.problem, where=str(place.path), fix="config.json and the weights are of different runs") from None
+        raise ConfigError(
+            error.problem, where=str(place.path), fix="config.json and the weights are of different runs"
+        ) from None
     return Loaded(place, config, model.eval())

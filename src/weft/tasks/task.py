@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from weft.config import Config
-from weft.train.folder import RunFolder
-from weft.train.progress import Progress
-from weft.train.run import Budget, Outcome, Work
-from weft.train.settings import Training
+from weft.training.folder import RunFolder
+from weft.training.progress import Progress
+from weft.training.run import Budget, Outcome, Work
+from weft.training.settings import Training
 
 
 @dataclass(frozen=True)

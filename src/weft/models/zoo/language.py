@@ -103,7 +103,7 @@ def lstm(size: Size, *, vocab: int, dropout: float = 0.0) -> Stream.Config:
 
 
 def swift(size: Size, *, vocab: int, dropout: float = 0.0) -> Stream.Config:
-    """weft's default: rotary, normalised queries and keys, squared ReLU, norms without weights, silent start.
+    """Weft's default: rotary, normalised queries and keys, squared ReLU, norms without weights, silent start.
 
     For small vocabularies (bytes, characters) hashed vectors of the last two and three symbols are added, and each
     token is mixed a little with the one before. docs/choices.md has the measurements behind each part.

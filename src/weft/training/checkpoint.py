@@ -24,8 +24,8 @@ from torch import Tensor
 
 from weft.config import read_json, write_json
 from weft.errors import DataError, StorageError, WeftError, nearest
-from weft.train import store
-from weft.train.manifest import (
+from weft.training import store
+from weft.training.manifest import (
     MANIFEST,
     PLAIN_NAME,
     NewerFormat,
@@ -36,7 +36,7 @@ from weft.train.manifest import (
     verify,
     verify_file,
 )
-from weft.train.retention import (
+from weft.training.retention import (
     LEAST_KEPT,
     aside_name,
     committed,
@@ -46,7 +46,7 @@ from weft.train.retention import (
     sequence,
     unfinished_name,
 )
-from weft.train.tensors import read_checked, read_tensors, tensor_bytes, write_checked, write_tensors
+from weft.training.tensors import read_checked, read_tensors, tensor_bytes, write_checked, write_tensors
 
 __all__ = [
     "Checkpoint",

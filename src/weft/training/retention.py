@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from weft.errors import StorageError, WeftError
-from weft.train import store
-from weft.train.manifest import MANIFEST, NewerFormat, read_manifest, verify
+from weft.training import store
+from weft.training.manifest import MANIFEST, NewerFormat, read_manifest, verify
 
 LEAST_KEPT = 2
 

@@ -32,7 +32,7 @@ class World:
         return self.rank == 0
 
     def share(self, count: int) -> slice:
-        """This process's part of a batch of `count` samples."""
+        """The part of this process of a batch of `count` samples."""
         if count % self.size:
             low, high = count - count % self.size, count + self.size - count % self.size
             raise ConfigError(

@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import field_types, from_json
+from weft.data.source import Source
 from weft.errors import ConfigError, WeftError, nearest
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.data.source import Source
 from weft.tasks.registry import recognise, task_named
 from weft.tasks.run import Run, load, open_run
 from weft.tasks.task import Loaded, Request, Task
-from weft.train.folder import RunFolder, fresh_folder
-from weft.train.precision import pick_device
-from weft.train.progress import Progress
-from weft.train.run import Budget, Outcome, Work, perform
-from weft.train.settings import Training
-from weft.train.signals import StopRequest
+from weft.training.folder import RunFolder, fresh_folder
+from weft.training.precision import pick_device
+from weft.training.progress import Progress
+from weft.training.run import Budget, Outcome, Work, perform
+from weft.training.settings import Training
+from weft.training.signals import StopRequest
 
 
 def train(
@@ -81,7 +81,9 @@ def _choose(sources: tuple[str, ...], name: str | None, origin: Loaded | None) -
 
 def _begin(task: Task, request: Request, out: str | Path | None, stop: StopRequest) -> tuple[Outcome, dict[str, Any]]:
     if out is not None and RunFolder(out).exists:
-        raise WeftError("a run is already here", where=str(out), fix="go on with it by --resume, or choose another --out")
+        raise WeftError(
+            "a run is already here", where=str(out), fix="go on with it by --resume, or choose another --out"
+        )
     plan = task.plan(request)
     folder = RunFolder(out if out is not None else fresh_folder(plan.stem))
     for name, text in {**plan.lines, "run": str(folder.path)}.items():
@@ -91,7 +93,12 @@ def _begin(task: Task, request: Request, out: str | Path | None, stop: StopReque
 
 
 def _resume(
-    sources: tuple[str, ...], name: str | None, out: Any, given: Mapping[str, Any], progress: Progress, stop: StopRequest
+    sources: tuple[str, ...],
+    name: str | None,
+    out: Any,
+    given: Mapping[str, Any],
+    progress: Progress,
+    stop: StopRequest,
 ) -> tuple[Outcome, Task, dict[str, Any]]:
     if out is None:
         raise WeftError("which run?", where="--resume", fix="name its folder with --out")
@@ -118,7 +125,9 @@ def _check_given(task: Task, config: dict[str, Any], given: Mapping[str, Any]) -
         value = getattr(wanted, key) if key in field_types(task.settings) else value
         if value != began[key]:
             raise ConfigError(
-                f"this run began with {key}={began[key]}, not {value}", where="--resume", fix="leave it out, or start anew"
+                f"this run began with {key}={began[key]}, not {value}",
+                where="--resume",
+                fix="leave it out, or start anew",
             )
 
 
@@ -126,8 +135,7 @@ def apply_settings(config: Any, settings: Mapping[str, Any]) -> Any:
     """A config with the user's settings; unknown names are refused with the nearest known one."""
     for name, value in settings.items():
         if name.split(".")[0] not in field_types(type(config)):
-            known = [n for n in field_types(type(config))]
-            raise ConfigError(f"unknown setting {name!r}", where="--set", fix=nearest(name, known))
+            raise ConfigError(f"unknown setting {name!r}", where="--set", fix=nearest(name, field_types(type(config))))
         config = config.set(name, value)
     return config
 
@@ -161,5 +169,3 @@ def fit(
         outcome = perform(work, folder, resume=resume, progress=progress, stop=stop)
     folder.finish(outcome.weights, {"loss.png": loss_curve(folder.metrics(), title=folder.path.name)})
     return load(folder.path)
-
-

@@ -4,7 +4,6 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,17 +14,18 @@ from weft.data.source import Source
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.train import loop
-from weft.train.disk import require_space
-from weft.train.folder import RunFolder
-from weft.train.lock import RunLock
-from weft.train.optimizer import Optimizer
-from weft.train.precision import Weights, pick_device, pick_precision
-from weft.train.progress import Progress
-from weft.train.schedule import Horizon
-from weft.train.settings import Training
-from weft.train.signals import StopRequest
-from weft.train.world import World
+from weft.training import loop
+from weft.training.board import Board
+from weft.training.disk import require_space
+from weft.training.folder import RunFolder
+from weft.training.lock import RunLock
+from weft.training.optimizer import Optimizer
+from weft.training.precision import Weights, pick_device, pick_precision
+from weft.training.progress import Progress
+from weft.training.schedule import Horizon
+from weft.training.settings import Training
+from weft.training.signals import StopRequest
+from weft.training.world import World
 
 MAX_PARAMETERS = 20_000_000_000
 
@@ -100,7 +100,13 @@ def perform(work: Work, folder: RunFolder, *, resume: bool, progress: Progress, 
 
 
 def _train(
-    work: Work, folder: RunFolder, resume: bool, progress: Progress, stop: StopRequest, device: torch.device, world: World
+    work: Work,
+    folder: RunFolder,
+    resume: bool,
+    progress: Progress,
+    stop: StopRequest,
+    device: torch.device,
+    world: World,
 ) -> Outcome:
     found = None
     if resume:
@@ -120,7 +126,7 @@ def _train(
         training=work.training,
         device=device,
         seconds=work.budget.seconds,
-        note=(lambda line: folder.note(line, progress)) if world.first else (lambda line: None),
+        note=_notes(work.training, folder, progress) if world.first else (lambda line: None),
         save=folder.save,
         progress=progress,
         stop=stop,
@@ -135,7 +141,7 @@ def _train(
         horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
         state.horizon = Horizon(end=int(world.agree(horizon.end)[0]))
     try:
-        state, weights = loop.fit(job, state, saved)
+        weights = loop.Fit(job, state, saved).run()
     except Interrupted as error:
         fix = f"go on with: weft train --resume --out {folder.path}"
         raise Interrupted(error.problem, fix=fix) from None
@@ -143,6 +149,18 @@ def _train(
     model.load_state_dict(dict(weights), strict=False)
     world.wait()
     return Outcome(folder, model.eval(), state.step, state.seconds, weights)
+
+
+def _notes(training: Training, folder: RunFolder, progress: Progress) -> Callable[[dict[str, Any]], None]:
+    """Where the numbers of each step go."""
+    board = Board(folder.path) if training.tensorboard else None
+
+    def note(line: dict[str, Any]) -> None:
+        folder.note(line, progress)
+        if board is not None:
+            board.note(line)
+
+    return note
 
 
 def build(config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None) -> nn.Module:
@@ -160,7 +178,9 @@ def check_size(config: Model.Config) -> None:
     with torch.device("meta"):
         size = parameters(config.build())
     if size > MAX_PARAMETERS:
-        raise ConfigError(f"a model of {size:,} parameters is beyond the limit of {MAX_PARAMETERS:,}", fix="make it smaller")
+        raise ConfigError(
+            f"a model of {size:,} parameters is beyond the limit of {MAX_PARAMETERS:,}", fix="make it smaller"
+        )
 
 
 def parameters(model: nn.Module) -> int:

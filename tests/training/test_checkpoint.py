@@ -16,9 +16,9 @@ import pytest
 import torch
 
 from weft.errors import StorageError, WeftError
-from weft.train import manifest as manifests
-from weft.train import store
-from weft.train.checkpoint import (
+from weft.training import manifest as manifests
+from weft.training import store
+from weft.training.checkpoint import (
     NewerFormat,
     environment,
     environment_differences,

@@ -1,12 +1,12 @@
 """The run folder: what is in it, how it is begun, gone on with and finished. Knows no task.
 
-    config.json          everything needed to build the model again, and how it was trained
-    model.safetensors    the weights
-    tokenizer.json       (and other files that a task adds)
-    metrics.jsonl        one line a step
-    README.md            the model card, filled from measurements
-    loss.png             the loss curve
-    checkpoints/         where a stopped run goes on
+config.json          everything needed to build the model again, and how it was trained
+model.safetensors    the weights
+tokenizer.json       (and other files that a task adds)
+metrics.jsonl        one line a step
+README.md            the model card, filled from measurements
+loss.png             the loss curve
+checkpoints/         where a stopped run goes on
 """
 
 import re
@@ -18,10 +18,10 @@ from torch import Tensor
 
 from weft.config import read_json, write_json
 from weft.errors import ConfigError, StorageError, WeftError
-from weft.train import store
-from weft.train.checkpoint import Checkpoint, environment, environment_differences, latest, save_checkpoint
-from weft.train.progress import Progress
-from weft.train.tensors import read_tensors, write_tensors
+from weft.training import store
+from weft.training.checkpoint import Checkpoint, environment, environment_differences, latest, save_checkpoint
+from weft.training.progress import Progress
+from weft.training.tensors import read_tensors, write_tensors
 from weft.version import VERSION
 
 FORMAT = 1
@@ -115,7 +115,9 @@ class RunFolder:
             store.truncate_lines(self.path / "metrics.jsonl", lambda line: line.get("step", 0) <= step)
         if found is not None:
             for difference in environment_differences(found.manifest["environment"], environment()):
-                progress.say(f"warning: resuming under other conditions, results may differ in the last bits: {difference}")
+                progress.say(
+                    f"warning: resuming under other conditions, results may differ in the last bits: {difference}"
+                )
         return found
 
     def finish(self, weights: Mapping[str, Tensor], files: Mapping[str, str | bytes]) -> None:
@@ -145,6 +147,6 @@ def fresh_folder(stem: str, parent: str | Path = "runs") -> Path:
 
 def _plain(value: Any) -> Any:
     """Numbers as JSON can hold them; what is not finite becomes text."""
-    if isinstance(value, float) and value != value or value in (float("inf"), float("-inf")):
+    if (isinstance(value, float) and value != value) or value in (float("inf"), float("-inf")):
         return str(value)
     return value

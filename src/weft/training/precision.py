@@ -56,7 +56,7 @@ class Weights:
         self.model = model
         exact = {id(p) for m in model.modules() if isinstance(m, Embedder) for p in m.parameters()}
         self.work = dict(model.named_parameters())
-        self.master = {}
+        self.master: dict[str, Tensor] = {}
         for name, p in self.work.items():
             if dtype is torch.float32 or id(p) in exact or not p.is_floating_point():
                 self.master[name] = p

@@ -32,7 +32,7 @@ class Training(Config):
 
     def check(self) -> None:
         for name in ("lr", "matrix_lr"):
-            if not 0 < getattr(self, name):
+            if not getattr(self, name) > 0:
                 raise ConfigError(f"must be above 0, found {getattr(self, name)}", where=name)
         for name in ("weight_decay", "clip", "warmup"):
             if getattr(self, name) < 0:

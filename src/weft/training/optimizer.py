@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from weft.core.heads import Head
 from weft.core.trunk import Trunk
 from weft.errors import ConfigError
-from weft.train.muon import Muon
-from weft.train.precision import Weights
-from weft.train.settings import Training
+from weft.training.muon import Muon
+from weft.training.precision import Weights
+from weft.training.settings import Training
 
 SMALLEST_MATRIX = 8  # thinner ones are vectors to Muon
 

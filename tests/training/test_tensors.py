@@ -12,8 +12,8 @@ import safetensors.torch
 import torch
 
 from weft.errors import DataError, StorageError, WeftError
-from weft.train import tensors as files
-from weft.train.tensors import _TYPES, MAX_HEADER_BYTES, damaged_tensors, read_tensors, write_checked, write_tensors
+from weft.training import tensors as files
+from weft.training.tensors import _TYPES, MAX_HEADER_BYTES, damaged_tensors, read_tensors, write_checked, write_tensors
 
 
 def every_type() -> dict[str, torch.Tensor]:

@@ -1,0 +1,260 @@
+"""The training loop: `Fit.run` is the page to read, in execution order. Knows no model, no modality and no task."""
+
+import hashlib
+import math
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from weft.data.source import Source
+from weft.errors import Diverged, Interrupted
+from weft.objectives.objective import Objective
+from weft.training.optimizer import Optimizer
+from weft.training.precision import Weights, pick_precision
+from weft.training.progress import Progress, count
+from weft.training.schedule import Horizon, rate
+from weft.training.settings import Training
+from weft.training.signals import StopRequest
+from weft.training.world import World
+
+REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes
+SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
+EVALUATIONS = 10  # in a run, unless the user gives steps
+PROBE = 64  # held-out samples scored during training; the end scores all
+RECENT = 20  # losses that tell a diverging run from a noisy one
+
+
+@dataclass
+class State:
+    """Where a run stands: all that a checkpoint holds besides tensors."""
+
+    step: int = 0
+    seconds: float = 0.0
+    horizon: Horizon = field(default_factory=lambda: Horizon(end=1))
+    first_loss: float | None = None
+    recent: list[float] = field(default_factory=list)
+    best: float | None = None
+    best_step: int = 0
+    waited: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> "State":
+        """What `to_json` gave."""
+        return State(**{**data, "horizon": Horizon(**data["horizon"])})
+
+
+@dataclass
+class Job:
+    """A run to be trained: the parts, the settings, and where notes and checkpoints go."""
+
+    model: nn.Module
+    objective: Objective
+    source: Source
+    training: Training
+    device: torch.device
+    seconds: float | None  # the budget of a run by minutes
+    note: Callable[[dict[str, Any]], None]
+    save: Callable[[int, dict[str, dict[str, Tensor]], dict[str, Any]], None]
+    progress: Progress
+    stop: StopRequest
+    world: World
+
+
+class Fit:
+    """A run in progress: the weights, the optimizer, and where things stand."""
+
+    def __init__(self, job: Job, state: State, saved: Mapping[str, dict[str, Tensor]] | None = None):
+        """`saved` are the tensors of the checkpoint that `state` is from."""
+        self.job, self.state, training = job, state, job.training
+        self.mine = job.world.share(training.batch)
+        dtype = pick_precision(training.precision, job.device)
+        self.weights = Weights(job.model.to(job.device), dtype)
+        self.optimizer = Optimizer(self.weights, training, fast=dtype)
+        self.best: dict[str, Tensor] | None = None
+        if saved is not None:
+            self.weights.load(saved["model"])
+            self.optimizer.load(saved["optimizer"])
+            self.best = saved.get("best")
+        self.clock = Clock(state.seconds)
+        self.saved_at = self.fitted_at = self.clock.now()
+        self.fitted_step = state.step
+        self.times: deque[float] = deque(maxlen=50)
+        self.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
+
+    def run(self) -> dict[str, Tensor]:
+        """Train to the end of the horizon; returns the best weights."""
+        job, state = self.job, self.state
+        job.stop.hold()
+        job.progress.start(state.horizon.progress(state.step))
+        try:
+            while state.step < state.horizon.end and not job.stop.asked:
+                line = self.step()
+                if state.step % self.evaluate_every == 0 and state.step < state.horizon.end:
+                    line["held_out"] = self.look()
+                job.note(line)
+                self.show(line)
+                self.fit_to_clock()
+                if job.training.patience and state.waited >= job.training.patience:
+                    job.progress.say(f"stopped early: no better held-out loss in {state.waited} evaluations")
+                    break
+                if self.due():
+                    self.save()
+            self.save()
+        finally:
+            job.progress.stop()
+        if job.stop.asked and state.step < state.horizon.end:
+            raise Interrupted(f"stopped by {job.stop.asked} at step {state.step}, and saved")
+        job.stop.release()
+        return self.choose()
+
+    def step(self) -> dict[str, Any]:
+        """Read a batch, go forward and backward, update; returns what is worth noting."""
+        job, state, training = self.job, self.state, self.job.training
+        began = self.clock.now()
+        indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
+        total, seen = job.world.add(*accumulate(job, indices[self.mine], state.step))
+        job.world.add_gradients(self.weights.work.values())
+        self.weights.collect()
+        factor = rate(state.step, state.horizon.progress(state.step), training.warmup)
+        norm = self.optimizer.step(seen, factor) if math.isfinite(total) else math.nan
+        self.weights.clear()
+        if not math.isfinite(norm):
+            self.save()
+            raise diverged(job, state, indices, "the loss or its gradient is not a finite number")
+        loss = total / max(seen, 1)
+        watch(job, state, loss, indices)
+        state.step += 1
+        state.seconds = self.clock.now()
+        self.times.append(state.seconds - began)
+        line = {"step": state.step, "loss": loss, "norm": norm, "lr": training.lr * factor, "count": seen,
+                "seconds": round(state.seconds, 3)}  # fmt: skip
+        return {**line, "samples": indices.tolist()} if training.record_samples else line
+
+    def look(self) -> float:
+        """Score part of the held-out data and keep the weights if they are the best so far."""
+        state = self.state
+        held_out = evaluate(self.job, most=PROBE)
+        if state.best is None or held_out < state.best:
+            state.best, state.best_step, state.waited = held_out, state.step, 0
+            self.best = {name: t.clone() for name, t in self.weights.tensors().items()}
+        else:
+            state.waited += 1
+        return held_out
+
+    def show(self, line: Mapping[str, Any]) -> None:
+        """The numbers of this step for those who watch."""
+        state, typical = self.state, statistics.median(self.times)
+        values = {"step": f"{state.step}/{state.horizon.end}", "loss": f"{line['loss']:.3f}"}
+        if state.best is not None:
+            values["held-out"] = f"{state.best:.3f}"
+        values[f"{self.job.objective.unit}/s"] = count(line["count"] / typical)
+        left = (state.horizon.end - state.step) * typical
+        self.job.progress.step(state.horizon.progress(state.step), values, left)
+
+    def fit_to_clock(self) -> None:
+        """In a run by minutes, move the end to where the clock will be."""
+        job, state, now = self.job, self.state, self.clock.now()
+        if job.seconds is None or now - self.fitted_at < REFIT_EVERY:
+            return
+        pace = (now - self.fitted_at) / max(1, state.step - self.fitted_step)
+        left = max(1.0, (job.seconds - now) / pace)
+        state.horizon = state.horizon.refit(state.step, int(job.world.agree(state.step + left)[0]))
+        self.fitted_at, self.fitted_step = now, state.step
+
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        every = self.job.training.checkpoint_every
+        if every:
+            return self.state.step % every == 0
+        return bool(self.job.world.agree(self.clock.now() - self.saved_at >= SAVE_EVERY)[0])
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        self.state.seconds = self.clock.now()
+        tensors = {"model": self.weights.tensors(), "optimizer": self.optimizer.tensors()}
+        if self.best is not None:
+            tensors["best"] = self.best
+        if self.job.world.first:
+            self.job.save(self.state.step, tensors, self.state.to_json())
+        self.saved_at = self.clock.now()
+
+    def choose(self) -> dict[str, Tensor]:
+        """The last weights, or earlier ones that did better on held-out data."""
+        state = self.state
+        if self.best is not None and state.best is not None and state.best < evaluate(self.job, most=PROBE):
+            self.job.progress.say(f"the weights of step {state.best_step} did better on held-out data and are kept")
+            self.weights.load(self.best)
+        return {name: t.clone() for name, t in self.weights.tensors().items()}
+
+
+def accumulate(job: Job, indices: np.ndarray, step: int) -> tuple[float, float]:
+    """Forward and backward over this process's samples, in pieces of `micro`; returns the sum of losses and the count."""
+    job.model.train()
+    seed_step(job.training.seed, step, job.world.rank)
+    batch = job.source.batch(indices).to(job.device)
+    piece = job.training.micro or len(batch)
+    total, seen = 0.0, 0
+    for start in range(0, len(batch), piece):
+        loss = job.objective(job.model, batch[start : start + piece])
+        if loss.count:
+            loss.total.backward()
+        total += float(loss.total.detach())
+        seen += loss.count
+    return total, seen
+
+
+@torch.inference_mode()
+def evaluate(job: Job, *, most: int | None = None) -> float:
+    """Mean held-out loss."""
+    job.model.eval()
+    total, seen = 0.0, 0
+    for batch in job.source.held_out(most=most):
+        loss = job.objective(job.model, batch.to(job.device))
+        total, seen = total + float(loss.total), seen + loss.count
+    return total / max(seen, 1)
+
+
+def seed_step(seed: int, step: int, rank: int) -> None:
+    """Dropout and the like depend on (seed, step, rank) alone, so resuming restores nothing and looking changes nothing."""
+    digest = hashlib.sha256(f"{seed} {step} {rank}".encode()).digest()
+    torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)
+
+
+def watch(job: Job, state: State, loss: float, indices: np.ndarray) -> None:
+    """Stop a run whose loss has grown well past where it began."""
+    state.first_loss = loss if state.first_loss is None else state.first_loss
+    state.recent = [*state.recent[-RECENT + 1 :], loss]
+    if len(state.recent) == RECENT and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
+        raise diverged(job, state, indices, f"the loss grew from {state.first_loss:.3g} to {loss:.3g}")
+
+
+def diverged(job: Job, state: State, indices: np.ndarray, why: str) -> Diverged:
+    """The error for a run that went wrong, noted in the metrics with the samples of the step."""
+    job.note({"step": state.step, "diverged": why, "samples": indices.tolist()})
+    lower = float(f"{job.training.lr / 3:.1g}")
+    return Diverged(
+        f"training diverged at step {state.step}: {why} (samples {indices[0]} to {indices[-1]})",
+        fix=f"start again with a lower rate, say --set lr={lower:g}; earlier checkpoints are as they were",
+    )
+
+
+class Clock:
+    """Seconds of training, earlier stretches of a resumed run included."""
+
+    def __init__(self, before: float):
+        self.before, self.start = before, time.monotonic()
+
+    def now(self) -> float:
+        """Seconds so far."""
+        return self.before + time.monotonic() - self.start
