@@ -13,6 +13,7 @@ import dataclasses
 import json
 import math
 import re
+import sys
 import types
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -45,7 +46,7 @@ class Config:
             value = getattr(self, name)
             if not _fits(value, kind):
                 raise ConfigError(
-                    f"expected {_describe(kind)}, found {value!r}", where=f"{type(self).__qualname__}.{name}"
+                    f"expected {_describe(kind)}, found {_shown(value)}", where=f"{type(self).__qualname__}.{name}"
                 )
         self.check()
 
@@ -69,7 +70,7 @@ class Config:
 
     def set(self, path: str, value: Any) -> Self:
         """A copy with the field at a dotted path changed: `config.set("trunk.depth", "6")`."""
-        return _set(self, path.split("."), value, path)
+        return _set(self, type(self), path.split("."), value, path)
 
     def to_json(self) -> dict[str, Any]:
         """The tree as plain JSON values."""
@@ -95,6 +96,15 @@ def register(name: str, config: type[Config]) -> None:
     if known is not None and (known.__module__, known.__qualname__) != (config.__module__, config.__qualname__):
         raise ConfigError(f"two parts are called {name!r}: {known.__module__} and {config.__module__}")
     _parts[name] = config
+
+
+def at_least(config: Config, least: float, *names: str) -> None:
+    """Refuse a config in which one of these fields is set below `least`: for use in `check`."""
+    for name in names:
+        value = getattr(config, name)
+        if value is not None and value < least:
+            where = f"{part_name(type(config))}.{name}"
+            raise ConfigError(f"must be at least {least}, found {value}", where=where)
 
 
 def part_name(config: type[Config]) -> str:
@@ -126,11 +136,9 @@ def from_json(data: Any, kind: Any = Config, *, where: str = "config") -> Any:
         if not isinstance(data, list):
             raise ConfigError(f"expected a list, found {data!r}", where=where)
         return tuple(from_json(item, args[0], where=f"{where}[{i}]") for i, item in enumerate(data))
-    if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        data = float(data)
     if not _fits(data, kind):
-        raise ConfigError(f"expected {_describe(kind)}, found {data!r}", where=where)
-    return data
+        raise ConfigError(f"expected {_describe(kind)}, found {_shown(data)}", where=where)
+    return float(data) if kind is float else data
 
 
 def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
@@ -180,14 +188,14 @@ def parse(text: str, kind: Any, *, where: str) -> Any:
         return tuple(parse(item, args[0], where=where) for item in text.split(",")) if text else ()
     if kind is bool and text in ("true", "false"):
         return text == "true"
-    if kind is int and re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text):
+    if kind is int and re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text) and _fits(int(text), int):
         return int(text)
     number = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", text)
     if kind is float and number and math.isfinite(float(text)):
         return float(text)
     if kind is str or (origin is Literal and text in args):
         return text
-    raise ConfigError(f"expected {_describe(kind)}, found {text!r}", where=where)
+    raise ConfigError(f"expected {_describe(kind)}, found {_shown(text)}", where=where)
 
 
 def read_json(text: str | bytes, *, where: str) -> Any:
@@ -235,25 +243,24 @@ def _depth(data: Any) -> int:
     return depth
 
 
-def _set(config: Any, path: list[str], value: Any, whole: str) -> Any:
+def _set(current: Any, kind: Any, path: list[str], value: Any, whole: str) -> Any:
+    """What stands here, of this type, with the value put in at the path below it."""
+    if not path:
+        if isinstance(value, str):
+            return parse(value, kind, where=whole)
+        return float(value) if kind is float and _fits(value, kind) else value
     head, *rest = path
-    if isinstance(config, tuple):
-        if not head.isdigit() or int(head) >= len(config):
-            raise ConfigError(f"expected an index below {len(config)}, found {head!r}", where=whole)
-        index = int(head)
-        return (*config[:index], _set(config[index], rest, value, whole), *config[index + 1 :])
-    if not isinstance(config, Config):
+    if isinstance(current, tuple):
+        if not re.fullmatch("[0-9]{1,9}", head) or int(head) >= len(current):
+            raise ConfigError(f"expected an index below {len(current)}, found {_shown(head)}", where=whole)
+        index, (item, *_) = int(head), get_args(kind)
+        return (*current[:index], _set(current[index], item, rest, value, whole), *current[index + 1 :])
+    if not isinstance(current, Config):
         raise ConfigError("nothing to set below this point", where=whole)
-    hints = field_types(type(config))
+    hints = field_types(type(current))
     if head not in hints:
         raise ConfigError(f"unknown name {head!r}", where=whole, fix=nearest(head, hints))
-    if rest:
-        return config.replace(**{head: _set(getattr(config, head), rest, value, whole)})
-    if isinstance(value, str):
-        value = parse(value, hints[head], where=whole)
-    elif hints[head] is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    return config.replace(**{head: value})
+    return current.replace(**{head: _set(getattr(current, head), hints[head], rest, value, whole)})
 
 
 def _to_json(value: Any) -> Any:
@@ -282,9 +289,9 @@ def _fits(value: Any, kind: Any) -> bool:
     if origin in (dict, Mapping) or origin is Callable:
         return True
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    if kind is int:  # of 64 bits, as everywhere below
+        return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
     if kind is Any:
         return True
     return isinstance(value, kind)
@@ -303,3 +310,11 @@ def _describe(kind: Any) -> str:
         return f"one of the parts {', '.join(kinds)}" if kinds else part_name(kind)
     plain = {int: "a whole number", float: "a number", str: "text", bool: "true or false", type(None): "none"}
     return plain.get(kind, str(kind))
+
+
+def _shown(value: Any) -> str:
+    """A value for a message: never long, and never a number too long to be written."""
+    if isinstance(value, int) and abs(value) >= 2**64:
+        return f"a whole number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -27,7 +27,7 @@ class Wiring(Part):
 
     normed = True  # whether the branch needs a norm
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
+    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
         """The stream after the branch."""
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class Plain(Wiring):
     def __init__(self, config: Config):
         self.config = config
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
+    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
         return drop(branch(x))
 
 

@@ -145,7 +145,7 @@ def band(
 
 def additive(
     scope: Scope, shape: Shape, rules: tuple[Rule, ...], bias: BiasOf | None, like: Tensor
-) -> Float[Tensor, "B|1 H|1 Q K"] | None:
+) -> Float[Tensor, "#B #H Q K"] | None:
     """What is added to the scores: the bias, and the smallest finite number where reading is not allowed."""
     if shape is Shape.ALL:
         return None if bias is None else bias(scope).to(like.dtype)
@@ -167,7 +167,7 @@ def _nothing_is_zero(out: Tensor, scope: Scope, shape: Shape, rules: tuple[Rule,
     return out.masked_fill(scope.starved(rules), 0.0) if shape is Shape.MASK else out
 
 
-def _plus(scores: Float[Tensor, "BG RQ K"], added: Float[Tensor, "B|1 H|1 Q K"], groups: int) -> Tensor:
+def _plus(scores: Float[Tensor, "BG RQ K"], added: Float[Tensor, "#B #H Q K"], groups: int) -> Tensor:
     """Scores + added, where the scores' rows hold the heads of a group."""
     if added.shape[0] == added.shape[1] == 1 and scores.shape[1] == added.shape[2]:
         return scores + added[0]

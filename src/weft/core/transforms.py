@@ -1,8 +1,9 @@
 """Transforms: what happens within a token. Knows nothing of other tokens."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -14,9 +15,24 @@ from weft.core.linear import Out
 Activation = Literal["relu", "gelu", "gelu_tanh", "relu_squared", "silu"]
 
 
+class _ReluSquared(torch.autograd.Function):
+    """With its gradient 2 max(x, 0) in one pass; autograd would take four."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        positive = F.relu(x)
+        ctx.save_for_backward(positive)
+        return positive * positive
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (positive,) = ctx.saved_tensors
+        return torch.addcmul(grad.new_zeros(()), grad, positive, value=2)
+
+
 def relu_squared(x: Tensor) -> Tensor:
     """max(x, 0)^2 (So et al., 2021)."""
-    return F.relu(x).square()
+    return _ReluSquared.apply(x)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

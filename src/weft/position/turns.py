@@ -1,6 +1,7 @@
 """Rotary turns: queries and keys are turned by an angle that grows with the coordinate. Knows no modality."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -15,8 +16,29 @@ def turn(
     x: Float[Tensor, "B N H d"], cos: Float[Tensor, "B N 1 half"], sin: Float[Tensor, "B N 1 half"]
 ) -> Float[Tensor, "B N H d"]:
     """Each pair (x_i, x_{i + d/2}) turned by its angle."""
-    a, b = x.chunk(2, -1)
-    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+    return _Turn.apply(x, cos, sin)
+
+
+def _turned(x: Tensor, cos: Tensor, sin: Tensor, sign: int) -> Tensor:
+    (a, b), out = x.chunk(2, -1), torch.empty_like(x)
+    first, second = out.chunk(2, -1)
+    torch.mul(a, cos, out=first).addcmul_(b, sin, value=-sign)
+    torch.mul(b, cos, out=second).addcmul_(a, sin, value=sign)
+    return out
+
+
+class _Turn(torch.autograd.Function):
+    """A turn's gradient is the turn back: four passes forward and four backward, where autograd would take three times as many."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        ctx.save_for_backward(cos, sin)
+        return _turned(x, cos, sin, 1)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        cos, sin = ctx.saved_tensors
+        return _turned(grad, cos, sin, -1), None, None
 
 
 class Turn(Part, nn.Module):

@@ -11,6 +11,7 @@ class Training(Config):
 
     `lr` is the peak rate of AdamW (embeddings, heads, vectors); with optimizer=muon the hidden matrices are updated
     by Muon at `matrix_lr` times that. The rate warms up for `warmup` steps and then falls in a line to zero.
+    `compile=auto` compiles the blocks in runs long enough to pay for it.
     """
 
     lr: float = 6e-3
@@ -23,7 +24,7 @@ class Training(Config):
     micro: int | None = None
     seed: int = 0
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    compile: Literal["auto", "never", "always"] = "never"
+    compile: Literal["auto", "never", "always"] = "auto"
     evaluate_every: int | None = None
     checkpoint_every: int | None = None
     patience: int | None = None
