@@ -7,6 +7,7 @@ that nanoGPT gives for CPUs, in fp32. Both see the same split and are scored ali
 half a context where the text allows.
 """
 
+import gzip
 import json
 import math
 import subprocess
@@ -24,6 +25,7 @@ from torch.nn import functional as F
 
 DATA = Path(__file__).parents[2] / "shared/data/text/tinyshakespeare.txt.gz"
 CONTEXT, BATCH = 64, 12
+PEER = "Hugging Face GPT-2, nanoGPT's CPU recipe"
 RATE, FLOOR, WARMUP = 1e-3, 1e-4, 100
 
 
@@ -46,23 +48,30 @@ def peer_run(data: Path, minutes: float) -> dict[str, Any]:
     """Train Hugging Face's GPT-2 as long; returns a report like weft's."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    from weft.tasks.language_model import TextTraining, read_text
-
-    read = read_text([str(data)], None, None, TextTraining(tokenizer="characters"))
+    train, valid, size, vocab = split_text(data)
     torch.manual_seed(0)
-    sizes = {"n_layer": 4, "n_head": 4, "n_embd": 128, "n_positions": CONTEXT, "vocab_size": read.tokenizer.size}
+    sizes = {"n_layer": 4, "n_head": 4, "n_embd": 128, "n_positions": CONTEXT, "vocab_size": vocab}
     plain = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0, "bos_token_id": None, "eos_token_id": None}
     model = GPT2LMHeadModel(GPT2Config(use_cache=False, **sizes, **plain))
     began = time.perf_counter()
-    steps = fit_peer(model, read.train, 60 * minutes)
+    steps = fit_peer(model, train, 60 * minutes)
     seconds = time.perf_counter() - began
-    loss, bits = score_peer(model, read.valid, read.valid_bytes)
+    loss, bits = score_peer(model, valid, size)
     return {
         "steps": steps,
         "seconds": seconds,
         "parameters": sum(p.numel() for p in model.parameters()),
         "metrics": {"loss": loss, "bits_per_byte": bits},
+        "bytes": size,
     }
+
+
+def split_text(data: Path) -> tuple[np.ndarray, np.ndarray, int, int]:
+    """Characters to train on, the last tenth held out as weft does, its bytes, and how many characters there are."""
+    text = (gzip.open if data.suffix == ".gz" else open)(data, "rt", encoding="utf-8", newline="").read()
+    alphabet = {character: i for i, character in enumerate(sorted(set(text)))}
+    ids, cut = np.array([alphabet[character] for character in text]), int(0.9 * len(text))
+    return ids[:cut], ids[cut:], len(text[cut:].encode()), len(alphabet)
 
 
 def fit_peer(model: nn.Module, ids: np.ndarray, seconds: float) -> int:
@@ -72,7 +81,7 @@ def fit_peer(model: nn.Module, ids: np.ndarray, seconds: float) -> int:
         {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.99), fused=True)
-    text, generator = torch.from_numpy(np.asarray(ids, np.int64)), torch.Generator().manual_seed(0)
+    text, generator = torch.from_numpy(ids), torch.Generator().manual_seed(0)
     steps, start = 0, time.perf_counter()
     model.train()
     while (done := (time.perf_counter() - start) / seconds) < 1:
@@ -97,7 +106,7 @@ def score_peer(model: nn.Module, ids: np.ndarray, size: int) -> tuple[float, flo
 
     total, seen = 0.0, 0
     model.eval()
-    for batch in score_windows(np.asarray(ids), CONTEXT):
+    for batch in score_windows(ids, CONTEXT):
         logits, targets = model(batch.ids[:, :-1]).logits, batch.ids[:, 1:]
         total += float(F.cross_entropy(logits[batch.scored], targets[batch.scored], reduction="sum"))
         seen += int(batch.scored.sum())
@@ -108,7 +117,8 @@ def measure(data: Path, minutes: float, *, peer: bool) -> list[Table]:
     """Held-out loss after the time is up."""
     runs = {"weft train": weft_run(data, minutes)}
     if peer:
-        runs["Hugging Face GPT-2, nanoGPT's CPU recipe"] = peer_run(data, minutes)
+        runs[PEER] = peer_run(data, minutes)
+        assert runs[PEER]["bytes"] == runs["weft train"]["bytes"], "the two were not scored on the same text"
     rows = []
     for name, run in runs.items():
         loss, bits = f"{run['metrics']['loss']:.3f}", f"{run['metrics']['bits_per_byte']:.3f}"

@@ -33,20 +33,21 @@ def run(script: str, options: list[str]) -> list[dict[str, Any]] | None:
 def markdown(results: dict[str, Any]) -> str:
     """All tables, under the machines they were measured on."""
     pages, said = [], None
-    for script in SCRIPTS:
-        if script not in results:
-            continue
+    for script in (script for script in SCRIPTS if script in results):
         here = described(results[script]["machine"])
         pages += [here] if here != said else []
         pages += [Table(**table).markdown() for table in results[script]["tables"]]
         said = here
-    return "\n\n".join(pages)
+    loads = ", ".join(f"{script} {results[script]['machine']['load']}" for script in SCRIPTS if script in results)
+    return "\n\n".join([*pages, f"Load of the machine before each script: {loads}."])
 
 
 def described(m: dict[str, Any]) -> str:
-    """One sentence on a machine."""
+    """Where and when, in a sentence."""
     cores = f"{m['cores']} cores ({m['threads']} threads used)"
-    return f"{m['date']}: {m['processor']}, {cores}, {m['vectors']}, {m['bf16']}, torch {m['torch']}, Python {m['python']}."
+    where = f"{m['processor']}, {cores}, {m['vectors']}, {m['bf16']}, torch {m['torch']}, Python {m['python']}"
+    quick = " **Quick sizes on a busy machine: a placeholder, the numbers mean nothing.**" if m["quick"] else ""
+    return f"{m['date']}: {where}.{quick}"
 
 
 def put_into_readme(text: str) -> None:
@@ -62,8 +63,8 @@ def main() -> int:
     parser.add_argument("--quality", action="store_true", help="train to quality too: about 12 minutes more")
     parser.add_argument("--markdown", action="store_true", help="only put the stored results into README.md")
     given = parser.parse_args()
-    path = given.json or RESULTS
-    results = json.loads(path.read_text()) if path.exists() else {}
+    path = given.json or (None if given.quick else RESULTS)
+    results = json.loads(path.read_text()) if path is not None and path.exists() else {}
     if given.markdown:
         put_into_readme(markdown(results))
         return 0
@@ -73,13 +74,14 @@ def main() -> int:
     failed = []
     for script in chosen:
         options = [f"--{name}" for name in ("quick", "bf16") if getattr(given, name)]
-        now = machine()
+        now = {**machine(), "quick": given.quick}
         tables = run(script, [*options, *(["--peer"] if script == "quality_lm" else [])])
         if tables is None:
             failed.append(script)
             continue
         results[script] = {"machine": now, "tables": tables}
-        path.write_text(json.dumps(results, indent=1) + "\n")
+        if path is not None:
+            path.write_text(json.dumps(results, indent=1) + "\n")
     print(markdown({script: results[script] for script in chosen if script in results}))
     if failed:
         print(f"bench: failed: {', '.join(failed)}", file=sys.stderr)

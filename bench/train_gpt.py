@@ -74,7 +74,7 @@ def x_transformers() -> tuple[nn.Module, Callable[[nn.Module, Tensor], Tensor]]:
 
     layers = Decoder(dim=SIZE.dim, depth=SIZE.depth, heads=SIZE.heads, attn_flash=True)
     net = TransformerWrapper(num_tokens=VOCAB, max_seq_len=SIZE.context, tie_embedding=True, attn_layers=layers)
-    return AutoregressiveWrapper(net), lambda model, ids: model(ids)
+    return AutoregressiveWrapper(net), lambda model, ids: model(ids[:, :-1])
 
 
 def peer_step(

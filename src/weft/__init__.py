@@ -7,6 +7,13 @@
 Importing weft is light: torch is loaded when a name that needs it is first used.
 """
 
+import sys
+
+if sys.argv[:1] == ["-m"] and "weft" in sys.orig_argv:  # being started by `python -m weft`: see cli/safe_path.py
+    from weft.cli.safe_path import use_safe_path
+
+    use_safe_path()
+
 import importlib
 from typing import TYPE_CHECKING, Any
 

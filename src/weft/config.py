@@ -148,10 +148,11 @@ def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
     if not isinstance(name, str):
         raise ConfigError('every part needs its name under "type"', where=where)
     if name not in _parts:
+        fitting = [n for n, c in _parts.items() if issubclass(c, kind)]
         raise ConfigError(
             f"unknown part {name!r}",
             where=where,
-            fix=f"{nearest(name, _parts)} (a part of your own must be defined before it is loaded)",
+            fix=f"{nearest(name, fitting)} (a part of your own must be defined before it is loaded)",
         )
     config = _parts[name]
     if not issubclass(config, kind):

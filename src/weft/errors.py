@@ -4,7 +4,11 @@ Every message says what was wrong and where, what was expected, and what to do.
 """
 
 import difflib
+import re
 from collections.abc import Iterable
+
+# Control characters, bidirectional overrides and halves of characters: what can steer a terminal or break a stream.
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class WeftError(Exception):
@@ -49,5 +53,11 @@ class Interrupted(WeftError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint for a misspelt name: the closest known one, else the whole list."""
     options = sorted(known)
-    close = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
+    swapped = [option for option in options if sorted(option) == sorted(name)]  # the commonest typo
+    close = swapped or difflib.get_close_matches(name, options, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(options)}"
+
+
+def harmless(text: str) -> str:
+    """A text that may be printed on a terminal, wherever it comes from."""
+    return STEERING.sub("\N{REPLACEMENT CHARACTER}", text)

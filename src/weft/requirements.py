@@ -6,18 +6,37 @@ import re
 from weft.errors import WeftError
 
 NEEDED = {"torch": (2, 10), "numpy": (2, 0), "safetensors": (0, 5), "tokenizers": (0, 21)}
+ALSO = {"einops": (0, 8), "jaxtyping": (0, 3), "matplotlib": (3, 9), "rich": (14, 0), "typer": (0, 16)}
 
 
 def check_requirements() -> None:
     """Import the libraries that everything needs and look at their versions."""
     for name, least in NEEDED.items():
-        wanted = ".".join(map(str, least))
         try:
             module = importlib.import_module(name)
         except ImportError as error:
-            raise WeftError(f"{name} is missing: {error}", fix=f"pip install '{name}>={wanted}'") from None
+            raise missing(error, name) from None
+        except OSError as error:  # a shared library that cannot be loaded
+            raise WeftError(f"{name} cannot be loaded: {error}", fix=_install(name)) from None
         numbers = re.match(r"(\d+)\.(\d+)", str(getattr(module, "__version__", "")))
         found = tuple(map(int, numbers.groups())) if numbers else (0, 0)
         if found < least:
             version = getattr(module, "__version__", "of unknown version")
-            raise WeftError(f"{name} {version} is too old: weft needs {wanted}", fix=f"pip install '{name}>={wanted}'")
+            wanted = ".".join(map(str, least))
+            raise WeftError(f"{name} {version} is too old: weft needs {wanted} or newer", fix=_install(name))
+
+
+def missing(error: ImportError, name: str = "") -> WeftError:
+    """What an import that failed means: the library that is wanted, and how to get it."""
+    wanted = name or (error.name or "").split(".")[0]
+    return WeftError(f"{wanted or 'a library'} is missing: {error}", fix=_install(wanted))
+
+
+def is_requirement(error: ImportError) -> bool:
+    """Whether what could not be imported is a library that weft needs, and not a part of weft's own."""
+    return (error.name or "").split(".")[0] in {**NEEDED, **ALSO}
+
+
+def _install(name: str) -> str:
+    least = {**NEEDED, **ALSO}.get(name)
+    return f"pip install '{name}>={'.'.join(map(str, least))}'" if least else "pip install --upgrade weft"

@@ -46,7 +46,7 @@ class Tokens:
     pairs: Mapping[str, Tensor] = field(default_factory=dict)
     full: bool = False
     order: Order = Order.ANY
-    along: str | None = None  # the axis, if any, whose coordinate grows strictly with the index
+    along: str | None = None  # the axis, if any, whose coordinate grows by at least one with each token
 
     @staticmethod
     def free(
@@ -96,6 +96,17 @@ class Tokens:
     def settled(self) -> "Tokens":
         """The same tokens with zeros where there is none, whatever stood there (NaN included)."""
         return self if self.full else self.with_x(self.x.masked_fill(~self.valid[..., None], 0.0))
+
+    def rows(self, index: Int[Tensor, "R"]) -> "Tokens":
+        """These streams of the batch, in this order, repeats allowed."""
+        return dataclasses.replace(
+            self,
+            x=self.x[index],
+            valid=self.valid[index],
+            rank=self.rank[index],
+            coords={axis: c[index] for axis, c in self.coords.items()},
+            pairs={name: p[index] for name, p in self.pairs.items()},
+        )
 
     def take(self, index: Int[Tensor, "B M"]) -> "Tokens":
         """The tokens at the given places, with all that is known of them: how masked autoencoders drop tokens."""

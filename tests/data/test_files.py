@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.data import files
-from weft.data.files import find, read_text
+from weft.data import decoding, files
+from weft.data.decoding import read_text
+from weft.data.files import find
 from weft.errors import DataError
 
 TEXT = (".txt", ".md")
@@ -176,7 +177,7 @@ def test_a_pipe_that_takes_a_files_place_is_not_waited_for(tmp_path: Path) -> No
 
 
 def test_a_name_with_a_newline_or_odd_bytes_can_be_printed() -> None:
-    assert files.shown("a\nb\udcff\x1b.txt") == "a\\nb\\udcff\\x1b.txt"
+    assert decoding.shown("a\nb\udcff\x1b.txt") == "a\\nb\\udcff\\x1b.txt"
 
 
 # Reading
@@ -198,7 +199,7 @@ def test_newlines_marks_and_gzip_make_no_difference(
     folder = tmp_path_factory.mktemp("text")
     marked = b"\xef\xbb\xbf" + mixed.encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "CHUNK", chunk)
+        patch.setattr(decoding, "CHUNK", chunk)
         expected = text.removeprefix("\ufeff")
         assert whole(write(folder / "a.txt", mixed)) == expected
         assert whole(write(folder / "b.txt", marked)) == text
@@ -211,12 +212,12 @@ def test_separators_that_are_not_line_ends_stay(tmp_path: Path) -> None:
 
 
 def test_a_line_end_between_two_pieces_is_one_line_end(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.txt", b"x" * (files.CHUNK - 1) + b"\r\ny\r")
-    assert whole(path) == "x" * (files.CHUNK - 1) + "\ny\n"
+    path = write(tmp_path / "a.txt", b"x" * (decoding.CHUNK - 1) + b"\r\ny\r")
+    assert whole(path) == "x" * (decoding.CHUNK - 1) + "\ny\n"
 
 
 def test_a_bad_byte_anywhere_is_named_by_line_and_offset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "CHUNK", 97)
+    monkeypatch.setattr(decoding, "CHUNK", 97)
     clean = ("plain words\nmore of them\r\n" * 40).encode()
     draw = random.Random(0)
     for place in [0, 1, len(clean), *(draw.randrange(len(clean)) for _ in range(200))]:
@@ -320,7 +321,7 @@ def test_one_huge_line_is_streamed_in_little_memory(tmp_path: Path, packed: bool
 
 
 def test_a_sparse_file_is_refused_at_once_or_streamed(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.txt", "word " * (files.HEAD // 5 + 1))
+    path = write(tmp_path / "a.txt", "word " * (decoding.HEAD // 5 + 1))
     os.truncate(path, 64 * 2**20)
     count, memory = peak(path)
     assert count == 64 * 2**20 and memory < 12 * 2**20

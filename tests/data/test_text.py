@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.data import files
+from weft.data import decoding
 from weft.data import text as module
-from weft.data.text import Corpus, Part, read_corpus, split
+from weft.data.split import Part, split
+from weft.data.text import Corpus, read_corpus
 from weft.errors import ConfigError, DataError
 from weft.modalities.tokenizer import KINDS, encode_pieces, train
 
@@ -189,7 +190,7 @@ def test_documents_that_are_added_later_are_refused_too(tmp_path: Path) -> None:
 def test_with_few_documents_the_last_share_of_the_characters_is_held_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "CHUNK", 4)
+    monkeypatch.setattr(decoding, "CHUNK", 4)
     corpus = read_corpus([lines(tmp_path / "a.jsonl", ["äb", "cdefg", "hi", "j"])])
     for share in (0.1, 0.2, 0.3, 0.35, 0.5, 0.8):
         parts = split(corpus, share)

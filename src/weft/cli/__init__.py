@@ -6,15 +6,15 @@ import sys
 
 def main() -> None:
     """Run the `weft` command."""
-    _safe_path()
-    from weft.cli.app import run
+    from weft.cli.safe_path import use_safe_path
 
+    use_safe_path()
+    os.umask(os.umask(0o022) | 0o002)  # nothing that weft writes may be changed by everyone
+    try:
+        from weft.cli.app import run
+    except ImportError as error:
+        from weft.requirements import missing
+
+        print(f"weft: {missing(error)}", file=sys.stderr)
+        sys.exit(2)
     sys.exit(run(sys.argv[1:]))
-
-
-def _safe_path() -> None:
-    """Nothing in the current folder or in PYTHONPATH may stand in for a library, unless weft itself lives there."""
-    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    given = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    unsafe = {os.getcwd(), *given} - {home}
-    sys.path[:] = [p for p in sys.path if p and os.path.abspath(p) not in unsafe]

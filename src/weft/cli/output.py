@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import field_types
+from weft.errors import STEERING, WeftError, harmless
 from weft.requirements import check_requirements
+
+Report = Mapping[str, Any]
 
 
 def prepare() -> None:
@@ -22,28 +25,30 @@ def prepare() -> None:
 
 def say(text: str) -> None:
     """A line for people, on stderr."""
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except (OSError, ValueError):
+    if sys.stderr is not None:
+        try:
+            print(harmless(text), file=sys.stderr, flush=True)
+        except (OSError, ValueError):
+            return
+
+
+def complain(error: WeftError, code: int, as_json: bool) -> None:
+    """An error, in words on stderr; who asked for JSON gets an object too."""
+    say(f"weft: {error}")
+    if as_json:
+        emit({"error": {"problem": error.problem, "where": error.where, "fix": error.fix, "exit_code": code}})
+
+
+def emit(report: Report) -> None:
+    """One JSON object on stdout, without a character that could steer a terminal."""
+    if sys.stdout is None:
         return
+    ascii_only = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
+    text = json.dumps(report, ensure_ascii=ascii_only, allow_nan=False)
+    print(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text), flush=True)
 
 
-def complain(text: str) -> None:
-    """An error for people, on stderr."""
-    say(f"weft: {safe(text)}")
-
-
-def safe(text: str) -> str:
-    """Text without control characters that could steer a terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def emit(report: Mapping[str, Any]) -> None:
-    """One JSON object on stdout."""
-    print(json.dumps(report, ensure_ascii=False, allow_nan=False))
-
-
-def trained(report: Mapping[str, Any], as_json: bool) -> None:
+def trained(report: Report, as_json: bool) -> None:
     """The result of `weft train`."""
     if as_json:
         emit(report)
@@ -51,54 +56,79 @@ def trained(report: Mapping[str, Any], as_json: bool) -> None:
     from weft.training.progress import duration
 
     measures = ", ".join(f"{name} {value:.4g}" for name, value in report["metrics"].items())
-    print(f"trained in {duration(report['seconds'])}, {report['steps']} steps; held out: {measures}")
+    print(f"trained in {duration(report['seconds'])}, {report['steps']:,} steps; held out: {measures}")
     if report.get("sample"):
-        print("\n" + "\n".join(f"  | {line}" for line in safe(report["sample"]).splitlines()) + "\n")
-    print(f"run folder: {report['run']}")
+        print("\n" + "\n".join(f"  | {line}" for line in harmless(report["sample"]).splitlines()) + "\n")
+    print(harmless(f"run folder: {report['run']}"))
+
+
+def shown(report: Report, as_json: bool) -> None:
+    """The result of `weft demo`."""
+    if as_json:
+        emit(report)
+        return
+    one = report["predictions"][0]
+    trained(report, False)
+    print(f"\nit continues {one['prompt']!r}:\n\n{harmless(one['prompt'] + one['text'])}")
+    say(f'\nyour turn:  weft predict {report["run"]} "A list is"\n            weft train your-book.txt')
 
 
 class Stream:
     """Text shown as it is written."""
 
-    def __init__(self, inputs: Sequence[str]):
-        self.started = False
-        self.first = inputs[0]
+    def __init__(self, first: str):
+        self.first, self.started = first, False
 
     def __call__(self, row: int, text: str) -> None:
         if not self.started:
             self.started = True
-            sys.stdout.write(safe(self.first))
-        sys.stdout.write(safe(text))
+            sys.stdout.write(harmless(self.first))
+        sys.stdout.write(harmless(text))
         sys.stdout.flush()
 
 
-def predicted(report: Mapping[str, Any], as_json: bool, path: Path | None, stream: Stream | None) -> None:
+def predicted(report: Report, as_json: bool, path: Path | None, stream: Stream | None) -> None:
     """The result of `weft predict`."""
     found = report["predictions"]
     if path is not None:
-        lines = [json.dumps(one, ensure_ascii=False) for one in found] if as_json or path.suffix == ".jsonl" else None
-        texts = lines or [one["prompt"] + one["text"] for one in found]
         from weft.training.store import write_file
 
-        write_file(path, ("\n".join(texts) + "\n").encode())
+        write_file(
+            path, (_lines(found) if path.suffix == ".jsonl" else _texts(found) + "\n").encode("utf-8", "replace")
+        )
         say(f"wrote {path}")
     if as_json:
         emit(report)
     elif stream is not None:
-        print() if stream.started else print(safe(stream.first))
+        print() if stream.started else print(harmless(stream.first))
     elif path is None:
-        print("\n----\n".join(safe(one["prompt"] + one["text"]) for one in found))
+        print(harmless(_texts(found)))
+    for one in found:
+        for key, what in (("unread", "tokens at its start do not fit the model's context"),
+                          ("unknown", "characters are not in the model's vocabulary")):  # fmt: skip
+            if key in one:
+                say(f"warning: prompt {one['prompt']!r:.40}: {one[key]} {what}, and were not read")
 
 
-def evaluated(report: Mapping[str, Any], as_json: bool) -> None:
+def _texts(found: Sequence[Report]) -> str:
+    return "\n----\n".join(one["prompt"] + one["text"] for one in found)
+
+
+def _lines(found: Sequence[Report]) -> str:
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found)
+
+
+def evaluated(report: Report, as_json: bool) -> None:
     """The result of `weft evaluate`."""
     if as_json:
         emit(report)
         return
-    print(report["data"])
+    print(harmless(report["data"]))
     for name, value in report["metrics"].items():
         print(f"  {name:<14} {value:.4f}")
     print("  over " + ", ".join(f"{report[k]:,} {k}" for k in ("tokens", "bytes") if k in report))
+    if report.get("unknown"):
+        say(f"warning: {report['unknown']:,} characters are not in the model's vocabulary")
 
 
 def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
@@ -121,14 +151,16 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
             for name, text in entries.items():
                 print(f"    {name:<14} {text}")
         for title, settings in (("weft train --set", task.settings), ("weft predict --set", task.use)):
-            print(f"\n  {title}")
+            print(f"\n  {title} NAME=VALUE")
             for name, value in _defaults(settings).items():
-                print(f"    {name:<20} {value if value is not None else 'chosen by the plan'}")
+                print(f"    {name:<18} {_plain(value):<8} {settings.about.get(name, '')}")
+            if settings is task.settings:
+                print(f"    {'model.PATH':<18} {'-':<8} any part of the model's config: model.trunk.block.mix.heads=8")
     if not full:
         print("weft tasks TASK lists its models, presets and settings")
 
 
-def examined(report: Mapping[str, Any], as_json: bool) -> None:
+def examined(report: Report, as_json: bool) -> None:
     """The result of `weft doctor`."""
     if as_json:
         emit(report)
@@ -144,3 +176,10 @@ def examined(report: Mapping[str, Any], as_json: bool) -> None:
 def _defaults(settings: Any) -> dict[str, Any]:
     default = settings()
     return {name: list(v) if isinstance(v := getattr(default, name), tuple) else v for name in field_types(settings)}
+
+
+def _plain(value: Any) -> str:
+    """A default as one would type it; - where there is none."""
+    if value is None or value == []:
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,9 +1,9 @@
 """Attention: project, turn, score, read. Holds the weights; the arithmetic is in `kernels`."""
 
-from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from weft.config import at_least
 from weft.core import kernels, recording
 from weft.core.cache import Slots
 from weft.core.linear import Out
@@ -39,7 +39,8 @@ class Attention(Mixer):
         offsets: bool = True
 
         def check(self) -> None:
-            if self.heads < 1 or self.heads % (self.kv_heads or self.heads):
+            at_least(self, 1, "heads", "kv_heads", "head_dim", "value_dim")
+            if self.heads % (self.kv_heads or self.heads):
                 raise ConfigError(
                     f"{self.heads} heads cannot share {self.kv_heads} key heads evenly", where="Attention.kv_heads"
                 )
@@ -60,7 +61,7 @@ class Attention(Mixer):
         self.head_dim = config.width(dim)
         self.value_dim = config.value_dim or self.head_dim
         self.rules = config.rules
-        self.turn_config = config.turn
+        self.turn_config, self.bias_config = config.turn, config.bias
         queries, keys = self.heads * self.head_dim, self.groups * self.head_dim
         self.sizes = [queries, keys, self.groups * self.value_dim]
         if memory_dim is None:
@@ -84,7 +85,7 @@ class Attention(Mixer):
         q, k, v = self.qkv(x).split(self.sizes, -1)
         q = self.place(q, self.q_norm, scope, "queries").transpose(1, 2)
         k = self.place(k, self.k_norm, scope, "queries").transpose(1, 2)  # the new keys stand where the queries do
-        v = rearrange(v, "b k (g d) -> b g k d", g=self.groups)
+        v = v.unflatten(-1, (self.groups, -1)).transpose(1, 2)
         if slots is not None:
             k, v = slots.append("k", k, dim=2), slots.append("v", v, dim=2)
         return self.finish(q, k, v, scope)
@@ -103,11 +104,11 @@ class Attention(Mixer):
         """Keys and values of a memory."""
         k, v = self.kv(memory).split(self.sizes[1:], -1)
         k = self.place(k, self.k_norm, scope, "keys").transpose(1, 2)
-        return k, rearrange(v, "b k (g d) -> b g k d", g=self.groups)
+        return k, v.unflatten(-1, (self.groups, -1)).transpose(1, 2)
 
     def place(self, t: Float[Tensor, "B N E"], norm: Norm | None, scope: Scope, side: str) -> Float[Tensor, "B N H d"]:
         """Cut into heads, normalise, turn by the place of each token."""
-        heads = rearrange(t, "b n (h d) -> b n h d", d=self.head_dim)
+        heads = t.unflatten(-1, (-1, self.head_dim))
         if norm is not None:
             heads = norm(heads)
         if self.turn is None:
@@ -128,7 +129,7 @@ class Attention(Mixer):
             out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=self.bias_of)
         else:
             out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=self.bias_of)
-        return self.out(rearrange(out, "b h q d -> b q (h d)"))
+        return self.out(out.transpose(1, 2).flatten(2))
 
     @property
     def bias_of(self) -> kernels.BiasOf | None:
@@ -140,6 +141,6 @@ class Attention(Mixer):
         def make(scope: Scope) -> Tensor:
             shared = next(bias.parameters(), None) is None
             compute = lambda: bias(scope.queries.coords, scope.keys.coords)  # noqa: E731
-            return scope.memo(("bias", type(bias), self.heads), compute) if shared else compute()
+            return scope.memo(("bias", self.bias_config, self.heads), compute) if shared else compute()
 
         return make

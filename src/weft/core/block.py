@@ -95,6 +95,8 @@ class Block(Part, nn.Module):
         super().__init__()
         self.wiring = config.wiring.build()
         self.rate = config.dropout
+        if memory_dim is None and (config.read is not None or _reads(config.mix)):
+            raise ConfigError("this block reads a memory, and there is none", where="Block.read", fix="set memory_dim")
         inner = memory_dim if config.read is None else None  # a recurrent mixer may read the memory itself
         self.mix = config.mix.build(dim=dim, memory_dim=inner if _reads(config.mix) else None) if config.mix else None
         self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
@@ -126,5 +128,5 @@ class Block(Part, nn.Module):
         return x
 
 
-def _reads(mix: Mixer.Config) -> bool:
+def _reads(mix: Mixer.Config | None) -> bool:
     return getattr(mix, "read", None) is not None

@@ -50,7 +50,7 @@ class PerToken(Head):
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
         out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
-        out = out.float() if out.dtype in (torch.bfloat16, torch.float16) else out
+        out = _full(out)
         return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
 
     def _bias(self, x: Tensor) -> Tensor | None:
@@ -61,7 +61,7 @@ class Pooled(Head):
     """One answer for all tokens: W of the mean over the real tokens, or of the first token (a class token)."""
 
     class Config(Head.Config):
-        """`first` reads the first token; otherwise the mean."""
+        """`first` reads the first real token; otherwise the mean."""
 
         first: bool = False
 
@@ -72,7 +72,13 @@ class Pooled(Head):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
         if self.first:
-            return self.out(tokens.x[:, 0]).float()
+            start = tokens if tokens.full else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
+            return _full(self.out(start.x[:, 0]))
         real = tokens.valid[..., None]
         total = tokens.x.masked_fill(~real, 0.0).sum(1)
-        return self.out(total / real.sum(1).clamp(min=1)).float()
+        return _full(self.out(total / real.sum(1).clamp(min=1)))
+
+
+def _full(values: Tensor) -> Tensor:
+    """Values are given in full precision, however the trunk computes."""
+    return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

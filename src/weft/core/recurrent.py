@@ -95,7 +95,8 @@ class Recurrent(Mixer):
         assert self.read is not None and run.across is not None and run.memory is not None
         reader, memory, across = self.read, run.memory, run.across
         scope = across.memo(("step", t), lambda: _one_query(run, t))
-        k, v = across.memo(("keys", id(self)), lambda: reader.keys(memory.x, across))
+        kept = across.memo if slots is None else slots.once
+        k, v = kept(f"memory of {id(self)}", lambda: reader.keys(memory.x, across))
         q = reader.place(reader.q(h[:, None]), reader.q_norm, scope, "queries").transpose(1, 2)
         return reader.finish(q, k, v, scope)[:, 0]
 
@@ -120,7 +121,9 @@ class Lstm(Recurrent):
     parts, gates = 2, 4
 
     def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """Torch's fused LSTM on the same weights."""
+        """Torch's fused LSTM on the same weights, where they are plain."""
+        if not isinstance(self.x, nn.Linear):
+            return super().whole(x, state)
         weights = [self.x.weight, self.h.weight, self.x.bias, self.h.bias]
         start = [s[None] for s in state]
         outputs, h, c = torch.lstm(x, start, weights, True, 1, 0.0, self.training, False, True)

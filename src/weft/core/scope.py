@@ -16,10 +16,10 @@ from jaxtyping import Bool
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.rules import Rule, Window
+from weft.core.rules import Edges, Rule, Window
 from weft.tokens import Order, Tokens
 
-MIN_BLOCK = 64  # below this a local block is too small to fill the processor
+MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill the processor
 
 
 class Shape(Enum):
@@ -120,9 +120,9 @@ class Scope:
         if not self.ranked or along is None or along != self.keys.along or length != self.keys.shape[1]:
             return None
         radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == along]
-        if not radii:
+        if not radii or any(isinstance(rule, Edges) for rule in rules):  # blocks keep places, not pairs
             return None
-        block = max(min(radii), MIN_BLOCK)
+        block = MIN_BLOCK * max(1, -(-min(radii) // MIN_BLOCK))
         if length <= 2 * block:
             return None
         return Fold(block=block, blocks=-(-length // block), ahead=self.queries.order is not Order.LINE)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
 from weft.core.linear import Out
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "relu_squared", "silu"]
@@ -67,6 +67,10 @@ class Mlp(Transform):
         hidden: int | None = None
         offsets: bool = True
 
+        def check(self) -> None:
+            at_least(self, 1, "hidden")
+            at_least(self, 0, "ratio")
+
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         hidden = config.hidden or round(config.ratio * dim)
@@ -88,6 +92,10 @@ class Gated(Transform):
         ratio: float = 4.0
         hidden: int | None = None
         offsets: bool = False
+
+        def check(self) -> None:
+            at_least(self, 1, "hidden")
+            at_least(self, 0, "ratio")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()

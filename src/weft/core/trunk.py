@@ -57,4 +57,4 @@ class Trunk(Part, nn.Module):
     @property
     def dtype(self) -> torch.dtype:
         """The precision that the trunk computes in."""
-        return next(self.parameters()).dtype
+        return next((p.dtype for p in self.parameters()), torch.float32)  # none: all weights are in eight bits

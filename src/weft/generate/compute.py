@@ -12,7 +12,8 @@ from torch.nn import functional as F
 from weft.config import Config
 from weft.modalities.embedder import Embedder
 
-FEW_ROWS = 64  # up to this many rows the product is bound by reading the weights, and eight bits pay
+LANES = 32  # torch's kernel reads this many weights at a time, also beyond the end of a row that has fewer
+FEW_ROWS = 16  # up to this many rows the product is bound by reading the weights, and eight bits pay
 
 
 class Compute(Config):
@@ -33,13 +34,16 @@ class Int8Linear(nn.Module):
         self.scale: Tensor
         weight = layer.weight.detach().float()
         scale = weight.abs().amax(1).clamp(min=1e-12) / 127
-        self.register_buffer("weight", (weight / scale[:, None]).round().to(torch.int8), persistent=False)
+        self.missing = -weight.shape[1] % LANES
+        small = F.pad((weight / scale[:, None]).round().to(torch.int8), (0, self.missing))
+        self.register_buffer("weight", small, persistent=False)
         self.register_buffer("scale", scale, persistent=False)
         self.register_buffer("scale16", scale.to(torch.bfloat16), persistent=False)
         self.register_buffer("bias", None if layer.bias is None else layer.bias.detach().float(), persistent=False)
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
         rows = x.reshape(-1, x.shape[-1])
+        rows = F.pad(rows, (0, self.missing)) if self.missing else rows
         if len(rows) <= FEW_ROWS:
             y = torch.ops.aten._weight_int8pack_mm(rows.to(torch.bfloat16), self.weight, self.scale16).to(x.dtype)
         else:
@@ -63,9 +67,10 @@ def prepared(model: nn.Module, precision: str) -> nn.Module:
 
 def _rounded(model: nn.Module) -> nn.Module:
     twin = copy.deepcopy(model)
-    for name, child in twin.named_children():
+    for child in twin.children():
         if not isinstance(child, Embedder):
-            getattr(twin, name).to(torch.bfloat16)
+            for p in child.parameters():  # not buffers: angles and slopes say where things are, and stay exact
+                p.data = p.data.to(torch.bfloat16)
     return twin.eval()
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from weft.config import Config
-from weft.errors import ConfigError
+from weft.errors import ConfigError, WeftError
 
 NEVER = float("-inf")
 
@@ -36,6 +36,7 @@ class Sampling(Config):
             "top_p": (0 < self.top_p <= 1, "above 0 and at most 1"),
             "min_p": (0 <= self.min_p < 1, "at least 0 and below 1"),
             "repetition_penalty": (0 < self.repetition_penalty <= 100, "above 0 and at most 100"),
+            "stop": (all(self.stop), "of texts that are not empty"),
             "max_tokens": (0 <= self.max_tokens <= 1_000_000, "from 0 to 1000000"),
             "samples": (1 <= self.samples <= 1000, "from 1 to 1000"),
         }
@@ -89,8 +90,13 @@ def shaped(logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], how: Sampling
 
 def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Generator]) -> Int[Tensor, "B"]:
     """One token a row, each row from a generator of its own, so that neighbours do not change it."""
+    best, likeliest = logits.max(-1)
+    if not bool(best.isfinite().all()):
+        raise WeftError(
+            "the model's scores are not numbers", fix="its weights are damaged, or its training diverged: train it anew"
+        )
     if how.temperature == 0:
-        return logits.argmax(-1)
+        return likeliest
     total = logits.softmax(-1).double().cumsum(-1)
     u = torch.cat([torch.rand(1, generator=g, dtype=torch.float64) for g in generators]).to(total.device)
     index = torch.searchsorted(total, (u[:, None] * total[:, -1:]), right=True).squeeze(1)

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from weft.core.threads import suited_threads
 from weft.generate.sampling import Sampling, draw, generator, shaped
 from weft.generate.session import Session
 from weft.modalities.tokenizer import Tokenizer
+
+SMALL_DECODE = 10_000_000  # weights in matrices, below which a step of decoding is fastest on one thread
 
 Listener = Callable[[int, str], None]
 
@@ -73,6 +76,14 @@ def generate(
 ) -> list[list[Generated]]:
     """`how.samples` continuations of each prompt; `listen(row, text)` hears text as it comes."""
     rows = [Row(tokenizer, prompt, how, i) for prompt in prompts for i in range(how.samples)]
+    with suited_threads(session.model, small=SMALL_DECODE):
+        _run(session, rows, how, listen)
+    done = [Generated(row.text, tuple(row.ids), row.ended or "length") for row in rows]
+    return [done[i : i + how.samples] for i in range(0, len(done), how.samples)]
+
+
+def _run(session: Session, rows: list[Row], how: Sampling, listen: Listener | None) -> None:
+    """Draw until every row has ended."""
     numbers = [i for i, row in enumerate(rows) if row.ended is None]
     if numbers:
         logits = session.start([rows[i].prompt for i in numbers])
@@ -93,8 +104,6 @@ def generate(
             session.take(keep)
             tokens = tokens[keep]
         logits = session.step(tokens)
-    done = [Generated(row.text, tuple(row.ids), row.ended or "length") for row in rows]
-    return [done[i : i + how.samples] for i in range(0, len(done), how.samples)]
 
 
 def _seen(rows: list[Row], how: Sampling, like: Tensor) -> Tensor:

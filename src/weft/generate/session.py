@@ -52,6 +52,7 @@ class Session:
         """Go on with these rows only, in this order."""
         self.rows = [self.rows[i][:] for i in rows.tolist()]
         self.cache.take(rows)
+        self.memory = None if self.memory is None else self.memory.rows(rows)
 
     def _recent(self, row: list[int]) -> list[int]:
         return row if self.window is None or len(row) <= self.window else row[-self.window :]
@@ -68,4 +69,5 @@ class Session:
         self.cache = Cache(max(self.capacity, longest))
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
         assert self.model.head is not None
-        return self.model.head(tokens.with_x(tokens.x[:, -1:]))[:, -1]
+        last = torch.full_like(lengths, longest - 1)[:, None]
+        return self.model.head(tokens.take(last))[:, -1]

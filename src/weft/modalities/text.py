@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
 from weft.core.cache import Slots
 from weft.core.norms import Norm
 from weft.core.transforms import dropout
@@ -40,6 +40,10 @@ class Grams(Part, nn.Module):
         longest: int = 3
         buckets: int = 16384
         std: float = 0.05
+
+        def check(self) -> None:
+            at_least(self, 2, "longest")
+            at_least(self, 1, "buckets")
 
     def __init__(self, config: Config, *, dim: int, vocab: int):
         super().__init__()

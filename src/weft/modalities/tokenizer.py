@@ -1,4 +1,4 @@
-"""Text to ids and back. Knows alphabets, merges and the tokenizer.json format; refuses to know models and files of data.
+"""Text to ids and back. Knows alphabets and merges; refuses to know models and files of data.
 
 Every kind is a standard tokenizer.json, so that other tools can read a run:
 
@@ -15,7 +15,6 @@ import mmap
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,21 @@ import numpy as np
 
 from weft.config import MAX_JSON_BYTES, read_json, write_json
 from weft.errors import ConfigError, DataError, StorageError, nearest
+from weft.modalities.tokenizer_json import (
+    END,
+    ENDS,
+    MAX_VOCAB,
+    UNKNOWN,
+    byte_letters,
+    bytes_by_id,
+    kind_of,
+    made,
+    names_by_id,
+    open_library,
+    typed,
+)
 
 KINDS = ("bytes", "characters", "bpe")
-END = "<|end|>"
-ENDS = (END, "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]")  # names that the end has elsewhere
-UNKNOWN = "\ufffd"  # the replacement character stands for itself and for all that are unknown
-MAX_VOCAB = 2**20
-MAX_TOKEN = 4096  # characters of one token
 SPILL = 256 * 2**20  # bytes of ids kept in memory; more go to a temporary file
 PART = 32 * 2**10  # characters given to the library at a time
 RUN = 2**20  # characters without white space after which a text is cut all the same
@@ -46,18 +53,18 @@ class Tokenizer:
 
     def __init__(self, data: dict[str, Any], names: list[str], end: str, where: str):
         """`data` is a tokenizer.json that was checked, `names` its tokens by id."""
-        self.kind, self.size, self.end = _kind(data, names), len(names), names.index(end)
+        self.kind, self.size, self.end = kind_of(data, names), len(names), names.index(end)
         self.dtype = np.dtype(np.uint16 if self.size <= 2**16 else np.uint32)
         self._json = write_json(data)
         self.digest = hashlib.sha256(self._json.encode("utf-8")).hexdigest()
-        self._library = _library(self._json, names, where)
+        self._library = open_library(self._json, names, where)
         model, special = data["model"], {t["id"]: t["content"] for t in data["added_tokens"] if t["special"]}
         unknown = model.get("unk_token")
         self._unknown = names.index(unknown) if unknown in names else model.get("unk_id")
         self._reserved = np.array([id for id in special if id != self._unknown], self.dtype)
         inside = (f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in special.values() if len(name) > 1)
         self._inside_special = re.compile("|".join(inside))
-        self._bytes = _bytes_by_id(data, names, set(special), self.kind)
+        self._bytes = bytes_by_id(data, names, set(special), self.kind)
         self._lookup = None
         if self.kind == "characters":
             self._lookup = np.full(0x110000, self._unknown, self.dtype)
@@ -73,7 +80,7 @@ class Tokenizer:
         none of it. An end token is added where none is known.
         """
         data = read_json(text, where=where)
-        names = _names(data, where)
+        names = names_by_id(data, where)
         end = next((name for name in ENDS if name in names), END)
         if end not in names:
             names.append(end)
@@ -108,7 +115,7 @@ class Tokenizer:
         return result
 
     def _ids(self, texts: list[str]) -> list[np.ndarray]:
-        with _typed("tokenizer"):
+        with typed("tokenizer"):
             found = self._library.encode_batch_fast(texts, add_special_tokens=False)
             return [np.array(encoding.ids, self.dtype) for encoding in found]
 
@@ -117,7 +124,7 @@ class Tokenizer:
         checked = self._checked(ids)
         if self._bytes is not None:
             return b"".join(self._bytes[id] for id in checked).decode("utf-8", "replace")
-        with _typed("tokenizer"):
+        with typed("tokenizer"):
             return str(self._library.decode(checked, skip_special_tokens=True))
 
     def stream(self) -> "Decoder":
@@ -192,12 +199,12 @@ def train(kind: str, pieces: Iterable[str | None], vocab: int | None = None) -> 
     if kind == "bpe":
         return _train_bpe(pieces, vocab)
     if kind == "bytes":
-        return Tokenizer.from_json(write_json(_made("bytes", byte_letters())))
+        return Tokenizer.from_json(write_json(made("bytes", byte_letters())))
     seen = np.zeros(0x110000, bool)
     for piece in pieces:
         seen[_codes(piece or "")] = True
     seen[ord(UNKNOWN)] = False
-    return Tokenizer.from_json(write_json(_made("characters", [UNKNOWN, *map(chr, np.flatnonzero(seen))])))
+    return Tokenizer.from_json(write_json(made("characters", [UNKNOWN, *map(chr, np.flatnonzero(seen))])))
 
 
 def _train_bpe(pieces: Iterable[str | None], vocab: int | None) -> Tokenizer:
@@ -214,7 +221,7 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None) -> Tokenizer:
         vocab_size=vocab - 1, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
     )
     words = (word for part in _parts(pieces, PART, RUN) if part for word in _short_words(part))
-    with _typed("bpe"):
+    with typed("bpe"):
         library.train_from_iterator(words, trainer)
         return Tokenizer.from_json(library.to_str())
 
@@ -291,92 +298,6 @@ def _short_words(text: str) -> list[str]:
     return SHORT.findall(text) if LONG.search(text) else [text]
 
 
-def byte_letters() -> list[str]:
-    """The letter that stands for each byte in a byte-level vocabulary, as GPT-2 chose them."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = (chr(256 + n) for n in range(256 - len(plain)))
-    return [chr(byte) if byte in plain else next(others) for byte in range(256)]
-
-
-def _made(kind: str, names: list[str]) -> dict[str, Any]:
-    """The tokenizer.json of bytes or characters; the end is added last."""
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    each = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
-    split, join = (level, level) if kind == "bytes" else (each, {"type": "Fuse"})
-    vocab = {name: id for id, name in enumerate(names)}
-    merge = {"type": "BPE", "vocab": vocab, "merges": []}
-    model = merge if kind == "bytes" else {"type": "WordLevel", "vocab": vocab, "unk_token": UNKNOWN}
-    nothing = {"truncation": None, "padding": None, "normalizer": None, "post_processor": None}
-    return {"version": "1.0", **nothing, "added_tokens": [], "pre_tokenizer": split, "decoder": join, "model": model}
-
-
-def _kind(data: dict[str, Any], names: list[str]) -> str:
-    """The kind of a tokenizer.json: bytes and characters are exactly what weft writes, others go by their model."""
-    alone = {**data, "added_tokens": []}
-    if names[-1] == END and len(data["added_tokens"]) == 1:
-        if names[:-1] == byte_letters() and alone == _made("bytes", names[:-1]):
-            return "bytes"
-        if set(map(len, names[:-1])) == {1} and alone == _made("characters", names[:-1]):
-            return "characters"
-    return str(data["model"].get("type", "bpe")).lower()
-
-
-def _names(data: Any, where: str) -> list[str]:
-    """The tokens by id: each id from 0 to the last must belong to one token, and each token have one id."""
-    try:
-        vocab = data["model"]["vocab"]
-        pairs = list(vocab.items()) if isinstance(vocab, dict) else [(entry[0], id) for id, entry in enumerate(vocab)]
-        pairs += [(token["content"], token["id"]) for token in data.get("added_tokens") or []]
-    except (TypeError, KeyError, IndexError, AttributeError):
-        raise ConfigError("not a tokenizer.json: no vocabulary in a form that is known", where=where) from None
-    by_id: dict[int, str] = {}
-    by_name: dict[str, int] = {}
-    for name, id in pairs:
-        if not isinstance(name, str) or type(id) is not int or not 0 < len(name) <= MAX_TOKEN:
-            problem = f"expected a token of 1 to {MAX_TOKEN} characters with a number, found {name!r:.60}: {id!r:.60}"
-            raise ConfigError(problem, where=where)
-        if by_id.setdefault(id, name) != name:
-            raise ConfigError(f"two tokens have the id {id}: {by_id[id]!r:.60} and {name!r:.60}", where=where)
-        if by_name.setdefault(name, id) != id:
-            raise ConfigError(f"the token {name!r:.60} has two ids, {by_name[name]} and {id}", where=where)
-    if not 0 < len(by_id) <= MAX_VOCAB:
-        raise ConfigError(f"expected 1 to {MAX_VOCAB} tokens, found {len(by_id)}", where=where)
-    missing = [id for id in range(len(by_id)) if id not in by_id]
-    if missing:
-        problem = f"{len(by_id)} tokens have ids up to {max(by_id)}, but none has the id {missing[0]}"
-        raise ConfigError(problem, where=where, fix="ids must run from 0 without a hole")
-    return [by_id[id] for id in range(len(by_id))]
-
-
-def _bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind: str) -> list[bytes] | None:
-    """What each token is in bytes, where a text is its tokens' bytes joined; special tokens are none."""
-    decoder = data.get("decoder")
-    if kind == "characters":
-        value: dict[str, int] = {}
-    elif isinstance(decoder, dict) and decoder.get("type") == "ByteLevel":
-        value = {letter: byte for byte, letter in enumerate(byte_letters())}
-    else:
-        return None
-
-    def plain(name: str) -> bytes:
-        return bytes(value[c] for c in name) if all(c in value for c in name) else name.encode("utf-8")
-
-    return [b"" if id in special else plain(name) for id, name in enumerate(names)]
-
-
-def _library(text: str, names: list[str], where: str) -> Any:
-    """The library's own tokenizer, with the same ids and without an eye for special tokens in texts."""
-    from tokenizers import Tokenizer as Library
-
-    with _typed(where):
-        library = Library.from_str(text)
-        ids = library.get_vocab(with_added_tokens=True)
-    if ids != {name: id for id, name in enumerate(names)}:
-        raise ConfigError("the added tokens do not have the ids that the file gives them", where=where)
-    library.encode_special_tokens = True
-    return library
-
-
 def _codes(text: str) -> np.ndarray:
     _utf8(text)
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
@@ -388,15 +309,3 @@ def _utf8(text: str) -> bytes:
     except UnicodeEncodeError as error:
         problem = f"character {error.start + 1} of the text, {text[error.start]!r}, is half of a surrogate pair"
         raise DataError(problem, fix="give the text as UTF-8") from None
-
-
-@contextmanager
-def _typed(where: str) -> Iterator[None]:
-    """Faults of the tokenizers library as errors of weft's. A panic in it is no Exception, and has no type to import."""
-    try:
-        yield
-    except BaseException as error:
-        if type(error).__name__ != "PanicException" and type(error) not in (Exception, ValueError, TypeError):
-            raise
-        problem = f"the tokenizers library cannot work with this: {error!s:.300}"
-        raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None

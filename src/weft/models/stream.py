@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
+from weft.core.attention import Attention
 from weft.core.cache import Cache
 from weft.core.heads import Head
 from weft.core.trunk import Trunk
@@ -42,6 +43,10 @@ class Stream(Model):
         def check(self) -> None:
             if self.dim < 1:
                 raise ConfigError(f"must be at least 1, found {self.dim}", where="Stream.dim")
+            for block in self.trunk.all_blocks():
+                for part in (block.mix, block.read):
+                    if isinstance(part, Attention.Config):
+                        part.width(self.dim)  # refuses a width that does not divide, before anything is built
 
     def __init__(self, config: Config):
         super().__init__()

@@ -11,8 +11,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
 from weft.errors import ConfigError
+
+
+def some_axes(axes: tuple[str, ...], *, where: str) -> None:
+    """Refuse a code of no axes."""
+    if not axes:
+        raise ConfigError("at least one axis is needed, found none", where=where)
 
 
 class Code(Part, nn.Module):
@@ -41,6 +47,9 @@ class Learned(Code):
         axis: str = "position"
         std: float = 0.02
 
+        def check(self) -> None:
+            at_least(self, 1, "size")
+
         def limit(self) -> int | None:
             return self.size
 
@@ -51,7 +60,15 @@ class Learned(Code):
         nn.init.normal_(self.table.weight, std=config.std)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        return self.table(coords[self.axis].clamp(min=0).long())
+        place = coords[self.axis].clamp(min=0).long()
+        try:
+            return self.table(place)
+        except IndexError:
+            raise ConfigError(
+                f"a learned table of {self.size} places has none for place {int(place.max())}",
+                where=f"coordinate {self.axis!r}",
+                fix="use shorter inputs, a larger table, or codes that go on: Sinusoidal",
+            ) from None
 
 
 class Sinusoidal(Code):
@@ -62,6 +79,10 @@ class Sinusoidal(Code):
 
         axes: tuple[str, ...] = ("position",)
         base: float = 10000.0
+
+        def check(self) -> None:
+            at_least(self, 1, "base")
+            some_axes(self.axes, where="Sinusoidal.axes")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
@@ -87,6 +108,9 @@ class Fourier(Code):
         axes: tuple[str, ...]
         scale: float = 1.0
         seed: int = 0
+
+        def check(self) -> None:
+            some_axes(self.axes, where="Fourier.axes")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
@@ -139,6 +163,9 @@ class Concatenate(Place):
         """`width` is the code's own width."""
 
         width: int = 32
+
+        def check(self) -> None:
+            at_least(self, 1, "width")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()

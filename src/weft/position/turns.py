@@ -8,8 +8,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
 from weft.errors import ConfigError
+from weft.position.codes import some_axes
 
 
 def turn(
@@ -66,6 +67,10 @@ class Rotary(Turn):
 
         axes: tuple[str, ...] = ("position",)
         base: float = 10000.0
+
+        def check(self) -> None:
+            at_least(self, 1, "base")
+            some_axes(self.axes, where="Rotary.axes")
 
     def __init__(self, config: Config, *, head_dim: int):
         super().__init__()

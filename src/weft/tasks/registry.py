@@ -1,8 +1,11 @@
 """The tasks by the name a user types, and which of them fits some files."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from weft.data.decoding import shown
+from weft.data.files import is_pattern, missing
 from weft.errors import DataError, WeftError, nearest
 from weft.tasks.language_model import LanguageModel
 from weft.tasks.task import Task
@@ -19,12 +22,16 @@ def task_named(name: str) -> Task:
 
 def recognise(sources: Sequence[str]) -> Task:
     """The task whose data these files look like."""
+    paths = [Path(source) for source in sources]
+    for path in paths:
+        if not os.path.lexists(path) and not is_pattern(path):
+            raise missing(path)
     for task in TASKS.values():
-        if task.recognises([Path(source) for source in sources]):
+        if task.recognises(paths):
             return task
     takes = "\n     ".join(f"{task.name}: {task.files}" for task in TASKS.values())
     raise DataError(
         "not recognised as data for any task",
-        where=", ".join(sources),
+        where=", ".join(map(shown, sources)),
         fix=f"name the task with --task, or give data of one of these kinds:\n     {takes}",
     )

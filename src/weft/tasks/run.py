@@ -15,15 +15,15 @@ from weft.tasks.task import Loaded, Task
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
-from weft.training.run import check_size, parameters
+from weft.training.run import parameters, size_of
 
 
 class Run:
     """`run.model` is a torch module; `predict` and `evaluate` do what the run's task does."""
 
-    def __init__(self, loaded: Loaded, report: dict[str, Any] | None = None):
-        self._loaded = loaded
-        self.report = report or {}
+    def __init__(self, loaded: Loaded, *, reports: bool = True):
+        """`reports` is false in the processes of a world that leave it to the first to tell how the run ended."""
+        self._loaded, self._reports = loaded, reports
 
     @property
     def folder(self) -> Path:
@@ -39,6 +39,15 @@ class Run:
     def config(self) -> dict[str, Any]:
         """How the run was made, as config.json has it."""
         return dict(self._loaded.config)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """How the run ended, as `weft train --json` gives it; less of it where the run is not finished."""
+        if not self._reports:
+            return {}
+        config = self._loaded.config
+        known = {"run": str(self.folder), "task": config.get("task"), "model": config.get("model_name")}
+        return {**known, **config.get("result", {"parameters": parameters(self.model)})}
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
@@ -95,7 +104,7 @@ def open_run(folder: str | Path) -> Loaded:
         raise WeftError("no such run", where=str(folder), fix="name a folder that weft train wrote")
     config = place.config()
     model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
-    check_size(model_config)
+    size_of(model_config, training=False)
     with torch.random.fork_rng(devices=[]):
         model = model_config.build()
     try:

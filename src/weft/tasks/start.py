@@ -1,23 +1,33 @@
-"""`weft train` and `weft.train`: from the user's words to a finished run. Knows no task by name."""
+"""`weft train` and `weft.train`: from the user's words to a finished run. Knows no task by name.
+
+In a world of several processes the first one plans and writes; the others take what it wrote and train beside it.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from weft.config import field_types, from_json
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError, nearest
+from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.registry import recognise, task_named
 from weft.tasks.run import Run, load, open_run
-from weft.tasks.task import Loaded, Request, Task
-from weft.training.folder import RunFolder, fresh_folder
+from weft.tasks.task import Loaded, Plan, Request, Task, with_settings
+from weft.training.card import finite, model_card
+from weft.training.claim import check_place, claim
+from weft.training.folder import RunFolder
 from weft.training.precision import pick_device
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work, perform
+from weft.training.run import Budget, Outcome, Work, parameters, perform
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
+from weft.training.store import shown
+from weft.training.world import World
 
 
 def train(
@@ -38,106 +48,108 @@ def train(
 ) -> Run:
     """Train on files and return the run. The names are those of the command line; `settings` are what `--set` takes.
 
-    With no data, the sample that ships for the task is used.
+    With no data, the sample that ships for the task is used. `resume` goes on with the run in `out`.
     """
     sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
-    progress = Progress(quiet=quiet)
-    with StopRequest() as stop:
-        if resume:
-            given = {"model": model, "preset": preset, "from": from_, "valid": valid, "minutes": minutes, "steps": steps,
-                     "epochs": epochs, **settings}  # fmt: skip
-            outcome, chosen, config = _resume(sources, task, out, given, progress, stop)
+    budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
+    given = {"model": model, "preset": preset, "from": from_, "valid": valid, **vars(budget), **settings}
+    device = pick_device()
+    with torch.random.fork_rng(devices=[]), StopRequest() as stop, World.join(device) as world:
+        progress = Progress(quiet=quiet or not world.first)
+        if not world.first:
+            out = world.tell()
+            plan = _restore(RunFolder(out), sources)
+        elif resume:
+            if out is None:
+                raise WeftError("which run?", where="--resume", fix="name its folder with --out")
+            folder = RunFolder(out)
+            check_place(folder, resume)
+            _check_given(folder.config(), task, given)
+            if folder.finished:
+                progress.say(f"{shown(folder.path)}: this run is finished; train on from its weights with --from")
+                return load(out)
+            plan = _restore(folder, sources)
         else:
-            budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
+            if out is not None:
+                check_place(RunFolder(out), resume)
             origin = open_run(from_) if from_ is not None else None
             chosen = _choose(sources, task, origin)
-            request = Request(
-                sources=sources or chosen.samples(),
-                model=model,
-                preset=preset,
-                budget=budget,
-                valid=None if valid is None else str(valid),
-                settings=settings,
-                device=pick_device(),
-                progress=progress,
-                origin=origin,
-            )
-            outcome, config = _begin(chosen, request, out, stop)
-        report = chosen.finish(outcome, config, progress)
-    return Run(Loaded(outcome.folder, outcome.folder.config(), outcome.model), dict(report))
+            valid = None if valid is None else str(valid)
+            plan = chosen.plan(Request(sources, model, preset, budget, valid, settings, device, origin))
+        work = plan.work if resume or not world.first else plan.work.decided(device)
+        with claim(work, out, resume=resume, world=world, stem=plan.stem) as folder:
+            for name, text in {**plan.lines, "run": shown(folder.path)}.items():
+                progress.say(f"  {name:<10} {text}")
+            outcome = perform(work, folder, resume=resume, progress=progress, stop=stop, world=world)
+            if world.first:
+                _finish(outcome, progress)
+    return Run(Loaded(folder, folder.config(), outcome.model), reports=world.first)
 
 
 def _choose(sources: tuple[str, ...], name: str | None, origin: Loaded | None) -> Task:
+    """The task that is named, or that the files or the run to start from are of."""
+    was = None if origin is None else origin.config.get("task")
     if name is not None:
-        return task_named(name)
-    if sources:
-        return recognise(sources)
-    if origin is not None and origin.config.get("task"):
-        return task_named(origin.config["task"])
-    raise WeftError(
-        "no data named", where="weft train", fix="name your files, or a --task to use the sample that ships for it"
-    )
+        chosen = task_named(name)
+    elif sources:
+        chosen = recognise(sources)
+    elif was is not None:
+        chosen = task_named(was)
+    else:
+        fix = "name your files, or a --task to use the sample that ships for it"
+        raise WeftError("no data named", where="weft train", fix=fix)
+    if origin is not None and was != chosen.name:
+        raise WeftError(f"the run to start from is of the task {was}, not {chosen.name}", where="--from")
+    return chosen
 
 
-def _begin(task: Task, request: Request, out: str | Path | None, stop: StopRequest) -> tuple[Outcome, dict[str, Any]]:
-    if out is not None and RunFolder(out).exists:
-        raise WeftError(
-            "a run is already here", where=str(out), fix="go on with it by --resume, or choose another --out"
-        )
-    plan = task.plan(request)
-    folder = RunFolder(out if out is not None else fresh_folder(plan.stem))
-    for name, text in {**plan.lines, "run": str(folder.path)}.items():
-        request.progress.say(f"  {name:<10} {text}")
-    outcome = perform(plan.work, folder, resume=False, progress=request.progress, stop=stop)
-    return outcome, folder.config()
-
-
-def _resume(
-    sources: tuple[str, ...],
-    name: str | None,
-    out: Any,
-    given: Mapping[str, Any],
-    progress: Progress,
-    stop: StopRequest,
-) -> tuple[Outcome, Task, dict[str, Any]]:
-    if out is None:
-        raise WeftError("which run?", where="--resume", fix="name its folder with --out")
-    folder = RunFolder(out)
-    if not folder.exists:
-        raise WeftError("there is no run to resume", where=str(out), fix="leave out --resume to begin one")
+def _restore(folder: RunFolder, sources: tuple[str, ...]) -> Plan:
+    """The plan of a run that was begun."""
     config = folder.config()
-    task = task_named(name or config.get("task") or "")
-    _check_given(task, config, given)
-    work = task.restore(folder, config, sources)
-    return perform(work, folder, resume=True, progress=progress, stop=stop), task, config
+    if not config.get("task"):
+        fix = "call weft.fit with resume=True"
+        raise WeftError("this run was composed by hand and has no task", where=shown(folder.path), fix=fix)
+    return Plan(task_named(config["task"]).restore(folder, config, sources), {}, "")
 
 
-def _check_given(task: Task, config: dict[str, Any], given: Mapping[str, Any]) -> None:
+def _check_given(config: dict[str, Any], task: str | None, given: Mapping[str, Any]) -> None:
     """What the user says again at a resume must be what the run began with."""
+    settings = task_named(config.get("task") or "").settings
     began = {**config["training"], **config["budget"], "model": config.get("model_name"), "preset": config.get("preset"),
-             "valid": config.get("data", {}).get("valid"), "from": config.get("from")}  # fmt: skip
-    wanted = apply_settings(task.settings(), {k: v for k, v in given.items() if k in field_types(task.settings)})
-    for key, value in given.items():
-        if value is None:
+             "valid": config.get("data", {}).get("valid"), "from": config.get("from"), "task": config.get("task")}  # fmt: skip
+    for key, value in {**given, "task": task}.items():
+        if value is None or value == "auto":
             continue
-        if key not in began:
-            raise ConfigError(f"unknown setting {key!r}", where="--set", fix=nearest(key, began))
-        value = getattr(wanted, key) if key in field_types(task.settings) else value
+        if key in ("valid", "from"):
+            value = str(Path(value).absolute())
+        elif key in field_types(settings):
+            value = getattr(with_settings(settings(), {key: value}), key)
+        elif key.startswith("model."):
+            was = from_json(config["model"], Model.Config)
+            began[key] = value if with_settings(was, {key.removeprefix("model."): value}) == was else "something else"
+        elif key not in began:
+            raise ConfigError(f"unknown setting {key!r}", where="--set", fix=nearest(key, field_types(settings)))
         if value != began[key]:
-            raise ConfigError(
-                f"this run began with {key}={began[key]}, not {value}",
-                where="--resume",
-                fix="leave it out, or start anew",
-            )
+            problem = f"this run began with {key}={began[key]}, not {value}"
+            raise ConfigError(problem, where="--resume", fix="leave it out, or start a new run")
 
 
-def apply_settings(config: Any, settings: Mapping[str, Any]) -> Any:
-    """A config with the user's settings; unknown names are refused with the nearest known one."""
-    for name, value in settings.items():
-        if name.split(".")[0] not in field_types(type(config)):
-            raise ConfigError(f"unknown setting {name!r}", where="--set", fix=nearest(name, field_types(type(config))))
-        config = config.set(name, value)
-    return config
+def _finish(outcome: Outcome, progress: Progress) -> None:
+    """Measure the run; write its card, its curve, its result and at last its weights."""
+    folder, model = outcome.folder, outcome.model
+    config = folder.config()
+    ending = task_named(config["task"]).finish(Loaded(folder, config, model), outcome, progress)
+    result = {
+        "parameters": parameters(model),
+        "steps": outcome.steps,
+        "seconds": round(outcome.seconds, 1),
+        "metrics": finite(ending.metrics),
+        "sample": ending.sample,
+    }
+    name = shown(Path(folder.path.absolute().name))
+    curve = loss_curve(folder.metrics(), unit=ending.unit, title=name)
+    card = model_card(name, result, summary=ending.summary, use=ending.use, facts=ending.facts)
+    folder.finish(outcome.weights, {**config, "result": result}, {"README.md": card, "loss.png": curve})
 
 
 def fit(
@@ -154,18 +166,27 @@ def fit(
     **settings: Any,
 ) -> Run:
     """Train a model composed by hand, on data of any kind, in the same loop and run folder as everything else."""
-    from weft.inspect.curves import loss_curve
-
-    folder, progress = RunFolder(out), Progress(quiet=quiet)
-    if resume:
-        config = folder.config()
-        training = from_json(config["training"], Training)
-        budget = Budget(**config["budget"])
-    else:
-        training = apply_settings(Training(), settings)
-        budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
-    work = Work(model, objective, source, training, budget)
-    with StopRequest() as stop:
-        outcome = perform(work, folder, resume=resume, progress=progress, stop=stop)
-    folder.finish(outcome.weights, {"loss.png": loss_curve(folder.metrics(), title=folder.path.name)})
-    return load(folder.path)
+    device, budget = pick_device(), Budget(steps=steps, minutes=minutes, epochs=epochs)
+    with torch.random.fork_rng(devices=[]), StopRequest() as stop, World.join(device) as world:
+        progress = Progress(quiet=quiet or not world.first)
+        if not world.first:
+            out = world.tell()
+        if resume or not world.first:
+            check_place(RunFolder(out), resume=True)
+            config = RunFolder(out).config()
+            training, budget = from_json(config["training"], Training), Budget(**config["budget"])
+            if RunFolder(out).finished:
+                return load(out)
+            work = Work(model, objective, source, with_settings(training, settings), budget)
+        else:
+            if budget == Budget():
+                raise ConfigError("how long?", where="weft.fit", fix="give steps, minutes or epochs")
+            work = Work(model, objective, source, with_settings(Training(), settings), budget).decided(device)
+        with claim(work, out, resume=resume, world=world) as folder:
+            outcome = perform(work, folder, resume=resume, progress=progress, stop=stop, world=world)
+            if world.first:
+                result = {"parameters": parameters(outcome.model), "steps": outcome.steps, "metrics": {},
+                          "seconds": round(outcome.seconds, 1)}  # fmt: skip
+                curve = loss_curve(folder.metrics(), title=shown(Path(folder.path.absolute().name)))
+                folder.finish(outcome.weights, {**folder.config(), "result": result}, {"loss.png": curve})
+    return Run(Loaded(folder, folder.config(), outcome.model))

@@ -3,31 +3,43 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import nn
 
-from weft.config import Config
+from weft.config import Config, field_types
+from weft.errors import ConfigError, nearest
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work
 from weft.training.settings import Training
+
+Settings = TypeVar("Settings", bound=Config)
 
 
 @dataclass(frozen=True)
 class Request:
     """A user's wish to train, in the words of the command line."""
 
-    sources: tuple[str, ...]
+    sources: tuple[str, ...]  # none: the sample that ships for the task
     model: str | None
     preset: str | None
     budget: Budget
     valid: str | None
     settings: Mapping[str, Any]
     device: torch.device
-    progress: Progress
     origin: "Loaded | None" = None  # the run that this one starts from
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        """The settings of parts of the model, by their paths in its config."""
+        return {k.removeprefix("model."): v for k, v in self.settings.items() if k.startswith("model.")}
+
+    @property
+    def training_settings(self) -> dict[str, Any]:
+        """All other settings."""
+        return {k: v for k, v in self.settings.items() if not k.startswith("model.")}
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,18 @@ class Measured:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Ending:
+    """What a task has to say of a run that is trained: measures, and words and facts for the model card."""
+
+    metrics: Mapping[str, float]
+    summary: str
+    use: str  # a command that uses the run
+    facts: Mapping[str, str]
+    unit: str  # what the loss is per
+    sample: str = ""
+
+
 class Task:
     """One thing that can be trained and used."""
 
@@ -74,10 +98,6 @@ class Task:
         """Whether the files look like this task's data."""
         raise NotImplementedError
 
-    def samples(self) -> tuple[str, ...]:
-        """The sources of the data that ships for this task."""
-        raise NotImplementedError
-
     def plan(self, request: Request) -> Plan:
         """Read the data and decide everything that the user left open."""
         raise NotImplementedError
@@ -86,8 +106,8 @@ class Task:
         """The work of a run that was begun, to go on with."""
         raise NotImplementedError
 
-    def finish(self, outcome: Outcome, config: Mapping[str, Any], progress: Progress) -> Mapping[str, Any]:
-        """Measure, write card and pictures, put the weights in place; returns what `train` reports."""
+    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
+        """Measure a run that is trained."""
         raise NotImplementedError
 
     def predict(
@@ -99,3 +119,18 @@ class Task:
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         """How well the run does on data."""
         raise NotImplementedError
+
+
+def with_settings(config: Settings, settings: Mapping[str, Any], *, prefix: str = "") -> Settings:
+    """A config with the user's settings; unknown names are refused with the nearest known one."""
+    for name, value in settings.items():
+        head = name.split(".")[0]
+        if head not in field_types(type(config)):
+            fix = nearest(head, field_types(type(config)))
+            raise ConfigError(f"unknown setting {prefix + name!r}", where="--set", fix=fix)
+        try:
+            config = config.set(name, value)
+        except ConfigError as error:
+            where = f"--set {prefix}{name}" if error.where in (name, head) else f"--set {prefix}{name}: {error.where}"
+            raise ConfigError(error.problem, where=where, fix=error.fix) from None
+    return config

@@ -1,5 +1,6 @@
 """TensorBoard, for those who have it: the numbers of metrics.jsonl as curves."""
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,21 +8,25 @@ from typing import Any
 from weft.errors import ConfigError
 
 
-class Board:
-    """Writes a run's numbers where TensorBoard finds them."""
+def require_board() -> None:
+    """Refuse to go on where TensorBoard is wanted and missing."""
+    if importlib.util.find_spec("tensorboard") is None:
+        raise ConfigError(
+            "TensorBoard is not installed", where="--set tensorboard=true", fix="pip install 'weft[tensorboard]'"
+        )
 
-    def __init__(self, folder: Path):
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise ConfigError(
-                "TensorBoard is not installed", where="--set tensorboard=true", fix="pip install 'weft[tensorboard]'"
-            ) from None
-        self.writer = SummaryWriter(str(folder / "tensorboard"))
+
+class Board:
+    """Writes a run's numbers where TensorBoard finds them; what a resumed run does again replaces what was there."""
+
+    def __init__(self, folder: Path, *, since: int = 0):
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=since + 1 if since else None)
 
     def note(self, line: Mapping[str, Any]) -> None:
         """Add one step's numbers."""
         for name, value in line.items():
-            if isinstance(value, int | float) and name != "step":
+            if isinstance(value, int | float) and name not in ("step", "seconds"):
                 self.writer.add_scalar(name, value, line["step"])
         self.writer.flush()

@@ -7,32 +7,36 @@ from weft.training.progress import count, duration
 from weft.version import VERSION
 
 
-def model_card(
-    name: str,
-    *,
-    summary: str,
-    use: str,
-    facts: Mapping[str, str],
-    metrics: Mapping[str, float],
-    parameters: int,
-    steps: int,
-    seconds: float,
-    sample: str = "",
-) -> str:
-    """README.md of a run. `use` is the command that uses it."""
+def model_card(name: str, result: Mapping[str, Any], *, summary: str, use: str, facts: Mapping[str, str]) -> str:
+    """README.md of a run. `result` is what config.json says of how it ended, `use` a command that uses it."""
     lines = [f"# {name}", "", summary, "", "```", use, "```", "", "## Measured on held-out data", ""]
     lines += ["| measure | value |", "|---|---|"]
-    lines += [f"| {measure} | {value:.4g} |" for measure, value in metrics.items()]
+    lines += [f"| {measure} | {value:.4g} |" for measure, value in result["metrics"].items()]
     lines += ["", "![loss](loss.png)", "", "## How it was made", "", "| | |", "|---|---|"]
-    lines += [f"| {fact} | {value} |" for fact, value in facts.items()]
-    lines += [f"| parameters | {parameters:,} ({count(parameters)}) |", f"| steps | {steps:,} |"]
-    lines += [f"| time | {duration(seconds)} |", f"| weft | {VERSION} |", ""]
-    if sample:
-        fence = "`" * 4
-        lines += ["## A sample", "", fence, sample.strip("\n"), fence, ""]
+    lines += [f"| {fact} | {_cell(value)} |" for fact, value in facts.items()]
+    lines += [f"| parameters | {result['parameters']:,} ({count(result['parameters'])}) |"]
+    lines += [
+        f"| steps | {result['steps']:,} |",
+        f"| time | {duration(result['seconds'])} |",
+        f"| weft | {VERSION} |",
+        "",
+    ]
+    if result.get("sample"):
+        text = result["sample"].strip("\n")
+        fence = "`" * max(4, 1 + max((len(run) for run in _runs(text)), default=0))
+        lines += ["## A sample", "", fence, text, fence, ""]
     return "\n".join(lines)
 
 
 def finite(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Metrics as JSON can hold them."""
     return {name: float(f"{value:.6g}") for name, value in metrics.items() if value == value}
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _runs(text: str) -> list[str]:
+    """The runs of back quotes, which a fence must be longer than."""
+    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]

@@ -10,7 +10,7 @@ from pathlib import Path
 from weft.errors import StorageError
 
 _ELSEWHERE = "choose another folder with --out"
-_EXPLAINED = {
+EXPLAINED = {
     errno.EDQUOT: ("the disk quota is used up", f"free some space, or {_ELSEWHERE}"),
     errno.EFBIG: ("larger than this file system or a limit of this process allows", "raise the limit (ulimit -f)"),
     errno.EROFS: ("the file system is read-only", _ELSEWHERE),
@@ -34,7 +34,7 @@ def storage_error(error: OSError, path: Path, *, needed: int | None = None) -> S
     if error.errno == errno.ENOSPC:
         return _no_space(path, "more" if needed is None else _size(needed))
     unexplained = (error.strerror or str(error), "")
-    problem, fix = _EXPLAINED.get(error.errno or 0, unexplained)
+    problem, fix = EXPLAINED.get(error.errno or 0, unexplained)
     return StorageError(problem, where=shown(path), fix=fix)
 
 

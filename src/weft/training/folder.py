@@ -9,7 +9,13 @@ loss.png             the loss curve
 checkpoints/         where a stopped run goes on
 """
 
+import contextlib
+import json
+import os
 import re
+import shlex
+import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +39,7 @@ class RunFolder:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._complained = False
+        self._began: tuple[Mapping[str, Any], Mapping[str, str]] | None = None
 
     @property
     def exists(self) -> bool:
@@ -44,18 +51,36 @@ class RunFolder:
         """Whether the run has its final weights."""
         return (self.path / "model.safetensors").exists()
 
+    @property
+    def trained(self) -> bool:
+        """Whether a step was made here."""
+        return (self.path / "metrics.jsonl").exists() or (self.path / "checkpoints").exists()
+
     def begin(self, config: Mapping[str, Any], files: Mapping[str, str]) -> None:
-        """Write what is known before the first step; a folder that holds something else is refused."""
-        store.make_folder(self.path)
+        """Write what is known before the first step."""
+        self._began = config, files
         store.probe(self.path)
         for name, text in files.items():
-            store.write_file(self.path / name, text.encode())
+            self.write(name, text)
         self.write_config(config)
 
+    def go_on(self, config: Mapping[str, Any], files: Mapping[str, str]) -> None:
+        """Take up a run that was begun, maybe with data that has moved."""
+        self._began = config, files
+        if config != self.config():
+            self.write_config(config)
+
+    def abandon(self) -> None:
+        """Remove what `begin` wrote, as far as the disk allows: nothing was trained."""
+        with contextlib.suppress(OSError):
+            for name in ("config.json", *(self._began or ({}, {}))[1]):
+                (self.path / name).unlink(missing_ok=True)
+            shutil.rmtree(self.path / "tensorboard", ignore_errors=True)
+
     def write_config(self, config: Mapping[str, Any]) -> None:
-        """Write config.json."""
+        """Write config.json. A file name that is not UTF-8 is held as JSON can hold it."""
         text = write_json({"format": FORMAT, "weft": VERSION, **config})
-        store.write_file(self.path / "config.json", text.encode())
+        store.write_file(self.path / "config.json", text.encode("utf-8", "backslashreplace"))
 
     def config(self) -> dict[str, Any]:
         """Read config.json, strictly."""
@@ -85,12 +110,10 @@ class RunFolder:
 
     def write(self, name: str, data: str | bytes) -> None:
         """Write one of the run's files."""
-        store.write_file(self.path / name, data.encode() if isinstance(data, str) else data)
+        store.write_file(self.path / name, data.encode("utf-8", "replace") if isinstance(data, str) else data)
 
     def note(self, line: Mapping[str, Any], progress: Progress) -> None:
         """Add a line to metrics.jsonl; a full disk costs a warning, not the training."""
-        import json
-
         try:
             store.append_line(self.path / "metrics.jsonl", json.dumps({k: _plain(v) for k, v in line.items()}))
         except StorageError as error:
@@ -103,9 +126,46 @@ class RunFolder:
         path = self.path / "metrics.jsonl"
         return store.read_lines(path) if path.exists() else []
 
-    def save(self, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
-        """Save a checkpoint."""
-        save_checkpoint(self.path, step, tensors, state)
+    def save(
+        self,
+        step: int,
+        tensors: Mapping[str, Mapping[str, Tensor]],
+        state: Mapping[str, Any],
+        progress: Progress,
+        *,
+        last: bool,
+    ) -> bool:
+        """Save a checkpoint. A disk that refuses costs a warning, but at the last one the run is saved elsewhere."""
+        try:
+            save_checkpoint(self.path, step, tensors, state, report=progress.say)
+            return True
+        except StorageError as error:
+            if not last:
+                progress.say(
+                    f"warning: no checkpoint at step {step}: {error.problem}; training goes on, and tries again"
+                )
+                return False
+            place = self._rescue(step, tensors, state)
+            if place is None:
+                raise
+            fix = f"the run is saved in {store.shown(place)}: go on with {resume_command(place)}"
+            raise StorageError(error.problem, where=error.where, fix=fix) from None
+
+    def _rescue(self, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> Path | None:
+        """Save beside the run folder, else where temporary files go; returns the place that took it."""
+        for parent in (self.path.parent, Path(tempfile.gettempdir())):
+            with contextlib.suppress(StorageError, OSError):
+                place = RunFolder(fresh_folder(f"{self.path.name}-rescued", parent))
+                try:
+                    place.begin(*(self._began or ({}, {})))
+                    save_checkpoint(place.path, step, tensors, state)
+                    with contextlib.suppress(StorageError):
+                        place.write("metrics.jsonl", store.read_file(self.path / "metrics.jsonl", limit=None))
+                    return place.path
+                except BaseException:
+                    shutil.rmtree(place.path, ignore_errors=True)
+                    raise
+        return None
 
     def resume(self, progress: Progress) -> Checkpoint | None:
         """The newest checkpoint that verifies; later metrics are dropped, differences of the machine told."""
@@ -120,10 +180,13 @@ class RunFolder:
                 )
         return found
 
-    def finish(self, weights: Mapping[str, Tensor], files: Mapping[str, str | bytes]) -> None:
+    def finish(
+        self, weights: Mapping[str, Tensor], config: Mapping[str, Any], files: Mapping[str, str | bytes]
+    ) -> None:
         """Write the final weights, last, after the files that describe them."""
         for name, data in files.items():
             self.write(name, data)
+        self.write_config(config)
         write_tensors(self.path / "model.safetensors", weights, {"format": "pt"})
 
     def weights(self) -> dict[str, Tensor]:
@@ -137,12 +200,24 @@ class RunFolder:
 
 
 def fresh_folder(stem: str, parent: str | Path = "runs") -> Path:
-    """runs/<stem>-1, or the next number that is free."""
+    """A new folder runs/<stem>-1, or the next number that is free; made here, so that no one else takes the name."""
     name = re.sub(r"[^\w.-]+", "-", stem).strip("-.")[:60] or "run"
+    store.make_folder(Path(parent))
     number = 1
-    while (Path(parent) / f"{name}-{number}").exists():
-        number += 1
-    return Path(parent) / f"{name}-{number}"
+    while True:
+        path = Path(parent) / f"{name}-{number}"
+        try:
+            os.mkdir(path, store.FOLDER_MODE)
+            return path
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise store.storage_error(error, path) from error
+
+
+def resume_command(folder: Path) -> str:
+    """What to type to go on with a run."""
+    return f"weft train --resume --out {shlex.quote(store.shown(folder))}"
 
 
 def _plain(value: Any) -> Any:

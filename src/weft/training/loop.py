@@ -6,6 +6,7 @@ import statistics
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -30,6 +31,7 @@ SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 EVALUATIONS = 10  # in a run, unless the user gives steps
 COMPILE_PAYS = 30 * 60.0  # seconds of a run from which compiling for a minute to be a tenth faster pays
 PROBE = 64  # held-out samples scored during training; the end scores all
+SAFE_RATE = 3e-3  # the highest rate to advise where a run went wrong
 RECENT = 20  # losses that tell a diverging run from a noisy one
 
 
@@ -67,7 +69,7 @@ class Job:
     device: torch.device
     seconds: float | None  # the budget of a run by minutes
     note: Callable[[dict[str, Any]], None]
-    save: Callable[[int, dict[str, dict[str, Tensor]], dict[str, Any]], None]
+    save: Callable[..., bool]  # step, groups of tensors, state, last=True where no other will follow; was it saved?
     progress: Progress
     stop: StopRequest
     world: World
@@ -88,12 +90,16 @@ class Fit:
             self.weights.load(saved["model"])
             self.optimizer.load(saved["optimizer"])
             self.best = saved.get("best")
+        job.world.copy(self.weights.tensors().values())
+        self.weights.spread()
         self.compiled = compiles(training, job.seconds)
         if self.compiled:
             compile_blocks(job.model, job.progress)
         self.clock = Clock(state.seconds)
-        self.saved_at = self.fitted_at = self.clock.now()
-        self.fitted_step = state.step
+        self.saved_at: float | None = None
+        self.saved_step = state.step if saved is not None else -1
+        self.fitted_at, self.fitted_step = state.seconds, state.step
+        self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
         self.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
 
@@ -103,30 +109,37 @@ class Fit:
         job.stop.hold()
         job.progress.start(state.horizon.progress(state.step))
         try:
-            while state.step < state.horizon.end and not job.stop.asked:
+            while not self.ended() and not self.asked():
                 line = self.step()
                 if state.step % self.evaluate_every == 0 and state.step < state.horizon.end:
                     line["held_out"] = self.look()
                 job.note(line)
                 self.show(line)
                 self.fit_to_clock()
-                if job.training.patience and state.waited >= job.training.patience:
-                    job.progress.say(f"stopped early: no better held-out loss in {state.waited} evaluations")
-                    break
                 if self.due():
                     self.save()
-            self.save()
+            self.save(last=True)
         finally:
             job.progress.stop()
-        if job.stop.asked and state.step < state.horizon.end:
-            raise Interrupted(f"stopped by {job.stop.asked} at step {state.step}, and saved")
+        if not self.ended():
+            raise Interrupted(f"stopped by {job.stop.asked or 'another process'} at step {state.step}, and saved")
         job.stop.release()
         return self.choose()
+
+    def ended(self) -> bool:
+        """Whether all steps are made, or patience is at its end."""
+        state, patience = self.state, self.job.training.patience
+        return state.step >= state.horizon.end or bool(patience and state.waited >= patience)
+
+    def asked(self) -> bool:
+        """Whether any process was asked to stop."""
+        return self.job.world.add(self.job.stop.asked is not None)[0] > 0
 
     def step(self) -> dict[str, Any]:
         """Read a batch, go forward and backward, update; returns what is worth noting."""
         job, state, training = self.job, self.state, self.job.training
         began = self.clock.now()
+        self.at = state.step
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
         total, seen = job.world.add(*accumulate(job, indices[self.mine], state.step))
         job.world.add_gradients(self.weights.work.values())
@@ -135,21 +148,48 @@ class Fit:
         norm = self.optimizer.step(seen, factor) if math.isfinite(total) else math.nan
         self.weights.clear()
         if not math.isfinite(norm):
-            self.save()
-            raise diverged(job, state, indices, "the loss or its gradient is not a finite number")
+            if self.sound():
+                self.save()
+            raise self.diverged("the loss or its gradient is not a finite number")
         loss = total / max(seen, 1)
-        watch(job, state, loss, indices)
+        self.watch(loss)
         state.step += 1
-        state.seconds = self.clock.now()
-        self.times.append(state.seconds - began)
+        self.times.append(self.clock.now() - began)
+        state.seconds = job.world.agree(self.clock.now())
         line = {"step": state.step, "loss": loss, "norm": norm, "lr": training.lr * factor, "count": seen,
                 "seconds": round(state.seconds, 3)}  # fmt: skip
         return {**line, "samples": indices.tolist()} if training.record_samples else line
 
+    def watch(self, loss: float) -> None:
+        """Stop a run whose loss has grown well past where it began."""
+        state = self.state
+        state.first_loss = loss if state.first_loss is None else state.first_loss
+        state.recent = [*state.recent[-RECENT + 1 :], loss]
+        if len(state.recent) == RECENT and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
+            raise self.diverged(f"the loss grew from {state.first_loss:.3g} to {loss:.3g}")
+
+    def sound(self) -> bool:
+        """Whether all weights are finite numbers."""
+        return all(bool(tensor.isfinite().all()) for tensor in self.weights.tensors().values())
+
+    def diverged(self, why: str) -> Diverged:
+        """The error for a run that went wrong, noted in the metrics with the samples of the step."""
+        training, first = self.job.training, self.at * self.job.training.batch
+        samples = range(first, first + training.batch)
+        self.job.note({"step": self.at + 1, "diverged": why, "samples": list(samples)})
+        lower = float(f"{min(training.lr / 3, SAFE_RATE):.1g}")
+        kept = f"; the checkpoint of step {self.saved_step} is kept" if self.saved_step >= 0 else ""
+        return Diverged(
+            f"training diverged in step {self.at + 1}: {why} (samples {samples[0]} to {samples[-1]})",
+            fix=f"start again with a lower rate, say --set lr={lower:g}{kept}",
+        )
+
     def look(self) -> float:
         """Score part of the held-out data and keep the weights if they are the best so far."""
         state = self.state
-        held_out = evaluate(self.job, most=PROBE)
+        held_out = self.job.world.agree(evaluate(self.job, most=PROBE))
+        if not math.isfinite(held_out):
+            raise self.diverged("the held-out loss is not a finite number")
         if state.best is None or held_out < state.best:
             state.best, state.best_step, state.waited = held_out, state.step, 0
             self.best = {name: t.clone() for name, t in self.weights.tensors().items()}
@@ -169,36 +209,42 @@ class Fit:
 
     def fit_to_clock(self) -> None:
         """In a run by minutes, move the end to where the clock will be."""
-        job, state, now = self.job, self.state, self.clock.now()
+        job, state, now = self.job, self.state, self.state.seconds
         if job.seconds is None or now - self.fitted_at < REFIT_EVERY:
             return
         pace = (now - self.fitted_at) / max(1, state.step - self.fitted_step)
         left = max(1.0, (job.seconds - now) / pace)
-        state.horizon = state.horizon.refit(state.step, int(job.world.agree(state.step + left)[0]))
+        state.horizon = state.horizon.refit(state.step, int(state.step + left))
         self.fitted_at, self.fitted_step = now, state.step
 
     def due(self) -> bool:
-        """Whether it is time for a checkpoint."""
+        """Whether it is time for a checkpoint; the time that saving takes does not count."""
         every = self.job.training.checkpoint_every
         if every:
             return self.state.step % every == 0
-        return bool(self.job.world.agree(self.clock.now() - self.saved_at >= SAVE_EVERY)[0])
+        if self.saved_at is None:
+            self.saved_at = self.state.seconds
+        return self.state.seconds - self.saved_at >= SAVE_EVERY
 
-    def save(self) -> None:
-        """Write a checkpoint."""
-        self.state.seconds = self.clock.now()
+    def save(self, *, last: bool = False) -> None:
+        """Write a checkpoint, unless this step has one. Weights that are of no use never replace good ones."""
+        if not self.sound():
+            raise self.diverged("the weights are not finite numbers")
         tensors = {"model": self.weights.tensors(), "optimizer": self.optimizer.tensors()}
         if self.best is not None:
             tensors["best"] = self.best
-        if self.job.world.first:
-            self.job.save(self.state.step, tensors, self.state.to_json())
-        self.saved_at = self.clock.now()
+        if self.job.world.first and self.saved_step != self.state.step:
+            saved = self.job.save(self.state.step, tensors, self.state.to_json(), last=last)
+            self.saved_step = self.state.step if saved else self.saved_step
+        self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
         """The last weights, or earlier ones that did better on held-out data."""
-        state = self.state
+        state, say = self.state, self.job.progress.say
+        if state.step < state.horizon.end:
+            say(f"stopped early: no better held-out loss in {state.waited} evaluations")
         if self.best is not None and state.best is not None and state.best < evaluate(self.job, most=PROBE):
-            self.job.progress.say(f"the weights of step {state.best_step} did better on held-out data and are kept")
+            say(f"the weights of step {state.best_step} did better on held-out data and are kept")
             self.weights.load(self.best)
         if self.compiled:
             for block in blocks(self.job.model):
@@ -227,7 +273,7 @@ def evaluate(job: Job, *, most: int | None = None) -> float:
     """Mean held-out loss."""
     job.model.eval()
     total, seen = 0.0, 0
-    with torch.compiler.set_stance("force_eager"):  # other shapes than in training: compiling them would not pay
+    with eagerly(job):
         for batch in job.source.held_out(most=most):
             loss = job.objective(job.model, batch.to(job.device))
             total, seen = total + float(loss.total), seen + loss.count
@@ -239,6 +285,11 @@ def compiles(training: Training, seconds: float | None) -> bool:
     if training.compile == "auto":
         return seconds is not None and seconds >= COMPILE_PAYS
     return training.compile == "always"
+
+
+def eagerly(job: Job) -> AbstractContextManager[None]:
+    """Without compiling: held-out batches have other shapes, for which it would not pay."""
+    return torch.compiler.set_stance("force_eager") if compiles(job.training, job.seconds) else nullcontext()
 
 
 def blocks(model: nn.Module) -> list[Block]:
@@ -260,24 +311,6 @@ def seed_step(seed: int, step: int, rank: int) -> None:
     """Dropout and the like depend on (seed, step, rank) alone, so resuming restores nothing and looking changes nothing."""
     digest = hashlib.sha256(f"{seed} {step} {rank}".encode()).digest()
     torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)
-
-
-def watch(job: Job, state: State, loss: float, indices: np.ndarray) -> None:
-    """Stop a run whose loss has grown well past where it began."""
-    state.first_loss = loss if state.first_loss is None else state.first_loss
-    state.recent = [*state.recent[-RECENT + 1 :], loss]
-    if len(state.recent) == RECENT and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
-        raise diverged(job, state, indices, f"the loss grew from {state.first_loss:.3g} to {loss:.3g}")
-
-
-def diverged(job: Job, state: State, indices: np.ndarray, why: str) -> Diverged:
-    """The error for a run that went wrong, noted in the metrics with the samples of the step."""
-    job.note({"step": state.step, "diverged": why, "samples": indices.tolist()})
-    lower = float(f"{job.training.lr / 3:.1g}")
-    return Diverged(
-        f"training diverged at step {state.step}: {why} (samples {indices[0]} to {indices[-1]})",
-        fix=f"start again with a lower rate, say --set lr={lower:g}; earlier checkpoints are as they were",
-    )
 
 
 class Clock:

@@ -1,6 +1,7 @@
 """Optimizer: every parameter in exactly one group, two update rules, one step. Knows no model by name."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -67,8 +68,11 @@ class Optimizer:
         """
         params = [p for p in self.weights.master.values() if p.grad is not None]
         grads: list[Tensor] = [p.grad for p in params if p.grad is not None]
-        norms = torch.stack([n.double() for n in torch._foreach_norm(grads)])
-        norm = float(norms.norm()) / max(count, 1)
+        if not grads:
+            return 0.0
+        norm = _norm(torch._foreach_norm(grads)) / max(count, 1)
+        if math.isinf(norm):  # squares of numbers beyond 1e19 overflow fp32
+            norm = _norm(torch._foreach_norm(grads, 2, torch.float64)) / max(count, 1)
         if not math.isfinite(norm):
             return norm
         clip = self.training.clip
@@ -100,6 +104,10 @@ class Optimizer:
                 raise ConfigError(f"the optimizer state names a parameter this model lacks: {name}")
             p = self.weights.master[name]
             owners[id(p)].state[p][key] = value.to(p.device) if key != "step" else value
+
+
+def _norm(norms: Sequence[Tensor]) -> float:
+    return float(torch.stack([n.double() for n in norms]).norm())
 
 
 def _parameters_of(model: nn.Module, kind: type[nn.Module]) -> set[int]:

@@ -4,7 +4,10 @@ import sys
 import time
 from typing import Any
 
-LINES_EVERY = 10.0  # seconds between lines in a log, growing with the run
+from weft.errors import harmless
+
+FIRST_LINE = 2.0  # seconds after which a log tells how long the run will take
+LINES_EVERY = 10.0  # seconds between lines after that, growing with the run
 
 
 def duration(seconds: float) -> str:
@@ -19,10 +22,15 @@ def duration(seconds: float) -> str:
 
 def count(number: float) -> str:
     """A number people can read at a glance: 950, 12.3 k, 4.56 M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g} {letter}"
     return f"{number:.0f}"
+
+
+def amount(size: int) -> str:
+    """A number of bytes: 950 bytes, 12.3 kB, 4.56 MB."""
+    return f"{count(size)}B" if size >= 1000 else f"{size} bytes"
 
 
 class Progress:
@@ -32,24 +40,24 @@ class Progress:
         self.quiet = quiet
         self._bar: Any = None
         self._task: Any = None
-        self._began = self._last = time.monotonic()
-        self._last_values = ""
+        self._began = self._next = time.monotonic()
 
     def say(self, text: str) -> None:
         """One line for people."""
-        if self.quiet:
+        if self.quiet or sys.stderr is None:
             return
         try:
             if self._bar is not None:
-                self._bar.console.print(text, markup=False, highlight=False)
+                self._bar.console.print(harmless(text), markup=False, highlight=False)
             else:
-                print(text, file=sys.stderr, flush=True)
+                print(harmless(text), file=sys.stderr, flush=True)
         except (OSError, ValueError):
             self.quiet = True
 
     def start(self, done: float) -> None:
         """Training begins, or goes on from a share already done."""
-        self._began = self._last = time.monotonic()
+        self._began = time.monotonic()
+        self._next = self._began + FIRST_LINE
         if self.quiet or not (_terminal() or _notebook()):
             return
         from rich.console import Console
@@ -72,8 +80,8 @@ class Progress:
                 self.quiet = True
             return
         now = time.monotonic()
-        if now - self._last >= max(LINES_EVERY, (now - self._began) / 20):
-            self._last = now
+        if now >= self._next:
+            self._next = now + max(LINES_EVERY, (now - self._began) / 20)
             self.say(f"{progress:4.0%}  {text}")
 
     def stop(self) -> None:

@@ -1,33 +1,38 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
+import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from weft.config import Config, from_json
+from weft.config import Config, field_types
+from weft.core.threads import suited_threads
 from weft.data.source import Source
-from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.errors import ConfigError
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training import loop
 from weft.training.board import Board
-from weft.training.disk import require_space
+from weft.training.checkpoint import Checkpoint, latest
 from weft.training.folder import RunFolder
-from weft.training.lock import RunLock
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_device, pick_precision
-from weft.training.progress import Progress
+from weft.training.progress import Progress, count
 from weft.training.schedule import Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
 
-MAX_PARAMETERS = 20_000_000_000
+SMALL_STEP = 200_000  # weights in matrices, below which a training step is fastest on one thread
+MAX_LAYERS = 1000
+TRAINING_BYTES = 16  # for each weight: itself, its gradient, and what the optimizer remembers
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,9 @@ class Budget:
         if len(given) > 1:
             raise ConfigError(f"give one of steps, minutes and epochs, not {' and '.join(given)}")
         for name, value in given.items():
-            if not 0 < value < 1e12:
-                raise ConfigError(f"must be above 0, found {value}", where=name)
+            kind, described = (int, "a whole number") if name == "steps" else (int | float, "a number")
+            if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < 1e12:
+                raise ConfigError(f"expected {described} above 0, found {value!r}", where=name)
 
     @property
     def seconds(self) -> float | None:
@@ -74,6 +80,18 @@ class Work:
     files: Mapping[str, str] = field(default_factory=dict)
     start: Mapping[str, Tensor] | None = None  # weights to begin with, instead of fresh ones
 
+    def config(self) -> dict[str, Any]:
+        """All of it as config.json has it."""
+        parts = {"model": self.model, "objective": self.objective, "training": self.training}
+        plain = {name: part.to_json() for name, part in parts.items()}
+        return {**self.record, **plain, "budget": vars(self.budget), "fingerprint": self.source.fingerprint}
+
+    def decided(self, device: torch.device) -> "Work":
+        """With the precision that `auto` means here and now, so that a resumed run computes as it began."""
+        dtype = pick_precision(self.training.precision, device)
+        name = {torch.float32: "fp32", torch.bfloat16: "bf16"}[dtype]
+        return replace(self, training=self.training.replace(precision=name))
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -86,39 +104,16 @@ class Outcome:
     weights: Mapping[str, Tensor]
 
 
-def perform(work: Work, folder: RunFolder, *, resume: bool, progress: Progress, stop: StopRequest) -> Outcome:
-    """Train, from the start or from the last checkpoint, and leave the weights in the folder."""
-    device = pick_device()
-    world = World.join(device)
-    _check_place(folder, resume)
-    if not world.first:
-        progress.quiet = True
-        return _train(work, folder, resume, progress, stop, device, world)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    with RunLock(folder.path):
-        return _train(work, folder, resume, progress, stop, device, world)
-
-
-def _train(
-    work: Work,
-    folder: RunFolder,
-    resume: bool,
-    progress: Progress,
-    stop: StopRequest,
-    device: torch.device,
-    world: World,
+def perform(
+    work: Work, folder: RunFolder, *, resume: bool, progress: Progress, stop: StopRequest, world: World
 ) -> Outcome:
+    """Train, from the start or from the last checkpoint, in a folder that was claimed."""
+    device = pick_device()
     found = None
     if resume:
-        _check_same(work, folder.config(), folder)
-        found = folder.resume(progress)
+        found = folder.resume(progress) if world.first else latest(folder.path, report=progress.say)
         progress.say(f"resuming from step {found.step}" if found else "no checkpoint yet: starting from the beginning")
-    elif world.first:
-        config = {**work.record, "model": work.model.to_json(), "objective": work.objective.to_json(),
-                  "training": work.training.to_json(), "budget": vars(work.budget)}  # fmt: skip
-        folder.begin({**config, "fingerprint": work.source.fingerprint}, work.files)
     model = build(work.model, work.training.seed, work.start)
-    require_space(folder.path, 16 * parameters(model))
     job = loop.Job(
         model=model,
         objective=work.objective.build(),
@@ -126,8 +121,8 @@ def _train(
         training=work.training,
         device=device,
         seconds=work.budget.seconds,
-        note=_notes(work.training, folder, progress) if world.first else (lambda line: None),
-        save=folder.save,
+        note=_notes(work.training, folder, progress, found) if world.first else (lambda line: None),
+        save=partial(folder.save, progress=progress),
         progress=progress,
         stop=stop,
         world=world,
@@ -137,23 +132,21 @@ def _train(
         state = loop.State.from_json(found.state())
         stems = [name.removesuffix(".safetensors") for name in found.manifest["files"] if name.endswith(".safetensors")]
         saved = {stem: found.tensors(stem) for stem in stems}
-    else:
-        horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
-        state.horizon = Horizon(end=int(world.agree(horizon.end)[0]))
-    try:
+    with suited_threads(model, small=SMALL_STEP):
+        if found is None:
+            horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
+            state.horizon = Horizon(end=int(world.agree(horizon.end)))
         weights = loop.Fit(job, state, saved).run()
-    except Interrupted as error:
-        fix = f"go on with: weft train --resume --out {folder.path}"
-        raise Interrupted(error.problem, fix=fix) from None
     model.float()
     model.load_state_dict(dict(weights), strict=False)
-    world.wait()
     return Outcome(folder, model.eval(), state.step, state.seconds, weights)
 
 
-def _notes(training: Training, folder: RunFolder, progress: Progress) -> Callable[[dict[str, Any]], None]:
+def _notes(
+    training: Training, folder: RunFolder, progress: Progress, found: Checkpoint | None
+) -> Callable[[dict[str, Any]], None]:
     """Where the numbers of each step go."""
-    board = Board(folder.path) if training.tensorboard else None
+    board = Board(folder.path, since=found.step if found else 0) if training.tensorboard else None
 
     def note(line: dict[str, Any]) -> None:
         folder.note(line, progress)
@@ -165,7 +158,6 @@ def _notes(training: Training, folder: RunFolder, progress: Progress) -> Callabl
 
 def build(config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None) -> nn.Module:
     """The model with its first weights, the same for the same seed, or with given ones."""
-    check_size(config)
     torch.manual_seed(seed)
     model = config.build()
     if start is not None:
@@ -173,14 +165,57 @@ def build(config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = 
     return model
 
 
-def check_size(config: Model.Config) -> None:
-    """Refuse a model that cannot be meant, before any memory is taken."""
-    with torch.device("meta"):
-        size = parameters(config.build())
-    if size > MAX_PARAMETERS:
+def size_of(config: Model.Config, *, training: bool) -> int:
+    """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
+    layers = max(depths(config), default=0)
+    if layers > MAX_LAYERS:
+        raise ConfigError(f"expected at most {MAX_LAYERS} layers, found {layers}", where="depth")
+    try:
+        with torch.device("meta"), _Unfilled():
+            size = parameters(config.build())
+    except (RuntimeError, OverflowError, TypeError) as error:
+        raise ConfigError(f"a model of these sizes cannot be built: {str(error).splitlines()[0]}") from None
+    each = TRAINING_BYTES if training else 4
+    memory = _memory()
+    if size * each > memory:
         raise ConfigError(
-            f"a model of {size:,} parameters is beyond the limit of {MAX_PARAMETERS:,}", fix="make it smaller"
+            f"a model of {count(size)} parameters needs {count(size)} x {each} bytes = {size * each / 1e9:,.1f} GB to be "
+            f"{'trained' if training else 'loaded'}, and this machine has {memory / 1e9:,.1f} GB",
+            where="model",
+            fix="make it smaller: fewer or narrower layers (depth, dim)",
         )
+    return size
+
+
+class _Unfilled(TorchFunctionMode):
+    """Weights without content need no first values; to draw them would load all of torch's compiler."""
+
+    def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if getattr(call, "__name__", "") in ("normal_", "trunc_normal_", "uniform_"):
+            return given["tensor"] if "tensor" in given else args[0]
+        return call(*args, **given)
+
+
+def depths(config: Any) -> Iterator[int]:
+    """Every depth in a tree of configs."""
+    if isinstance(config, tuple):
+        for item in config:
+            yield from depths(item)
+    elif isinstance(config, Config):
+        for name in field_types(type(config)):
+            value = getattr(config, name)
+            if name == "depth" and isinstance(value, int):
+                yield value
+            yield from depths(value)
+
+
+def _memory() -> float:
+    """Bytes of memory in this machine; without limit where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def parameters(model: nn.Module) -> int:
@@ -198,7 +233,7 @@ def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
     optimizer = Optimizer(weights, work.training, fast=dtype)
     objective = work.objective.build()
     job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None,
-                   lambda *args: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
+                   lambda *args, **more: True, Progress(quiet=True), StopRequest(), World())  # fmt: skip
     times = []
     for step in range(steps + 2):
         start = time.perf_counter()
@@ -208,32 +243,3 @@ def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
         weights.clear()
         times.append(time.perf_counter() - start)
     return statistics.median(times[2:])
-
-
-def _check_place(folder: RunFolder, resume: bool) -> None:
-    if resume and not folder.exists:
-        raise WeftError("there is no run to resume", where=str(folder.path), fix="leave out --resume to begin one")
-    if folder.exists and not resume:
-        raise WeftError(
-            "a run is already here", where=str(folder.path), fix="go on with it by --resume, or choose another --out"
-        )
-    if resume and folder.finished:
-        raise WeftError(
-            "this run is finished", where=str(folder.path), fix="start a new one from its weights with --from"
-        )
-    if not resume and folder.path.is_dir() and any(not p.name.startswith(".") for p in folder.path.iterdir()):
-        raise WeftError("the folder is not empty", where=str(folder.path), fix="choose another --out")
-
-
-def _check_same(work: Work, config: dict[str, Any], folder: RunFolder) -> None:
-    """The parts that are about to go on must be those that began."""
-    if config.get("fingerprint") != work.source.fingerprint:
-        raise DataError(
-            "the data has changed since this run began",
-            where=str(folder.path),
-            fix="put the data back as it was, or start a new run (with --from to keep the weights)",
-        )
-    for name, now in (("model", work.model), ("objective", work.objective), ("training", work.training)):
-        was = from_json(config[name], Config, where=f"{folder.path}/config.json: {name}")
-        if was != now:
-            raise ConfigError(f"the {name} differs from the one this run began with", where=str(folder.path))

@@ -1,6 +1,7 @@
 """Settings of a training run that people may change with `--set name=value`. Numbers and their limits, nothing else."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from weft.config import Config
 from weft.errors import ConfigError
@@ -31,6 +32,25 @@ class Training(Config):
     record_samples: bool = False
     tensorboard: bool = False
 
+    about: ClassVar[Mapping[str, str]] = {
+        "lr": "peak learning rate; lower it if training diverges",
+        "matrix_lr": "the rate of the trunk's matrices under muon, as a multiple of lr",
+        "optimizer": "muon or adamw",
+        "weight_decay": "pull of the trunk's matrices towards zero",
+        "clip": "longest gradient that is used as it is; 0 uses all",
+        "warmup": "steps until the rate is at its peak",
+        "batch": "samples in a step",
+        "micro": "samples at once, where a whole step needs too much memory",
+        "seed": "all randomness follows from it",
+        "precision": "auto, fp32 or bf16; auto takes what is faster here",
+        "compile": "auto, never or always; auto compiles runs of half an hour and more",
+        "evaluate_every": "steps between looks at the held-out data; by default ten looks",
+        "checkpoint_every": "steps between checkpoints; by default one a minute",
+        "patience": "stop after so many looks without a better held-out loss",
+        "record_samples": "note the samples of each step in metrics.jsonl",
+        "tensorboard": "write files for TensorBoard too",
+    }
+
     def check(self) -> None:
         for name in ("lr", "matrix_lr"):
             if not getattr(self, name) > 0:
@@ -42,3 +62,6 @@ class Training(Config):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"must be at least 1, found {value}", where=name)
+        for name, most in (("batch", 2**20), ("seed", 2**63 - 1)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigError(f"expected from 0 to {most}, found {getattr(self, name)}", where=name)

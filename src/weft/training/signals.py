@@ -11,15 +11,16 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class StopRequest:
-    """Listens for Ctrl-C, SIGTERM and SIGHUP while active.
+    """Listens for Ctrl-C, SIGTERM and SIGHUP while active; what was ignored before (nohup) stays ignored.
 
-    Until `hold()` a request ends the work right where it is (nothing is lost, nothing was trained); after it, the
-    request is noted in `asked` and the loop leaves when it is safe.
+    Until `hold()` a request ends the work right where it is, since nothing was trained; after it, the request is noted
+    in `asked` and the loop leaves when it is safe; after `release()` it ends the work again, since all is saved.
     """
 
     def __init__(self) -> None:
         self.asked: str | None = None
         self.holding = False
+        self._stage = "before training began: nothing to save"
         self._before: dict[int, object] = {}
 
     def hold(self) -> None:
@@ -28,16 +29,17 @@ class StopRequest:
 
     def release(self) -> None:
         """From now on a request ends the work where it is."""
-        self.holding = False
+        self.holding, self._stage = False, "after the last step, and saved"
 
     def __enter__(self) -> Self:
         for name in NAMES:
             number = getattr(signal, name, None)
-            if number is not None:
-                try:
-                    self._before[number] = signal.signal(number, self._heard)
-                except ValueError:  # not the main thread: the caller listens
-                    return self
+            if number is None or signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            try:
+                self._before[number] = signal.signal(number, self._heard)
+            except ValueError:  # not the main thread: the caller listens
+                break
         return self
 
     def __exit__(
@@ -51,4 +53,4 @@ class StopRequest:
             os._exit(128 + number)
         self.asked = signal.Signals(number).name
         if not self.holding:
-            raise Interrupted(f"stopped by {self.asked} before training began: nothing to save")
+            raise Interrupted(f"stopped by {self.asked} {self._stage}")

@@ -1,0 +1,115 @@
+"""The tokenizer.json format: what weft writes, what it accepts, and what it refuses. Knows no text.
+
+A file made elsewhere is believed only after its tokens, ids and sizes were looked at; what the tokenizers library
+makes of it is then compared with that.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from weft.errors import ConfigError
+
+END = "<|end|>"
+ENDS = (END, "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]")  # names that the end has elsewhere
+UNKNOWN = "\ufffd"  # the replacement character stands for itself and for all that are unknown
+MAX_VOCAB = 2**20
+MAX_TOKEN = 4096  # characters of one token
+
+
+@contextmanager
+def typed(where: str) -> Iterator[None]:
+    """Faults of the tokenizers library as errors of weft's. A panic in it is no Exception, and has no type to import."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException" and type(error) not in (Exception, ValueError, TypeError):
+            raise
+        problem = f"the tokenizers library cannot work with this: {error!s:.300}"
+        raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None
+
+
+def byte_letters() -> list[str]:
+    """The letter that stands for each byte in a byte-level vocabulary, as GPT-2 chose them."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = (chr(256 + n) for n in range(256 - len(plain)))
+    return [chr(byte) if byte in plain else next(others) for byte in range(256)]
+
+
+def made(kind: str, names: list[str]) -> dict[str, Any]:
+    """The tokenizer.json of bytes or characters; the end is added last."""
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    each = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
+    split, join = (level, level) if kind == "bytes" else (each, {"type": "Fuse"})
+    vocab = {name: id for id, name in enumerate(names)}
+    merge = {"type": "BPE", "vocab": vocab, "merges": []}
+    model = merge if kind == "bytes" else {"type": "WordLevel", "vocab": vocab, "unk_token": UNKNOWN}
+    nothing = {"truncation": None, "padding": None, "normalizer": None, "post_processor": None}
+    return {"version": "1.0", **nothing, "added_tokens": [], "pre_tokenizer": split, "decoder": join, "model": model}
+
+
+def kind_of(data: dict[str, Any], names: list[str]) -> str:
+    """The kind of a tokenizer.json: bytes and characters are exactly what weft writes, others go by their model."""
+    alone = {**data, "added_tokens": []}
+    if names[-1] == END and len(data["added_tokens"]) == 1:
+        if names[:-1] == byte_letters() and alone == made("bytes", names[:-1]):
+            return "bytes"
+        if set(map(len, names[:-1])) == {1} and alone == made("characters", names[:-1]):
+            return "characters"
+    return str(data["model"].get("type", "bpe")).lower()
+
+
+def names_by_id(data: Any, where: str) -> list[str]:
+    """The tokens by id: each id from 0 to the last must belong to one token, and each token have one id."""
+    try:
+        vocab = data["model"]["vocab"]
+        pairs = list(vocab.items()) if isinstance(vocab, dict) else [(entry[0], id) for id, entry in enumerate(vocab)]
+        pairs += [(token["content"], token["id"]) for token in data.get("added_tokens") or []]
+    except (TypeError, KeyError, IndexError, AttributeError):
+        raise ConfigError("not a tokenizer.json: no vocabulary in a form that is known", where=where) from None
+    by_id: dict[int, str] = {}
+    by_name: dict[str, int] = {}
+    for name, id in pairs:
+        if not isinstance(name, str) or type(id) is not int or not 0 < len(name) <= MAX_TOKEN:
+            problem = f"expected a token of 1 to {MAX_TOKEN} characters with a number, found {name!r:.60}: {id!r:.60}"
+            raise ConfigError(problem, where=where)
+        if by_id.setdefault(id, name) != name:
+            raise ConfigError(f"two tokens have the id {id}: {by_id[id]!r:.60} and {name!r:.60}", where=where)
+        if by_name.setdefault(name, id) != id:
+            raise ConfigError(f"the token {name!r:.60} has two ids, {by_name[name]} and {id}", where=where)
+    if not 0 < len(by_id) <= MAX_VOCAB:
+        raise ConfigError(f"expected 1 to {MAX_VOCAB} tokens, found {len(by_id)}", where=where)
+    missing = [id for id in range(len(by_id)) if id not in by_id]
+    if missing:
+        problem = f"{len(by_id)} tokens have ids up to {max(by_id)}, but none has the id {missing[0]}"
+        raise ConfigError(problem, where=where, fix="ids must run from 0 without a hole")
+    return [by_id[id] for id in range(len(by_id))]
+
+
+def bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind: str) -> list[bytes] | None:
+    """What each token is in bytes, where a text is its tokens' bytes joined; special tokens are none."""
+    decoder = data.get("decoder")
+    if kind == "characters":
+        value: dict[str, int] = {}
+    elif isinstance(decoder, dict) and decoder.get("type") == "ByteLevel":
+        value = {letter: byte for byte, letter in enumerate(byte_letters())}
+    else:
+        return None
+
+    def plain(name: str) -> bytes:
+        return bytes(value[c] for c in name) if all(c in value for c in name) else name.encode("utf-8")
+
+    return [b"" if id in special else plain(name) for id, name in enumerate(names)]
+
+
+def open_library(text: str, names: list[str], where: str) -> Any:
+    """The library's own tokenizer, with the same ids and without an eye for special tokens in texts."""
+    from tokenizers import Tokenizer as Library
+
+    with typed(where):
+        library = Library.from_str(text)
+        ids = library.get_vocab(with_added_tokens=True)
+    if ids != {name: id for id, name in enumerate(names)}:
+        raise ConfigError("the added tokens do not have the ids that the file gives them", where=where)
+    library.encode_special_tokens = True
+    return library

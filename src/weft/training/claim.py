@@ -1,0 +1,106 @@
+"""Taking a run folder for a training: refuse early, lock, begin or check, and leave nothing behind where nothing was trained.
+
+All that can be refused is refused before the folder is made.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from weft.config import Config, from_json
+from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.training.board import require_board
+from weft.training.disk import require_space
+from weft.training.folder import RunFolder, fresh_folder, resume_command
+from weft.training.lock import RunLock
+from weft.training.run import Work, size_of
+from weft.training.store import make_folder, shown, storage_error
+from weft.training.world import World
+
+CHECKPOINT_BYTES = 16  # for each weight: itself, the best so far, and what the optimizer remembers
+
+
+@contextlib.contextmanager
+def claim(
+    work: Work, place: str | Path | None, *, resume: bool, world: World, stem: str = "run"
+) -> Iterator[RunFolder]:
+    """The folder of a run, for this process alone; with no `place`, a new one named after the stem.
+
+    The first process makes it and tells the others, which only look.
+    """
+    if not world.first:
+        yield RunFolder(place or "")
+        return
+    world.share(work.training.batch)
+    parent = Path(place) if place is not None else Path("runs")
+    require_space(parent, CHECKPOINT_BYTES * size_of(work.model, training=True))
+    if work.training.tensorboard:
+        require_board()
+    if place is not None:
+        check_place(RunFolder(place), resume)
+    made = [path for path in (parent, *parent.parents) if not path.exists()]
+    folder = RunFolder(place if place is not None else fresh_folder(stem))
+    try:
+        make_folder(folder.path)
+        with RunLock(folder.path), _kept_if_trained(folder, resume):
+            check_place(folder, resume)
+            if resume:
+                check_same(work, folder)
+                folder.go_on({**folder.config(), **work.record}, work.files)
+            else:
+                folder.begin(work.config(), work.files)
+            world.tell(str(folder.path))
+            yield folder
+    except BaseException:
+        for path in ([folder.path] if place is None else []) + made:
+            with contextlib.suppress(OSError):  # not empty: it holds a run
+                path.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def _kept_if_trained(folder: RunFolder, resume: bool) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        if folder.trained and isinstance(error, Interrupted):
+            raise Interrupted(error.problem, fix=f"go on with: {resume_command(folder.path)}") from None
+        if not resume and not folder.trained:
+            folder.abandon()
+        raise
+
+
+def check_place(folder: RunFolder, resume: bool) -> None:
+    """Refuse to begin where something is, and to go on where nothing is."""
+    try:
+        _check_place(folder, resume)
+    except OSError as error:
+        raise storage_error(error, folder.path) from None
+
+
+def _check_place(folder: RunFolder, resume: bool) -> None:
+    path, where = folder.path, shown(folder.path)
+    if path.exists() and not path.is_dir():
+        raise WeftError("a file stands where the run's folder should be", where=where, fix="choose another --out")
+    if resume and not folder.exists:
+        raise WeftError("there is no run to resume", where=where, fix="leave out --resume to begin one")
+    if folder.exists and not resume:
+        raise WeftError("a run is already here", where=where, fix="go on with it by --resume, or choose another --out")
+    if not resume and path.is_dir() and any(not entry.name.startswith(".") for entry in path.iterdir()):
+        raise WeftError("the folder is not empty", where=where, fix="choose another --out")
+
+
+def check_same(work: Work, folder: RunFolder) -> None:
+    """The parts that are about to go on must be those that began."""
+    config, where = folder.config(), shown(folder.path)
+    if config.get("fingerprint") != work.source.fingerprint:
+        raise DataError(
+            "the data has changed since this run began",
+            where=where,
+            fix="put the data back as it was, or start a new run (with --from to keep the weights)",
+        )
+    parts: dict[str, Any] = {"model": work.model, "objective": work.objective, "training": work.training}
+    for name, now in parts.items():
+        if from_json(config[name], Config, where=f"{where}/config.json: {name}") != now:
+            raise ConfigError(f"the {name} differs from the one this run began with", where=where)

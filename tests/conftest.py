@@ -1,0 +1,56 @@
+"""Every test starts from the same seeds, on one thread, with the shapes of all public tensor arguments checked."""
+
+import random
+from pathlib import Path
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+
+from weft.config import Config
+
+# Shapes such as Float[Tensor, "B H Q d"] are checked at every call while tests run: of these modules, imported below.
+CHECKED = [
+    "weft.core",
+    "weft.data.windows",
+    "weft.generate",
+    "weft.modalities.embedder",
+    "weft.modalities.text",
+    "weft.models",
+    "weft.objectives",
+    "weft.position",
+    "weft.tokens",
+    "weft.training.muon",
+]
+
+
+def _define(cls: type[Config], *, define=Config.__init_subclass__.__func__, **options) -> None:
+    define(cls, **options)
+    cls.__init__.__no_type_check__ = True  # configs check their own fields, and tests look at how
+
+
+Config.__init_subclass__ = classmethod(_define)
+jaxtyping.install_import_hook(CHECKED, "beartype.beartype")
+
+settings.register_profile("weft", deadline=None, derandomize=True, database=None)
+settings.load_profile("weft")
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """The same random numbers in every test, whatever ran before."""
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of data beside the repository; tests that need it are skipped where it is absent."""
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent")
+    return folder

@@ -1,0 +1,132 @@
+"""Position codes: functions of coordinates by axis name, and how they meet the content."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import close, numbers
+
+from weft.errors import ConfigError
+from weft.position import Add, Concatenate, Fourier, Learned, Sinusoidal
+
+AXES = ("row", "column", "level")
+
+
+def grid(*sizes: int) -> dict[str, torch.Tensor]:
+    """All places of a grid, one after the other."""
+    places = torch.cartesian_prod(*(torch.arange(n) for n in sizes)).reshape(-1, len(sizes))
+    return {axis: places[None, :, i] for i, axis in enumerate(AXES[: len(sizes)])}
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+def test_sinusoids_tell_all_places_of_any_number_of_axes_apart(sizes: list[int]):
+    code = Sinusoidal.Config(axes=AXES[: len(sizes)]).build(dim=4 * len(sizes)).double()
+    vectors = code(grid(*sizes))[0]
+    apart = torch.cdist(vectors, vectors) + torch.eye(len(vectors)) * 9
+    assert apart.min() > 1e-3
+
+
+def test_sinusoids_are_bounded_and_of_one_length_everywhere():
+    code = Sinusoidal.Config(axes=("x", "y")).build(dim=24).double()
+    vectors = code({"x": torch.arange(-5000, 5000)[None], "y": torch.arange(10_000)[None] * 7})
+    assert vectors.abs().max() <= 1
+    assert close(vectors.square().sum(-1), torch.full((1, 10_000), 12.0, dtype=torch.float64))
+
+
+def test_sinusoids_are_the_formula_of_the_paper():
+    dim, base = 8, 10000.0
+    code = Sinusoidal.Config(base=base).build(dim=dim)
+    vectors = code({"position": torch.arange(20)[None]})[0]
+    for place in range(20):
+        for i in range(dim // 2):
+            angle = place / base ** (2 * i / dim)
+            assert vectors[place, i] == pytest.approx(math.sin(angle), abs=1e-5)
+            assert vectors[place, dim // 2 + i] == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_sinusoids_are_the_same_in_every_model_and_have_nothing_to_learn():
+    places = {"position": torch.arange(9)[None]}
+    torch.manual_seed(1)
+    one = Sinusoidal.Config().build(dim=6)
+    torch.manual_seed(2)
+    other = Sinusoidal.Config().build(dim=6)
+    assert torch.equal(one(places), other(places))
+    assert not list(one.parameters()) and not one.state_dict()
+
+
+def test_sinusoids_go_on_for_longer_inputs_and_the_start_stays_the_same():
+    code = Sinusoidal.Config().build(dim=8)
+    short, long = (code({"position": torch.arange(n)[None]}) for n in (10, 100_000))
+    assert torch.equal(long[:, :10], short) and long.isfinite().all()
+
+
+def test_a_step_along_a_sinusoid_is_the_same_turn_everywhere():
+    code = Sinusoidal.Config().build(dim=8).double()
+    near, far = (code({"position": torch.tensor([[p, p + 5]])})[0] for p in (3, 400))
+    assert (near[0] @ near[1]).item() == pytest.approx((far[0] @ far[1]).item(), abs=1e-9)
+
+
+def test_a_learned_table_has_an_end_and_says_so():
+    code = Learned.Config(size=10).build(dim=4)
+    assert code({"position": torch.arange(10)[None]}).shape == (1, 10, 4)
+    with pytest.raises(ConfigError, match=r"10 places has none for place 10(.|\n)*Sinusoidal"):
+        code({"position": torch.arange(11)[None]})
+    assert Learned.Config(size=10).limit() == 10 and Sinusoidal.Config().limit() is None
+
+
+def test_a_learned_table_looks_up_and_learns_the_rows_it_was_asked_for():
+    code = Learned.Config(size=5, axis="row").build(dim=3)
+    out = code({"row": torch.tensor([[4, 1]])})
+    assert torch.equal(out[0], code.table.weight[[4, 1]])
+    out.sum().backward()
+    assert code.table.weight.grad.any(1).tolist() == [False, True, False, False, True]
+
+
+def test_fourier_codes_are_seeded_bounded_and_finer_with_scale():
+    places = {"x": torch.linspace(0, 1, 50)[None], "y": torch.zeros(1, 50)}
+    coarse, again, other, fine = (
+        Fourier.Config(axes=("x", "y"), scale=scale, seed=seed).build(dim=64)(places)
+        for scale, seed in ((1.0, 0), (1.0, 0), (1.0, 1), (10.0, 0))
+    )
+    assert torch.equal(coarse, again) and not torch.equal(coarse, other)
+    assert coarse.abs().max() <= 1 and close(coarse.square().sum(-1), torch.full((1, 50), 32.0), 1e-4)
+    step = [(code[:, 1:] - code[:, :-1]).norm(dim=-1).mean() for code in (coarse, fine)]
+    assert step[1] > 3 * step[0]
+
+
+def test_fourier_directions_travel_with_the_weights():
+    config = Fourier.Config(axes=("x",))
+    one, other = config.build(dim=8), config.replace(seed=5).build(dim=8)
+    other.load_state_dict(one.state_dict())
+    assert torch.equal(one({"x": torch.ones(1, 1)}), other({"x": torch.ones(1, 1)}))
+
+
+def test_codes_are_added_to_the_content():
+    place = Add.Config(code=Sinusoidal.Config()).build(dim=6).double()
+    x, coords = numbers(2, 4, 6), {"position": torch.arange(4).expand(2, 4)}
+    assert torch.equal(place(x, coords), x + place.code(coords))
+
+
+def test_codes_are_concatenated_and_projected_back_to_the_width():
+    place = Concatenate.Config(code=Sinusoidal.Config(), width=4).build(dim=6).double()
+    x, coords = numbers(2, 3, 6), {"position": torch.arange(3).expand(2, 3)}
+    w, b = place.project.weight, place.project.bias
+    assert close(place(x, coords), x @ w[:, :6].T + place.code(coords) @ w[:, 6:].T + b)
+
+
+@pytest.mark.parametrize("build", [
+    lambda: Sinusoidal.Config(axes=("x", "y")).build(dim=6),
+    lambda: Sinusoidal.Config().build(dim=1),
+    lambda: Sinusoidal.Config(axes=()),
+    lambda: Sinusoidal.Config(base=0.0),
+    lambda: Fourier.Config(axes=("x",)).build(dim=5),
+    lambda: Fourier.Config(axes=()),
+    lambda: Learned.Config(size=0),
+    lambda: Concatenate.Config(code=Sinusoidal.Config(), width=-2),
+])  # fmt: skip
+def test_a_code_that_cannot_be_built_is_refused(build):
+    with pytest.raises(ConfigError):
+        build()

@@ -1,0 +1,97 @@
+"""Left never imports right; importing weft is light; the public names are these."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import weft
+
+SOURCE = Path(weft.__file__).parent
+# Names in one row do not import each other. `errors` and `version` stand before what raises and shows them.
+ORDER = [
+    {"errors", "version"},
+    {"config", "requirements"},
+    {"tokens"},
+    {"position"},
+    {"core"},
+    {"modalities"},
+    {"models", "data"},
+    {"generate"},
+    {"objectives"},
+    {"training", "inspect", "interop"},
+    {"tasks"},
+    {"cli", "web"},
+]
+LAYER = {name: number for number, row in enumerate(ORDER) for name in row}
+FACADE = {"__init__", "__main__"}  # the public names, and `python -m weft`
+FILES = {file: file.relative_to(SOURCE).parts for file in sorted(SOURCE.rglob("*.py"))}
+NAMES = ["Run", "Tokens", "WeftError", "__version__", "fit", "load", "record", "train"]
+
+
+def imports(file: Path) -> set[str]:
+    """Every name of weft's that a file imports, at its top, in functions, or for types only."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: a relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".")[0] == "weft"}
+
+
+def layer_of(parts: tuple[str, ...]) -> str:
+    return parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: "/".join(FILES[f]))
+def test_left_never_imports_right(file: Path):
+    mine = layer_of(FILES[file])
+    if mine in FACADE:
+        return
+    assert mine in LAYER, f"{mine} has no place in the order of imports"
+    for name in imports(file):
+        theirs = name.split(".")[1]
+        if theirs in weft.__all__:
+            pytest.fail(f"{file.name} imports {name} from the public names: import it from where it is defined")
+        assert theirs == mine or LAYER[theirs] < LAYER[mine], f"{'/'.join(FILES[file])} imports {name}"
+
+
+def test_the_order_is_tried_by_a_file_that_breaks_it(tmp_path: Path):
+    file = tmp_path / "bad.py"
+    file.write_text("def f():\n    import weft.tasks\n    from weft.training import loop\n")
+    assert {name.split(".")[1] for name in imports(file)} == {"tasks", "training"}
+    assert LAYER["tasks"] > LAYER["training"] > LAYER["core"] > LAYER["tokens"] > LAYER["config"]
+
+
+@pytest.mark.parametrize("module", ["weft", "weft.cli.app", "weft.config"])
+def test_importing_is_light(module: str):
+    heavy = {"torch", "numpy", "tokenizers", "matplotlib", "safetensors"}
+    code = f"import sys, {module}; print(*sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_the_public_names_are_these():
+    assert weft.__all__ == NAMES == sorted(NAMES)
+    assert dir(weft) == NAMES
+    for name in NAMES:
+        assert getattr(weft, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'trian'"):
+        weft.trian  # noqa: B018
+
+
+@pytest.mark.parametrize("package", ["position", "core", "models", "models.zoo", "generate", "objectives"])
+def test_the_names_of_a_package_are_sorted_and_exist(package: str):
+    module = importlib.import_module(f"weft.{package}")
+    assert module.__all__ == sorted(module.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: "/".join(FILES[f]))
+def test_every_file_says_what_it_is_for(file: Path):
+    assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))

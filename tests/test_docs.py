@@ -1,0 +1,32 @@
+"""The code in README and docs runs as it stands, block after block, in an empty folder."""
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.exists() and blocks(p)], ids=lambda p: p.stem)
+def test_the_code_on_a_page_runs(page: Path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sentence = "Once upon a time there was a weaver who carried a thread across the loom. "
+    Path("book.txt").write_text(sentence * 60, encoding="utf-8")
+    module = types.ModuleType(f"page_{page.stem.lower()}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for code in blocks(page):
+        exec(compile(code, str(page), "exec"), module.__dict__)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
+def test_links_and_pictures_on_a_page_exist(page: Path):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} points at {target}, which does not exist"

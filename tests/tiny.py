@@ -1,0 +1,45 @@
+"""Tiny models and tensors that many tests share: random weights everywhere, so that nothing hides behind a zero."""
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from weft.models.stream import Stream
+from weft.models.zoo import LANGUAGE_MODELS, Size
+
+VOCAB, CONTEXT = 11, 12
+SIZE = Size(dim=16, depth=2, heads=4, context=CONTEXT)
+ZOO = sorted(LANGUAGE_MODELS)
+
+
+def randomised(model: nn.Module, *, std: float = 0.3, seed: int = 0) -> nn.Module:
+    """The model with every parameter drawn anew: silent starts would make many laws hold for nothing."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.randn(p.shape, generator=generator) * std)
+    return model
+
+
+def language_model(
+    name: str, *, vocab: int = VOCAB, context: int = CONTEXT, dtype: torch.dtype = torch.float64, seed: int = 0
+) -> Stream:
+    """A zoo entry, tiny, with random weights, in float64."""
+    model = LANGUAGE_MODELS[name](replace(SIZE, context=context), vocab=vocab).build()
+    return randomised(model, seed=seed).to(dtype).eval()
+
+
+def ids(rows: int, length: int, *, vocab: int = VOCAB, seed: int = 0) -> torch.Tensor:
+    """Random token ids."""
+    return torch.randint(0, vocab, (rows, length), generator=torch.Generator().manual_seed(seed))
+
+
+def numbers(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    """Random content."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def close(a: torch.Tensor, b: torch.Tensor, most: float = 1e-10) -> bool:
+    """Whether two tensors have one shape and differ by at most so much."""
+    return a.shape == b.shape and (a.numel() == 0 or float((a - b).detach().abs().max()) <= most)

@@ -1,0 +1,3 @@
+from commands import weft
+
+__all__ = ["weft"]

@@ -1,0 +1,107 @@
+"""Weights: the optimizer sees fp32 always; bf16 copies compute; tied weights are one."""
+
+import pytest
+import torch
+from tiny import ZOO, close, ids, language_model
+
+from weft.errors import ConfigError
+from weft.modalities.text import Text
+from weft.models.stream import Stream
+from weft.training.precision import Weights, pick_precision
+
+
+def model_of(name: str) -> Stream:
+    return language_model(name, dtype=torch.float32)
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_master_copy_stays_fp32_while_the_trunk_computes_in_bf16(name: str):
+    model = model_of(name)
+    exact = {key: t.clone() for key, t in model.state_dict().items()}
+    weights = Weights(model, torch.bfloat16)
+    assert all(m.dtype is torch.float32 for m in weights.master.values())
+    assert all(torch.equal(t, exact[key]) for key, t in weights.tensors().items()), "nothing is rounded away"
+    assert model.trunk.dtype is torch.bfloat16
+    assert all(p.dtype is torch.float32 for p in model.embed.parameters()), "small sums matter in tables"
+    assert model(Text(ids(2, 6))).dtype is torch.float32
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_rounded_model_stays_close_to_the_exact_one(name: str):
+    model, text = model_of(name), Text(ids(2, 6))
+    exact = model(text)
+    Weights(model, torch.bfloat16)
+    assert float((model(text) - exact).detach().std()) < 0.05 * float(exact.detach().std())
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_in_fp32_the_model_is_its_own_master(name: str):
+    model = model_of(name)
+    weights = Weights(model, torch.float32)
+    assert all(weights.master[key] is p for key, p in model.named_parameters())
+
+
+def test_gradients_reach_the_master_and_small_updates_add_up():
+    model = model_of("llama")
+    weights = Weights(model, torch.bfloat16)
+    name = "trunk.blocks.0.mix.qkv.weight"
+    work, master = weights.work[name], weights.master[name]
+    assert work is not master and work.dtype is torch.bfloat16
+    model(Text(ids(2, 6))).sum().backward()
+    weights.collect()
+    assert master.grad.dtype is torch.float32 and torch.equal(master.grad, work.grad.float())
+    before, start = work.detach().clone(), master.detach().clone()
+    for _ in range(200):
+        with torch.no_grad():
+            master += 1e-4 * master.sign()  # less than bf16 can add to most of these
+        weights.spread()
+    assert torch.equal(work.detach(), master.detach().bfloat16()) and not torch.equal(work, before)
+    assert close(master.detach(), start + 0.02 * start.sign(), 1e-4)
+    weights.clear()
+    assert all(p.grad is None for p in (*weights.work.values(), *weights.master.values()))
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16], ids=str)
+def test_tied_weights_are_saved_once_and_stay_tied(precision: torch.dtype):
+    model = model_of("gpt")
+    weights = Weights(model, precision)
+    saved = weights.tensors()
+    assert "embed.table.weight" in saved and "head.out.weight" not in saved
+    assert len({t.data_ptr() for t in saved.values()}) == len(saved)
+    weights.load({key: t + 1 for key, t in saved.items()})
+    assert model.head.out.weight is model.embed.table.weight
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", ZOO)
+def test_saved_weights_load_into_another_model_bit_by_bit(name: str, precision: torch.dtype):
+    one, other = (
+        Weights(model_of(name), precision),
+        Weights(language_model(name, dtype=torch.float32, seed=9), precision),
+    )
+    other.load({key: t.clone() for key, t in one.tensors().items()})
+    assert all(torch.equal(t, other.tensors()[key]) for key, t in one.tensors().items())
+    assert torch.equal(one.model(Text(ids(2, 6))), other.model(Text(ids(2, 6))))
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_missing_and_extra_names_and_other_shapes_are_refused_and_nothing_changes(name: str):
+    weights = Weights(model_of(name), torch.float32)
+    before = {key: t.clone() for key, t in weights.tensors().items()}
+    some = next(iter(before))
+    missing = {key: t + 1 for key, t in before.items() if key != some}
+    extra = {key: t + 1 for key, t in before.items()} | {"more.weight": torch.zeros(1)}
+    for wrong, named in ((missing, some), (extra, "more.weight")):
+        with pytest.raises(ConfigError, match=named):
+            weights.load(wrong)
+    shape = dict(before) | {some: torch.zeros(2, 2)}
+    with pytest.raises(ConfigError, match=r"has the shape \[2, 2\]"):
+        weights.load(shape)
+    assert all(torch.equal(t, before[key]) for key, t in weights.tensors().items())
+
+
+def test_what_the_user_wants_is_taken_and_nonsense_refused():
+    cpu = torch.device("cpu")
+    assert pick_precision("fp32", cpu) is torch.float32 and pick_precision("bf16", cpu) is torch.bfloat16
+    with pytest.raises(ConfigError, match="auto, fp32 or bf16"):
+        pick_precision("fp8", cpu)

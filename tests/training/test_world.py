@@ -1,0 +1,170 @@
+"""Several processes train as one: the same samples, nearly the same weights, one writer, one decision."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from commands import TINY, Done, Job, Weft, lines
+from safetensors.torch import load_file
+
+from weft.errors import ConfigError, WeftError
+from weft.training.world import World
+
+TRAIN = ("train", "book.txt", *TINY, "--model", "gpt", "--set", "dropout=0", "--set", "evaluate_every=1000",
+         "--set", "record_samples=true", "--set", "warmup=2")  # fmt: skip
+# A process that writes nothing: whatever it tries to write in a run folder is a fault.
+ONLY_READS = """
+from weft.training import store, tensors, lock
+def refuse(*args, **more): raise AssertionError(f"a second writer: {args}")
+store.write_file = store.append_line = store.make_folder = store.probe = refuse
+lock.RunLock.__enter__ = refuse
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(weft: Weft, *words: str, size: int = 2, before: dict[int, str] | None = None) -> list[Job]:
+    """The command in several processes, as torchrun would start it."""
+    port = str(free_port())
+    common = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    codes = before or {}
+    return [
+        weft.start(*words, env={**common, "RANK": str(rank)}, before=(ONLY_READS if rank else "") + codes.get(rank, ""))
+        for rank in range(size)
+    ]
+
+
+def together(weft: Weft, *words: str, size: int = 2, before: dict[int, str] | None = None) -> list[Done]:
+    return [job.wait() for job in start(weft, *words, size=size, before=before)]
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_file(run / "model.safetensors")
+
+
+def close(a: Path, b: Path) -> bool:
+    one, other = weights(a), weights(b)
+    return one.keys() == other.keys() and all(torch.allclose(one[k], other[k], rtol=1e-5, atol=1e-6) for k in one)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run in one process."""
+    from commands import text
+
+    folder = tmp_path_factory.mktemp("alone")
+    (folder / "book.txt").write_text(text())
+    done = Weft(folder, folder)(*TRAIN, "--steps", "8", "--out", "run")
+    assert done.code == 0, done.err
+    return folder / "run"
+
+
+def test_two_processes_train_the_weights_of_one_and_only_the_first_writes_and_speaks(weft: Weft, alone: Path) -> None:
+    first, second = together(weft, *TRAIN, "--steps", "8")
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    assert "run folder: runs/book-1" in first.out
+    run = weft.folder / "runs" / "book-1"
+    assert [path.name for path in run.parent.iterdir()] == ["book-1"]
+    assert close(run, alone)
+    assert [line["samples"] for line in lines(run)] == [line["samples"] for line in lines(alone)]
+    assert second.err == ""
+
+
+def test_a_run_goes_on_in_another_number_of_processes(weft: Weft, alone: Path) -> None:
+    stopper = "from weft.training import loop\nstep = loop.Fit.step\n" \
+        "def stopping(fit):\n    if fit.state.step == 2: fit.job.stop.asked = 'SIGTERM'\n    return step(fit)\n" \
+        "loop.Fit.step = stopping\n"  # fmt: skip
+    done = weft(*TRAIN, "--steps", "8", "--out", "run", before=stopper)
+    assert done.code == 75, done.err
+    resumed = together(weft, "train", "--resume", "--out", "run", before={1: stopper.replace("== 2", "== 5")})
+    assert [done.code for done in resumed] == [75, 75], resumed[0].err + resumed[1].err
+    assert "stopped by another process at step 6, and saved" in resumed[0].err
+    done = weft("train", "--resume", "--out", "run")
+    assert done.code == 0, done.err
+    run = weft.folder / "run"
+    assert close(run, alone)
+    assert [line["samples"] for line in lines(run)] == [line["samples"] for line in lines(alone)]
+
+
+def test_a_signal_to_one_process_stops_all_of_them_and_is_saved_once(weft: Weft) -> None:
+    jobs = start(weft, *TRAIN, "--steps", "100000", "--out", "run")
+    jobs[0].until(lambda: len(lines(weft.folder / "run")) > 3)
+    jobs[1].signal(signal.SIGTERM)
+    done = [job.wait() for job in jobs]
+    assert [one.code for one in done] == [75, 75], done
+    assert "by another process" in done[0].err and "weft train --resume --out run" in done[0].err
+    assert len(list((weft.folder / "run" / "checkpoints").iterdir())) == 1
+
+
+def test_a_number_that_is_not_one_in_one_process_stops_all_in_the_same_step(weft: Weft) -> None:
+    poison = "from weft.training import loop\naccumulate = loop.accumulate\n" \
+        "def poisoned(job, indices, step):\n    total, seen = accumulate(job, indices, step)\n" \
+        "    return (float('nan') if step == 3 else total), seen\nloop.accumulate = poisoned\n"  # fmt: skip
+    done = together(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: poison})
+    assert [one.code for one in done] == [2, 2], done[0].err + done[1].err
+    for one in done:
+        assert re.search(r"diverged in step 4: .* \(samples 12 to 15\)", one.err), one.err
+
+
+def test_a_batch_that_does_not_divide_is_refused_with_numbers_that_do(weft: Weft) -> None:
+    found = sorted(weft.folder.rglob("*"))
+    done = together(weft, *TRAIN[:-4], "--steps", "8", "--set", "micro=1", size=3)
+    assert done[0].code == 2 and all(one.code != 0 for one in done[1:]), done
+    assert "a batch of 4 does not divide among 3 processes" in done[0].err
+    assert "set batch=3 or batch=6" in done[0].err
+    assert sorted(weft.folder.rglob("*")) == found
+
+
+def test_a_process_that_dies_takes_the_others_with_it_and_what_was_saved_is_kept(weft: Weft) -> None:
+    jobs = start(weft, *TRAIN, "--steps", "100000", "--out", "run", "--set", "checkpoint_every=2")
+    jobs[0].until(lambda: len(lines(weft.folder / "run")) > 6)
+    jobs[1].signal(signal.SIGKILL)
+    done = jobs[0].wait()
+    assert done.code == 75 and "another process of this run has ended" in done.err
+    assert "weft train --resume --out run" in done.err and "Traceback" not in done.err
+    jobs[1].wait()
+    assert weft("predict", "run", "The", "--json").json["predictions"]
+
+
+@pytest.mark.parametrize(("count", "size", "expected"), [(8, 2, slice(4, 8)), (3, 3, slice(1, 2)), (4, 1, None)])
+def test_every_process_has_its_share(count: int, size: int, expected: slice | None) -> None:
+    assert World(min(1, size - 1), size).share(count) == (expected or slice(0, 4))
+
+
+def test_shares_that_do_not_divide_name_the_nearest_that_do() -> None:
+    with pytest.raises(ConfigError, match="a batch of 1 does not divide among 4") as error:
+        World(0, 4).share(1)
+    assert error.value.fix == "set batch=4"
+
+
+@pytest.mark.parametrize("environment", [{}, {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "x"}])
+def test_processes_that_cannot_meet_are_told_why(monkeypatch: pytest.MonkeyPatch, environment: Any) -> None:
+    for name in ("MASTER_ADDR", "MASTER_PORT", "RANK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(WeftError, match="cannot meet"):
+        World.join(torch.device("cpu"))
+
+
+@pytest.mark.slow
+def test_torchrun_itself(weft: Weft, alone: Path) -> None:
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port())]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*launch, "-m", "weft", *TRAIN, "--steps", "8", "--json"], cwd=weft.folder, env=environment,
+                          capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1 and '"steps": 8' in done.stdout
+    assert close(weft.folder / "runs" / "book-1", alone)
