@@ -141,7 +141,7 @@ def measure(*, quick: bool = False, bf16: bool = False) -> list[Table]:
     """Speed at two batch sizes, and time by length."""
     own, peer = models()
     rounded, note = with_bf16(bf16)
-    new, rounds = (4, 1) if quick else (NEW, 5)
+    new, rounds = (4, 1) if quick else (NEW, 3)
     tables = [speed(own, peer, batch, new, rounds, rounded) for batch in (1, 8)]
     tables.append(flatness(own, LENGTHS[:2] if quick else LENGTHS, rounds))
     return [*tables[:-1], Table(tables[-1].title, tables[-1].columns, tables[-1].rows, note)]

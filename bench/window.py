@@ -33,7 +33,7 @@ def attention(kind: str, length: int) -> Call:
 
 def measure(*, quick: bool = False) -> list[Table]:
     """Time and memory by length."""
-    lengths, rounds = ((2048, 4096), 1) if quick else (LENGTHS, 5)
+    lengths, rounds = ((2048, 4096), 1) if quick else (LENGTHS, 3)
     pairs = [(kind, length) for length in lengths for kind in RULES]
     timings = race({f"{kind} {length}": attention(kind, length) for kind, length in pairs}, rounds=rounds, least=0.0)
     memory = {f"{kind} {length}": peak_memory(attention, kind, length) for kind, length in pairs}

@@ -78,6 +78,8 @@ def test_joined_streams_keep_ranks_and_places_and_their_relations_do_not_cross()
     assert torch.equal(edges[:, :6, :6], first.pairs["edges"])
     assert not edges[:, 6:].any() and not edges[:, :, 6:].any()
     assert not both.full and both.order is Order.ANY and both.along is None
+    twice = join(second, first).pairs["edges"]
+    assert torch.equal(twice[:, 4:, 4:], first.pairs["edges"]) and not twice[:, :4].any() and not twice[:, :, :4].any()
 
 
 def test_joining_is_full_only_if_both_are():

@@ -7,11 +7,9 @@
 Importing weft is light: torch is loaded when a name that needs it is first used.
 """
 
-import sys
+from weft.cli.safe_path import is_command, use_safe_path
 
-if sys.argv[:1] == ["-m"] and "weft" in sys.orig_argv:  # being started by `python -m weft`: see cli/safe_path.py
-    from weft.cli.safe_path import use_safe_path
-
+if is_command():  # before anything else is imported
     use_safe_path()
 
 import importlib

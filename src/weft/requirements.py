@@ -5,7 +5,7 @@ import re
 
 from weft.errors import WeftError
 
-NEEDED = {"torch": (2, 10), "numpy": (2, 0), "safetensors": (0, 5), "tokenizers": (0, 21)}
+NEEDED = {"numpy": (2, 0), "torch": (2, 10), "safetensors": (0, 5), "tokenizers": (0, 21)}  # in the order of need
 ALSO = {"einops": (0, 8), "jaxtyping": (0, 3), "matplotlib": (3, 9), "rich": (14, 0), "typer": (0, 16)}
 
 

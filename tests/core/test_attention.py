@@ -9,7 +9,7 @@ from torch import nn
 from weft.core import Additive, Attention, Dot, LayerNorm, Out, RmsNorm, Window, record
 from weft.core.scope import Pass
 from weft.errors import ConfigError
-from weft.position import Alibi, Rotary
+from weft.position import Alibi, Rotary, turn
 from weft.tokens import Tokens
 
 DIM, LENGTH = 8, 6
@@ -185,6 +185,20 @@ def test_attention_across_reads_the_real_tokens_of_a_memory_and_nothing_else():
     expected = (q @ k.mT / 2).masked_fill(~valid[:, None, None], -torch.inf).softmax(-1)
     assert close(weights(attention, tokens, memory), expected)
     assert close(read(attention, tokens, memory), attention.out(rearrange(expected @ v, "b h n d -> b n (h d)")))
+
+
+def test_queries_and_keys_of_a_memory_are_normalised_and_turned_each_by_its_own_place():
+    attention = built(Attention.Config(heads=2, turn=Rotary.Config(), qk_norm=LayerNorm.Config()), memory_dim=5)
+    tokens, places = stream(), torch.tensor([[7, 2, 2, 30]]).expand(2, 4)
+    memory = Tokens.free(numbers(2, 4, 5, seed=3), coords={"position": places})
+
+    def placed(t: torch.Tensor, norm, position: torch.Tensor) -> torch.Tensor:
+        heads = norm(rearrange(t, "b n (h d) -> b n h d", h=2))
+        return turn(heads, *attention.turn({"position": position}, t.dtype)).transpose(1, 2)
+
+    q = placed(attention.q(tokens.x), attention.q_norm, tokens.coords["position"])
+    k = placed(attention.kv(memory.x)[..., :8], attention.k_norm, places)
+    assert close(weights(attention, tokens, memory), (q @ k.mT / 2).softmax(-1))
 
 
 def test_the_order_of_a_memory_without_places_does_not_matter():

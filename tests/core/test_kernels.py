@@ -395,6 +395,22 @@ def test_what_stands_at_padding_changes_no_bit_of_a_trunk(block: str, garbage: f
         assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize("garbage", [math.nan, math.inf, 1e30])
+def test_what_stands_at_the_padding_of_a_memory_changes_no_bit(garbage: float):
+    block = Block.Config(mix=Attention.Config(heads=2), read=Attention.Config(heads=2))
+    trunk = Trunk.Config(block=block).build(dim=8, memory_dim=5)
+    tokens, x = Tokens.line(numbers(2, 6, 8, dtype=torch.float32)), numbers(2, 4, 5, seed=1, dtype=torch.float32)
+    valid = torch.tensor([[True, True, False, False], [False, True, True, True]])
+    outs, gradients = [], []
+    for filling in (0.0, garbage):
+        trunk.zero_grad()
+        outs.append(trunk(tokens, Tokens.free(x.masked_fill(~valid[..., None], filling), valid=valid)).x)
+        outs[-1].square().sum().backward()
+        gradients.append([p.grad.clone() for p in trunk.parameters()])
+    assert torch.equal(*outs)
+    assert all(torch.equal(a, b) for a, b in zip(*gradients, strict=True))
+
+
 def test_nan_in_a_real_token_surfaces_through_a_trunk():
     trunk = Trunk.Config(depth=2, block=BLOCKS["attention"]).build(dim=8)
     x = numbers(2, 6, 8, dtype=torch.float32)

@@ -138,7 +138,7 @@ def test_what_was_cut_is_never_drawn(scores: Tensor, seed: int):
 def test_the_ends_of_the_unit_interval_draw_the_first_and_the_last_token_that_have_a_chance(monkeypatch):
     scores = torch.tensor([[-math.inf, 1.0, 2.0, -math.inf]])
     how = Sampling(temperature=1.0)
-    for u, expected in ((0.0, 1), (1 - 2**-53, 2)):
+    for u, expected in ((0.0, 1), (1 - 2**-53, 2), (1.0, 2)):
         monkeypatch.setattr(torch, "rand", lambda *a, u=u, **k: torch.tensor([u], dtype=torch.float64))
         assert draw(scores, how, [generator(0)]).tolist() == [expected]
 

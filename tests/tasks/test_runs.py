@@ -13,7 +13,7 @@ from commands import TINY, Weft, lines, text
 from safetensors.torch import load_file
 
 STEPS = 12
-TRAIN = ("train", "book.txt", *TINY, "--set", "dropout=0.1", "--set", "evaluate_every=4", "--set", "checkpoint_every=3",
+TRAIN = ("train", "book.txt", *TINY, "--set", "lr=6e-3", "--set", "dropout=0.1", "--set", "evaluate_every=4", "--set", "checkpoint_every=3",
          "--steps", str(STEPS))  # fmt: skip
 RESUME = ("train", "--resume", "--out", "run")
 

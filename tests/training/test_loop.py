@@ -74,7 +74,9 @@ def go(
         if step == stop_in:
             stop.asked = "SIGTERM"
 
-    training = Training(**{"precision": "fp32", "batch": BATCH, "evaluate_every": 3, "warmup": 3, **settings})
+    training = Training(
+        **{"lr": 6e-3, "precision": "fp32", "batch": BATCH, "evaluate_every": 3, "warmup": 3, **settings}
+    )
     config = LANGUAGE_MODELS[model](SIZE, vocab=VOCAB, dropout=0.2)
     work = Work(config, objective or NextToken.Config(), source or Text(during=during), training,
                 budget or Budget(steps=steps))  # fmt: skip
@@ -149,6 +151,21 @@ def test_a_crash_anywhere_in_a_step_loses_nothing(
     ended = go(tmp_path / "run", checkpoint_every=3, resume=True)
     assert same(ended, whole["swift"][1])
     assert numbers(tmp_path / "run") == numbers(whole["swift"][0])
+
+
+def test_the_number_of_threads_that_suits_a_model_is_no_other_condition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(Interrupted):
+            go(tmp_path / "run", stop_in=2)
+        listener = Listener()
+        go(tmp_path / "run", resume=True, progress=listener)
+        assert listener.said[0] == "resuming from step 3"
+    finally:
+        torch.set_num_threads(1)
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(tmp_path: Path, whole: Any) -> None:
@@ -255,7 +272,7 @@ def test_a_loss_that_is_not_a_number_stops_before_the_weights_and_names_the_samp
 def test_a_diverging_run_stops_with_advice_and_keeps_its_checkpoints(tmp_path: Path) -> None:
     with pytest.raises(Diverged, match="diverged in step") as error:
         go(tmp_path / "run", model="gpt", lr=1e3, steps=200, checkpoint_every=1)
-    assert "--set lr=0.003" in error.value.fix
+    assert "--set lr=0.01" in error.value.fix
     found = checkpoint.latest(tmp_path / "run")
     assert found is not None and all(t.isfinite().all() for t in found.tensors("model").values())
 

@@ -62,6 +62,17 @@ def test_muon_takes_the_matrices_of_the_trunk_and_nothing_else(name: str):
     assert not any(isinstance(rule, Muon) for rule in adam.rules)
 
 
+@pytest.mark.parametrize("name", ZOO)
+def test_beside_muon_a_head_of_its_own_learns_at_half_the_rate_and_a_tied_one_as_the_table_does(name: str):
+    optimizer = ready(name, lr=1e-2, matrix_lr=2.0)
+    rates = {id(p): g["lr"] for rule in optimizer.rules for g in rule.param_groups for p in g["params"]}
+    model = optimizer.weights.model
+    tied = model.head.out.weight is model.embed.table.weight
+    assert rates[id(model.head.out.weight)] == pytest.approx(1e-2 if tied else 5e-3)
+    assert rates[id(model.embed.table.weight)] == pytest.approx(1e-2)
+    assert tied == (name == "gpt")
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ZOO)
 def test_weight_decay_falls_on_matrices_of_the_trunk_only(name: str, rule: str):

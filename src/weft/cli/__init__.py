@@ -3,11 +3,11 @@
 import os
 import sys
 
+from weft.cli.safe_path import use_safe_path
+
 
 def main() -> None:
     """Run the `weft` command."""
-    from weft.cli.safe_path import use_safe_path
-
     use_safe_path()
     os.umask(os.umask(0o022) | 0o002)  # nothing that weft writes may be changed by everyone
     try:

@@ -9,6 +9,12 @@ import site
 import sys
 
 
+def is_command() -> bool:
+    """Whether this Python was started to be the `weft` command, by its name or by `python -m weft`."""
+    name = os.path.basename(sys.argv[0]) if getattr(sys, "argv", None) else ""
+    return name in ("weft", "weft.exe") or (name == "-m" and "weft" in sys.orig_argv)
+
+
 def use_safe_path() -> None:
     """Take the current folder out of the places to look, and put those of PYTHONPATH at their end."""
     try:

@@ -13,10 +13,10 @@ from weft.tasks.task import Task
 TASKS: dict[str, Task] = {task.name: task for task in (LanguageModel(),)}
 
 
-def task_named(name: str) -> Task:
-    """The task of that name."""
+def task_named(name: str, where: str = "--task") -> Task:
+    """The task of that name, which stands in some place."""
     if name not in TASKS:
-        raise WeftError(f"there is no task {name!r}", where="--task", fix=nearest(name, TASKS))
+        raise WeftError(f"there is no task {name!r}", where=where, fix=nearest(name, TASKS))
     return TASKS[name]
 
 

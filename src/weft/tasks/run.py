@@ -60,7 +60,7 @@ class Run:
         name = self._loaded.config.get("task")
         if name is None:
             raise WeftError("this run was composed by hand and has no task", fix="use run.model directly")
-        return task_named(name)
+        return task_named(name, where=f"{self.folder}/config.json")
 
     def predict(
         self, inputs: Any, *, listen: Callable[[int, str], None] | None = None, **settings: Any

@@ -22,7 +22,7 @@ QUICK_STEPS = 150  # of the preset that trains in seconds
 # The size of a run by steps or epochs is that of five minutes on a usual processor, so that it is the same everywhere.
 USUAL_SECONDS, USUAL_RATE = 300.0, 1e11
 RECIPES: dict[str, dict[str, Any]] = {  # the rates at which each model learns fastest: docs/choices.md
-    "swift": {"lr": 4e-2, "matrix_lr": 0.75},
+    "swift": {"lr": 3e-2, "matrix_lr": 1.0, "table_decay": 0.25},
     "gpt": {"lr": 1e-2, "matrix_lr": 2.5},
     "llama": {"lr": 2e-2, "matrix_lr": 1.25},
     "lstm": {"lr": 1e-2, "matrix_lr": 2.5},

@@ -31,7 +31,7 @@ SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 EVALUATIONS = 10  # in a run, unless the user gives steps
 COMPILE_PAYS = 30 * 60.0  # seconds of a run from which compiling for a minute to be a tenth faster pays
 PROBE = 64  # held-out samples scored during training; the end scores all
-SAFE_RATE = 3e-3  # the highest rate to advise where a run went wrong
+SAFE_RATE = 1e-2  # the highest rate to advise where a run went wrong
 RECENT = 20  # losses that tell a diverging run from a noisy one
 
 

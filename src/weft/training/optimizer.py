@@ -47,7 +47,8 @@ class Optimizer:
         groups: dict[str, tuple[list[str], float, float]] = {
             "matrices": ([], 1.0, training.weight_decay),
             "heads": ([], 0.5 if training.optimizer == "muon" else 1.0, 0.0),
-            "rest": ([], 1.0, 0.0),
+            "tables": ([], 1.0, training.table_decay),
+            "vectors": ([], 1.0, 0.0),
         }
         for name, p in self.weights.work.items():
             matrix = id(p) in inside and id(p) in linear and min(p.shape) >= SMALLEST_MATRIX
@@ -58,7 +59,7 @@ class Optimizer:
             elif id(p) in heads and id(p) in linear and not _is_table(model, p):
                 groups["heads"][0].append(name)
             else:
-                groups["rest"][0].append(name)
+                groups["tables" if _is_table(model, p) else "vectors"][0].append(name)
         return groups
 
     def step(self, count: float, factor: float) -> float:

@@ -109,37 +109,42 @@ def perform(
 ) -> Outcome:
     """Train, from the start or from the last checkpoint, in a folder that was claimed."""
     device = pick_device()
-    found = None
-    if resume:
-        found = folder.resume(progress) if world.first else latest(folder.path, report=progress.say)
-        progress.say(f"resuming from step {found.step}" if found else "no checkpoint yet: starting from the beginning")
     model = build(work.model, work.training.seed, work.start)
-    job = loop.Job(
-        model=model,
-        objective=work.objective.build(),
-        source=work.source,
-        training=work.training,
-        device=device,
-        seconds=work.budget.seconds,
-        note=_notes(work.training, folder, progress, found) if world.first else (lambda line: None),
-        save=partial(folder.save, progress=progress),
-        progress=progress,
-        stop=stop,
-        world=world,
-    )
-    state, saved = loop.State(), None
-    if found is not None:
-        state = loop.State.from_json(found.state())
-        stems = [name.removesuffix(".safetensors") for name in found.manifest["files"] if name.endswith(".safetensors")]
-        saved = {stem: found.tensors(stem) for stem in stems}
     with suited_threads(model, small=SMALL_STEP):
+        found = _found(folder, resume, progress, world)
+        job = loop.Job(
+            model=model,
+            objective=work.objective.build(),
+            source=work.source,
+            training=work.training,
+            device=device,
+            seconds=work.budget.seconds,
+            note=_notes(work.training, folder, progress, found) if world.first else (lambda line: None),
+            save=partial(folder.save, progress=progress),
+            progress=progress,
+            stop=stop,
+            world=world,
+        )
         if found is None:
             horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
-            state.horizon = Horizon(end=int(world.agree(horizon.end)))
+            state, saved = loop.State(horizon=Horizon(end=int(world.agree(horizon.end)))), None
+        else:
+            names = [name for name in found.manifest["files"] if name.endswith(".safetensors")]
+            state = loop.State.from_json(found.state())
+            saved = {stem: found.tensors(stem) for stem in (name.removesuffix(".safetensors") for name in names)}
         weights = loop.Fit(job, state, saved).run()
     model.float()
     model.load_state_dict(dict(weights), strict=False)
     return Outcome(folder, model.eval(), state.step, state.seconds, weights)
+
+
+def _found(folder: RunFolder, resume: bool, progress: Progress, world: World) -> Checkpoint | None:
+    """The checkpoint to go on from, if there is one."""
+    if not resume:
+        return None
+    found = folder.resume(progress) if world.first else latest(folder.path, report=progress.say)
+    progress.say(f"resuming from step {found.step}" if found else "no checkpoint yet: starting from the beginning")
+    return found
 
 
 def _notes(

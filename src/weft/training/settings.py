@@ -19,6 +19,7 @@ class Training(Config):
     matrix_lr: float = 3.3
     optimizer: Literal["muon", "adamw"] = "muon"
     weight_decay: float = 0.1
+    table_decay: float = 0.0
     clip: float = 1.0
     warmup: int = 30
     batch: int = 16
@@ -37,6 +38,7 @@ class Training(Config):
         "matrix_lr": "the rate of the trunk's matrices under muon, as a multiple of lr",
         "optimizer": "muon or adamw",
         "weight_decay": "pull of the trunk's matrices towards zero",
+        "table_decay": "the same for embedding tables: forgets rare entries that were learned by heart",
         "clip": "longest gradient that is used as it is; 0 uses all",
         "warmup": "steps until the rate is at its peak",
         "batch": "samples in a step",
@@ -55,7 +57,7 @@ class Training(Config):
         for name in ("lr", "matrix_lr"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"must be above 0, found {getattr(self, name)}", where=name)
-        for name in ("weight_decay", "clip", "warmup"):
+        for name in ("weight_decay", "table_decay", "clip", "warmup"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"must not be negative, found {getattr(self, name)}", where=name)
         for name in ("batch", "micro", "evaluate_every", "checkpoint_every", "patience"):

@@ -50,6 +50,8 @@ class StopRequest:
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
         if self.asked is not None:
+            if os.isatty(2):
+                os.write(2, b"\x1b[?25h\n")  # a bar hides the cursor, and will not bring it back
             os._exit(128 + number)
         self.asked = signal.Signals(number).name
         if not self.holding:
