@@ -31,7 +31,9 @@ import torch
 torch.set_num_threads(1)
 import weft.cli.app, weft.tasks, weft.inspect.curves
 import matplotlib.pyplot, torch._dynamo, torch.distributed, rich.progress
-import gc
+import contextlib, gc, io
+with contextlib.redirect_stdout(io.StringIO()):
+    weft.cli.app.run(["tasks"])  # loads what typer loads late
 weft.tasks.language_model.SAMPLE = 20
 weft.tasks.start.loss_curve = lambda *args, **more: b"a picture"
 gc.collect()
@@ -174,8 +176,9 @@ def text(characters: int = 4000) -> str:
     return "".join(made)[:characters]
 
 
-TINY = ("--set", "dim=16", "--set", "depth=2", "--set", "heads=2", "--set", "context=16", "--set", "batch=4")
-TINY_SETTINGS = {"dim": 16, "depth": 2, "heads": 2, "context": 16, "batch": 4}
+TINY = ("--set", "dim=16", "--set", "depth=2", "--set", "heads=2", "--set", "context=16", "--set", "batch=4",
+        "--set", "precision=fp32")  # fmt: skip
+TINY_SETTINGS = {"dim": 16, "depth": 2, "heads": 2, "context": 16, "batch": 4, "precision": "fp32"}
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Recording: keeps what attention computed with, so that weights can be worked out later for those who look.
 
 While a `Recorder` is active, attention hands it q, k and the scope it used; the output comes from the same kernel as
-always. Nothing is left on the modules, and without a recorder the cost is one look at a context variable.
+always. Nothing is left on the modules, and without a recorder the cost is one look at a number.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weft.core.attention import Attention
 
 _active: ContextVar["Recorder | None"] = ContextVar("recorder", default=None)
+_watchers = 0  # looked at first: a plain number costs nothing, and a compiler can see through it
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,17 @@ class Recorder:
 @contextmanager
 def record(model: nn.Module) -> Iterator[Recorder]:
     """Everything that the model's attention computes with inside this block."""
+    global _watchers
     recorder = Recorder(model)
     token = _active.set(recorder)
+    _watchers += 1
     try:
         yield recorder
     finally:
+        _watchers -= 1
         _active.reset(token)
 
 
 def active() -> Recorder | None:
     """The recorder in charge, if someone is looking."""
-    return _active.get()
+    return _active.get() if _watchers else None

@@ -57,8 +57,10 @@ def train(
     with torch.random.fork_rng(devices=[]), StopRequest() as stop, World.join(device) as world:
         progress = Progress(quiet=quiet or not world.first)
         if not world.first:
-            out = world.tell()
-            plan = _restore(RunFolder(out), sources)
+            told = world.tell()
+            if not told:
+                return Run(open_run(out or ""), reports=False)
+            out, plan = told, _restore(RunFolder(told), sources)
         elif resume:
             if out is None:
                 raise WeftError("which run?", where="--resume", fix="name its folder with --out")
@@ -67,6 +69,7 @@ def train(
             _check_given(folder.config(), task, given)
             if folder.finished:
                 progress.say(f"{shown(folder.path)}: this run is finished; train on from its weights with --from")
+                world.tell("")  # nothing to do
                 return load(out)
             plan = _restore(folder, sources)
         else:
@@ -169,20 +172,22 @@ def fit(
     device, budget = pick_device(), Budget(steps=steps, minutes=minutes, epochs=epochs)
     with torch.random.fork_rng(devices=[]), StopRequest() as stop, World.join(device) as world:
         progress = Progress(quiet=quiet or not world.first)
-        if not world.first:
-            out = world.tell()
+        told = "" if world.first else world.tell()
         if resume or not world.first:
-            check_place(RunFolder(out), resume=True)
-            config = RunFolder(out).config()
+            check_place(RunFolder(told or out), resume=True)
+            config = RunFolder(told or out).config()
             training, budget = from_json(config["training"], Training), Budget(**config["budget"])
-            if RunFolder(out).finished:
+            if not told and RunFolder(out).finished:
+                if world.first:
+                    world.tell("")  # nothing to do
                 return load(out)
-            work = Work(model, objective, source, with_settings(training, settings), budget)
+            again = {name: value for name, value in settings.items() if value != "auto"}  # was decided when it began
+            work = Work(model, objective, source, with_settings(training, again), budget)
         else:
             if budget == Budget():
                 raise ConfigError("how long?", where="weft.fit", fix="give steps, minutes or epochs")
             work = Work(model, objective, source, with_settings(Training(), settings), budget).decided(device)
-        with claim(work, out, resume=resume, world=world) as folder:
+        with claim(work, told or out, resume=resume, world=world) as folder:
             outcome = perform(work, folder, resume=resume, progress=progress, stop=stop, world=world)
             if world.first:
                 result = {"parameters": parameters(outcome.model), "steps": outcome.steps, "metrics": {},
