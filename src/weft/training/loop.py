@@ -27,6 +27,7 @@ from weft.training.signals import StopRequest
 from weft.training.world import World
 
 REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes
+MARKS = 6  # the pace is that since so many looks ago: a slow moment does not move the end by much
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 EVALUATIONS = 10  # in a run, unless the user gives steps
 COMPILE_PAYS = 30 * 60.0  # seconds of a run from which compiling for a minute to be a tenth faster pays
@@ -98,7 +99,7 @@ class Fit:
         self.clock = Clock(state.seconds)
         self.saved_at: float | None = None
         self.saved_step = state.step if saved is not None else -1
-        self.fitted_at, self.fitted_step = state.seconds, state.step
+        self.marks: deque[tuple[float, int]] = deque([(state.seconds, state.step)], maxlen=MARKS)
         self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
         self.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
@@ -210,12 +211,13 @@ class Fit:
     def fit_to_clock(self) -> None:
         """In a run by minutes, move the end to where the clock will be."""
         job, state, now = self.job, self.state, self.state.seconds
-        if job.seconds is None or now - self.fitted_at < REFIT_EVERY:
+        if job.seconds is None or now - self.marks[-1][0] < REFIT_EVERY:
             return
-        pace = (now - self.fitted_at) / max(1, state.step - self.fitted_step)
+        seconds, step = self.marks[0]
+        pace = (now - seconds) / max(1, state.step - step)
         left = max(1.0, (job.seconds - now) / pace)
         state.horizon = state.horizon.refit(state.step, int(state.step + left))
-        self.fitted_at, self.fitted_step = now, state.step
+        self.marks.append((now, state.step))
 
     def due(self) -> bool:
         """Whether it is time for a checkpoint; the time that saving takes does not count."""
