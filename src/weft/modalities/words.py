@@ -1,0 +1,18 @@
+"""The words of a text, as people count them: for pictures and alignments. Models never see them."""
+
+import regex
+
+# One sign at a time where writing has no spaces; else a run of letters, marks and digits with the apostrophe that joins
+# it to the next ("L'" "accord"); any other visible character alone.
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_WORD = regex.compile(rf"{_UNSPACED}\p{{M}}*|(?:(?!{_UNSPACED})[\p{{L}}\p{{M}}\p{{N}}_])+['’]?|\S")
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where each word begins and ends."""
+    return [found.span() for found in _WORD.finditer(text)]
+
+
+def words(text: str) -> list[str]:
+    """The words in their order: "L'accord." gives "L'", "accord" and "."."""
+    return [text[start:end] for start, end in spans(text)]
