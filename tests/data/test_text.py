@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.data import decoding
-from weft.data import text as module
+from weft.data import decoding, jsonl
 from weft.data.split import Part, split
 from weft.data.text import Corpus, read_corpus
 from weft.errors import ConfigError, DataError
@@ -155,7 +154,7 @@ def test_blank_lines_and_other_fields_are_fine(tmp_path: Path) -> None:
 
 
 def test_a_line_too_long_to_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_LINE", 1000)
+    monkeypatch.setattr(jsonl, "MAX_LINE", 1000)
     with pytest.raises(DataError, match="longer than") as caught:
         read_corpus([write(tmp_path / "a.jsonl", GOOD + "\n" + "x" * 2000)])
     assert caught.value.where.endswith("line 2")

@@ -5,7 +5,6 @@ document; in a .jsonl file every line is an object whose field "text" is one. Em
 """
 
 import hashlib
-import json
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,11 @@ import numpy as np
 
 from weft.data.decoding import read_text, shown
 from weft.data.files import Found, ending, find
+from weft.data.jsonl import numbered, read_object, read_string
 from weft.errors import DataError
 
 ENDINGS = (".txt", ".md", ".jsonl")
-MAX_LINE = 64 * 2**20  # characters of one line of JSON, which is held in memory
+FIX = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
 
 
 @dataclass(frozen=True)
@@ -151,69 +151,11 @@ def _documents(path: Path | Given) -> Iterator[str | None]:
     if isinstance(path, Given):
         yield from (path.text, None)
     elif ending(path, ENDINGS) == ".jsonl":
-        for number, line in _lines(path):
+        for number, line in numbered(path):
             if line and not line.isspace():
-                text = _field(line, f"{shown(path)}, line {number}")
+                where = f"{shown(path)}, line {number}"
+                text = read_string(read_object(line, where=where, fix=FIX), "text", where=where, fix=FIX)
                 yield from (text, None) if text else (None,)
     else:
         yield from read_text(path)
         yield None
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, from 1."""
-    number, tail = 1, ""
-    for piece in read_text(path):
-        *lines, tail = (tail + piece).split("\n")
-        for line in lines:
-            yield number, line
-            number += 1
-        if len(tail) > MAX_LINE:
-            problem, fix = f"longer than {MAX_LINE >> 20} MiB", "put a document of this size in a .txt file of its own"
-            raise DataError(problem, where=f"{shown(path)}, line {number}", fix=fix)
-    yield number, tail
-
-
-def _field(line: str, where: str) -> str:
-    """The text of one line of JSON."""
-    fix = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
-    try:
-        data = json.loads(line, object_pairs_hook=_unique, parse_constant=_refuse)
-    except RecursionError:
-        raise DataError("nested too deeply", where=where, fix=fix) from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"not valid JSON at column {error.colno}: {error.msg}", where=where, fix=fix) from None
-    except ValueError as error:
-        raise DataError(f"not valid JSON: {error}", where=where, fix=fix) from None
-    if not isinstance(data, dict):
-        raise DataError(f"expected an object, found {_name(data)}", where=where, fix=fix)
-    if "text" not in data:
-        keys = ", ".join(map(repr, list(data)[:8])) or "none"
-        raise DataError(f'no field "text"; its fields: {keys}', where=where, fix=fix)
-    text = data["text"]
-    if not isinstance(text, str):
-        raise DataError(f'the field "text" is {_name(text)}, expected a string', where=where, fix=fix)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        problem = f"\\u{ord(text[error.start]):04x} is half of a surrogate pair, not a character"
-        raise DataError(problem, where=where, fix="write the whole pair, or leave it out") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _name(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise ValueError(f"the key {key!r} stands twice")
-        result[key] = value
-    return result
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is not a number in JSON")
