@@ -13,7 +13,7 @@ Who may read whom follows from `rank` alone: a token may read real tokens of ran
     0 0 0 1 2 3          a prefix blind to the suffix, then order (picture, then its caption)
     time of each token   everyone reads the present and the past  (forecasts)
 
-Facts that pick a fast kernel (`full`, `order`, `along`) are stated where tokens are made, where they are known,
+Facts that pick a fast kernel (`full`, `order`, `trailing`, `along`) are stated where tokens are made, where they are known,
 and are never found by scanning a mask.
 """
 
@@ -46,6 +46,7 @@ class Tokens:
     pairs: Mapping[str, Tensor] = field(default_factory=dict)
     full: bool = False
     order: Order = Order.ANY
+    trailing: bool = False  # padding, if any, stands behind all real tokens
     along: str | None = None  # the axis, if any, whose coordinate grows by at least one with each token
 
     @staticmethod
@@ -54,10 +55,12 @@ class Tokens:
         *,
         valid: Bool[Tensor, "B N"] | None = None,
         coords: Mapping[str, Tensor] | None = None,
+        trailing: bool = False,
     ) -> "Tokens":
         """Tokens that all may read each other: sets, pictures, sentences to be understood."""
         rank = torch.zeros((), dtype=torch.long, device=x.device).expand(x.shape[:2])
-        return Tokens(x, _valid(x, valid), rank, coords or {}, full=valid is None, order=Order.FREE)
+        full = valid is None
+        return Tokens(x, _valid(x, valid), rank, coords or {}, full=full, order=Order.FREE, trailing=trailing or full)
 
     @staticmethod
     def line(
@@ -66,6 +69,7 @@ class Tokens:
         valid: Bool[Tensor, "B N"] | None = None,
         position: Int[Tensor, "B N"] | None = None,
         coords: Mapping[str, Tensor] | None = None,
+        trailing: bool = False,
     ) -> "Tokens":
         """Tokens in a line, each reading itself and what came before; `position` must grow by one along the line."""
         if position is None:
@@ -77,6 +81,7 @@ class Tokens:
             {"position": position, **(coords or {})},
             full=valid is None,
             order=Order.LINE,
+            trailing=trailing or valid is None,
             along="position",
         )
 

@@ -77,6 +77,8 @@ def test_rows_are_taken_from_everything_in_any_order_and_more_than_once():
     cache.length += 1
     assert torch.equal(slots.append("k", numbers(4, 2, 1, seed=4), dim=2)[:, :, :3], k[rows])
     assert all(torch.equal(kept, was[rows]) for kept, was in zip(slots.get("state"), state, strict=True))
+    assert torch.equal(slots.once("memory", lambda: pytest.fail("made twice")), once)  # rows may share a memory's
+    cache.take_memory(rows)
     assert torch.equal(slots.once("memory", lambda: pytest.fail("made twice")), once[rows])
 
 

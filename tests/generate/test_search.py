@@ -6,7 +6,7 @@ from tiny import language_model
 
 from weft.errors import WeftError
 from weft.generate import Generated, Sampling, Session, generate
-from weft.generate.search import Row
+from weft.generate.search import TextLine
 from weft.modalities import tokenizer as tokenizers
 
 CHARACTERS = tokenizers.train("characters", ["abcdefghij"])
@@ -146,7 +146,7 @@ def test_rows_end_on_their_own_and_are_heard_by_their_number():
 
 
 def test_text_that_might_become_a_stop_string_is_held_back_until_it_is_clear():
-    row = Row(CHARACTERS, [1], HOW.replace(stop=("abc",)), 0)
+    row = TextLine(CHARACTERS, [1], HOW.replace(stop=("abc",)), 0)
     shown = []
     for token in written("jabab"):
         row.take(token)

@@ -1,5 +1,6 @@
 """Attention: project, turn, score, read. Holds the weights; the arithmetic is in `kernels`."""
 
+from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -70,6 +71,7 @@ class Attention(Mixer):
             self.q = nn.Linear(dim, queries, bias=config.offsets)
             self.kv = nn.Linear(memory_dim, sum(self.sizes[1:]), bias=config.offsets)
         self.across = memory_dim is not None
+        self.shares = not config.rules and config.bias is None
         self.out = Out(self.heads * self.value_dim, dim, bias=config.offsets)
         self.score = config.score.build(dim=self.head_dim)
         self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
@@ -122,6 +124,10 @@ class Attention(Mixer):
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B G K d"], v: Float[Tensor, "B G K e"], scope: Scope
     ) -> Float[Tensor, "B Q D"]:
         """Read by weights and project back to the stream."""
+        fan = q.shape[0] // k.shape[0]
+        if fan > 1:  # rows that share a memory ask it as queries of one row: its keys are read once for all
+            assert not self.rules and self.bias is None, "what is read depends on the row's own places"
+            q = rearrange(q, "(b f) h q d -> b h (f q) d", f=fan)
         recorder = recording.active()
         if recorder is not None:
             recorder.keep(recording.Reading(self, q, k, v, scope))
@@ -129,7 +135,7 @@ class Attention(Mixer):
             out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=self.bias_of)
         else:
             out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=self.bias_of)
-        return self.out(out.transpose(1, 2).flatten(2))
+        return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=fan))
 
     @property
     def bias_of(self) -> kernels.BiasOf | None:

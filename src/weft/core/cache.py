@@ -20,7 +20,9 @@ class Slots:
     def __init__(self, cache: "Cache"):
         self._cache = cache
         self._values: dict[str, Any] = {}
+        self._once: dict[str, Any] = {}
         self._lines: dict[str, tuple[Tensor, int]] = {}
+        self._spare: dict[str, Tensor] = {}
 
     def get(self, name: str) -> Any:
         """What was kept under the name, or None."""
@@ -31,10 +33,10 @@ class Slots:
         self._values[name] = value
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` gave the first time."""
-        if name not in self._values:
-            self._values[name] = make()
-        return self._values[name]
+        """What `make` gave of the memory the first time."""
+        if name not in self._once:
+            self._once[name] = make()
+        return self._once[name]
 
     def append(self, name: str, new: Tensor, *, dim: int) -> Tensor:
         """Put new entries behind the earlier ones along `dim`; returns all of them, without copying the old."""
@@ -47,9 +49,20 @@ class Slots:
         return buffer.narrow(dim, 0, end)
 
     def take(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows, in this order, repeats allowed."""
+        """Keep these rows, in this order, repeats allowed. Only what is in use is moved, into memory that is there."""
         self._values = {name: _rows(value, rows) for name, value in self._values.items()}
-        self._lines = {name: (buffer[rows], dim) for name, (buffer, dim) in self._lines.items()}
+        for name, (buffer, dim) in self._lines.items():
+            spare = self._spare.get(name)
+            shape = (len(rows), *buffer.shape[1:])
+            if spare is None or spare.shape != shape:
+                spare = torch.zeros(shape, dtype=buffer.dtype, device=buffer.device)
+            used = self._cache.length
+            spare.narrow(dim, 0, used).copy_(buffer.narrow(dim, 0, used)[rows])
+            self._lines[name], self._spare[name] = (spare, dim), buffer
+
+    def take_memory(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows of what was made of the memory."""
+        self._once = {name: _rows(value, rows) for name, value in self._once.items()}
 
 
 class Cache:
@@ -89,9 +102,14 @@ class Cache:
         )
 
     def take(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of everything: how a search follows its best hypotheses."""
+        """Keep these rows of what was read: how a search follows its best hypotheses."""
         for slots in self._slots.values():
             slots.take(rows)
+
+    def take_memory(self, rows: Int[Tensor, "R"]) -> None:
+        """Keep these rows of what was made of the memory."""
+        for slots in self._slots.values():
+            slots.take_memory(rows)
 
 
 def _grown(old: Tensor | None, new: Tensor, room: int, dim: int) -> Tensor:

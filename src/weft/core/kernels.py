@@ -95,7 +95,7 @@ def written_out(
     rules: tuple[Rule, ...],
 ) -> Float[Tensor, "B H Q e"]:
     """matmul, softmax, matmul in the input's precision: the fastest way for short sequences on CPUs."""
-    groups = k.shape[1]
+    groups, queries = k.shape[1], q.shape[2]
     q, k, v = (rearrange(t, "b (g r) n d -> (b g) (r n) d", g=groups) for t in (q, k, v))
     if added is None:
         scores = torch.bmm(q * factor, k.transpose(1, 2))
@@ -103,7 +103,7 @@ def written_out(
         rows = added.expand(added.shape[0], added.shape[1], added.shape[2], added.shape[3])
         scores = _plus(torch.bmm(q * factor, k.transpose(1, 2)), rows, groups)
     out = torch.bmm(scores.softmax(-1), v)
-    out = rearrange(out, "(b g) (r n) d -> b (g r) n d", g=groups, n=scope.queries.shape[1])
+    out = rearrange(out, "(b g) (r n) d -> b (g r) n d", g=groups, n=queries)
     return _nothing_is_zero(out, scope, shape, rules)
 
 

@@ -60,3 +60,20 @@ class SilentInit(Init):
                 nn.init.normal_(layer.weight, std=std)
                 if layer.bias is not None:
                     nn.init.zeros_(layer.bias)
+
+
+class XavierInit(Init):
+    """Uniform with variance 2 / (inputs + outputs) (Glorot and Bengio, 2010), as the original transformer starts."""
+
+    class Config(Init.Config):
+        """Nothing to choose."""
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def apply(self, trunk: nn.Module, *, depth: int) -> None:
+        for layer in trunk.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.xavier_uniform_(layer.weight)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)

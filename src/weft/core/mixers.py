@@ -9,7 +9,8 @@ from weft.config import Part
 from weft.core.cache import Slots
 from weft.core.rules import Rule
 from weft.core.scope import Pass
-from weft.tokens import Order
+from weft.errors import ConfigError
+from weft.tokens import Order, Tokens
 
 
 class Mixer(Part, nn.Module):
@@ -19,6 +20,10 @@ class Mixer(Part, nn.Module):
 
     class Config(BaseConfig):
         """The kinds of mixer. `build(dim=, memory_dim=)`; a mixer that reads a memory is given its width."""
+
+    across = False  # whether it reads a memory
+    shares = False  # whether several rows may share one of the memory
+    steady = False  # whether it reads the same whatever the token that asks
 
     def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
         raise NotImplementedError
@@ -47,6 +52,34 @@ class Average(Mixer):
         weights = scope.mask(self.rules)[:, 0].to(source.dtype)
         source = source.masked_fill(~scope.keys.valid[..., None], 0.0)
         return self.out(weights @ source / weights.sum(-1, keepdim=True).clamp(min=1))
+
+
+class Last(Mixer):
+    """W times the last real token of a memory: one context vector for all there is to know (Sutskever et al., 2014)."""
+
+    class Config(Mixer.Config):
+        """The bottleneck that attention removes."""
+
+    across = shares = steady = True
+
+    def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
+        super().__init__()
+        if memory_dim is None:
+            raise ConfigError("reads the end of a memory, and there is none", where="Last", fix="set memory_dim")
+        self.out = nn.Linear(memory_dim, dim)
+
+    def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
+        assert run.memory is not None, "this mixer reads a memory: none was given"
+        return self.out(last_token(run.memory)).repeat_interleave(run.fan, 0)[:, None].expand(x.shape)
+
+
+def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:
+    """The content of the last real token of each stream."""
+    if tokens.full:
+        return tokens.x[:, -1]
+    places = torch.arange(tokens.shape[1], device=tokens.x.device)
+    index = torch.where(tokens.valid, places, 0).amax(1)
+    return tokens.x.gather(1, index[:, None, None].expand(-1, 1, tokens.x.shape[-1]))[:, 0]
 
 
 class Shift(Part, nn.Module):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from weft.core.attention import Attention
 from weft.core.cache import Slots
-from weft.core.mixers import Mixer
+from weft.core.mixers import Last, Mixer, last_token
 from weft.core.scope import Pass, Scope
 from weft.tokens import Tokens
 
@@ -34,17 +34,19 @@ def lstm_step(gates: Float[Tensor, "B D4"], state: State) -> State:
 
 
 class Recurrent(Mixer):
-    """h_t from x_t and h_{t-1}; with `read`, also from a memory read anew at each step with h_{t-1} as the query.
+    """h_t from x_t and h_{t-1}; with `read`, also from a context c_t read of a memory.
 
+    The context is read anew at each step with h_{t-1} as the query (`Attention`: Bahdanau et al., 2015), or is the same
+    throughout (`Last`: Sutskever et al., 2014). A memory's last token also gives the first state: h_0 = tanh(W m_last).
     Tokens that are not real leave the state as it was.
     """
 
     abstract = True
 
     class Config(Mixer.Config):
-        """`read` gives each step a context from a memory (Bahdanau et al., 2015)."""
+        """`read` gives each step a context from a memory."""
 
-        read: Attention.Config | None = None
+        read: Attention.Config | Last.Config | None = None
 
     step: Callable[[Tensor, State], State]
     parts: int  # tensors in the state
@@ -54,25 +56,37 @@ class Recurrent(Mixer):
         super().__init__()
         self.dim = dim
         self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
+        self.start = nn.Linear(memory_dim, self.parts * dim) if config.read and memory_dim else None
         self.x = nn.Linear(2 * dim if config.read else dim, self.gates * dim)
         self.h = nn.Linear(dim, self.gates * dim)
 
     def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
         start = slots.get("state") if slots is not None else None
         if start is None:
-            start = tuple(x.new_zeros(x.shape[0], self.dim) for _ in range(self.parts))
-        if run.tokens.full and self.read is None:
-            outputs, state = self.whole(x, start)
+            start = self.first_state(x, run)
+        known = self.read is None or self.read.steady
+        if self.read is not None and known:
+            x = torch.cat([x, self.read(x, run, slots)], -1)
+        if known and (run.tokens.full or (run.tokens.trailing and slots is None)):
+            outputs, state = self.whole(x, start)  # padding behind changes nothing before it, and no state is kept
         else:
             outputs, state = self.stepwise(x, start, run, slots)
         if slots is not None:
             slots.set("state", state)
         return outputs
 
+    def first_state(self, x: Tensor, run: Pass) -> State:
+        """Zero, or from the end of the memory."""
+        if self.start is None:
+            return tuple(x.new_zeros(x.shape[0], self.dim) for _ in range(self.parts))
+        assert run.memory is not None, "this mixer reads a memory: none was given"
+        first = torch.tanh(self.start(last_token(run.memory).to(x.dtype))).repeat_interleave(run.fan, 0)
+        return first.chunk(self.parts, -1)
+
     def stepwise(self, x: Tensor, state: State, run: Pass, slots: Slots | None) -> tuple[Tensor, State]:
-        """One token after the other, by the equations."""
+        """One token after the other, by the equations; a context that is always the same is in x already."""
         outputs = []
-        given = self.x(x) if self.read is None else None  # all of W_x x at once
+        given = self.x(x) if self.read is None or self.read.steady else None  # all of W_x x at once
         for t in range(x.shape[1]):
             if given is None:
                 inner = torch.cat([x[:, t], self.context(state[0], run, slots, t)], -1)
@@ -92,7 +106,7 @@ class Recurrent(Mixer):
 
     def context(self, h: Float[Tensor, "B D"], run: Pass, slots: Slots | None, t: int) -> Float[Tensor, "B D"]:
         """What the state reads of the memory at step t."""
-        assert self.read is not None and run.across is not None and run.memory is not None
+        assert isinstance(self.read, Attention) and run.across is not None and run.memory is not None
         reader, memory, across = self.read, run.memory, run.across
         scope = across.memo(("step", t), lambda: _one_query(run, t))
         kept = across.memo if slots is None else slots.once

@@ -145,11 +145,15 @@ class Scope:
 
 
 class Pass:
-    """One pass of a stream through a trunk: its tokens, what they may read of themselves, and of a memory."""
+    """One pass of a stream through a trunk: its tokens, what they may read of themselves, and of a memory.
+
+    Several rows in a row may share one of the memory: the hypotheses of a search, say, about one sentence.
+    """
 
     def __init__(self, tokens: Tokens, *, seen: Tokens | None = None, memory: Tokens | None = None):
         """`seen` are all tokens read so far, these included, when a cache holds earlier ones."""
         self.tokens = tokens
         self.within = Scope(tokens, tokens if seen is None else seen, ranked=True)
         self.memory = memory
+        self.fan = 1 if memory is None else tokens.shape[0] // memory.shape[0]  # rows that share a row of the memory
         self.across = None if memory is None else Scope(tokens, memory, ranked=False)

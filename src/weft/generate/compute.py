@@ -67,10 +67,10 @@ def prepared(model: nn.Module, precision: str) -> nn.Module:
 
 def _rounded(model: nn.Module) -> nn.Module:
     twin = copy.deepcopy(model)
-    for child in twin.children():
-        if not isinstance(child, Embedder):
-            for p in child.parameters():  # not buffers: angles and slopes say where things are, and stay exact
-                p.data = p.data.to(torch.bfloat16)
+    exact = {id(p) for m in twin.modules() if isinstance(m, Embedder) for p in m.parameters()}
+    for p in twin.parameters():  # not buffers: angles and slopes say where things are, and stay exact
+        if id(p) not in exact:
+            p.data = p.data.to(torch.bfloat16)
     return twin.eval()
 
 

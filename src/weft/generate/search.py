@@ -1,7 +1,11 @@
-"""The search loop: one for every decoder. Draws token after token until a stop; rows end on their own."""
+"""The search loop: one for every decoder. A strategy looks at the logits and says which rows go on with which tokens.
 
-from collections.abc import Callable
+`Drawing` (here) draws each row's next token on its own; `Beam` (beam.py) follows the best few of all continuations.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -17,44 +21,87 @@ Listener = Callable[[int, str], None]
 
 
 @dataclass(frozen=True)
+class Move:
+    """How a search goes on: `tokens` are read after the rows `rows`, which read the rows `memory` of a memory.
+
+    What is None stays as it is.
+    """
+
+    tokens: Tensor
+    rows: Tensor | None = None
+    memory: Tensor | None = None
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """What a search does with the logits of each row's next token; None when it is done."""
+
+    def advance(self, logits: Tensor) -> Move | None: ...
+
+
+def search(session: Session, prompts: list[list[int]], strategy: Strategy) -> None:
+    """Drive a decoder until the strategy is done."""
+    if not prompts:
+        return
+    with suited_threads(session.model, small=SMALL_DECODE):
+        logits = session.start(prompts)
+        while (move := strategy.advance(logits)) is not None:
+            if move.rows is not None:
+                session.take(move.rows, move.memory)
+            logits = session.step(move.tokens)
+
+
+@dataclass(frozen=True)
 class Generated:
-    """One continuation: its text, its tokens, and why it ended ("end", "stop" or "length")."""
+    """One continuation: its text, its tokens, why it ended ("end", "stop" or "length"), and its log-probability."""
 
     text: str
     ids: tuple[int, ...]
     ended: str
+    score: float | None = None
 
 
-class Row:
-    """One continuation in the making."""
+class Line:
+    """One continuation in the making, as ids."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: list[int], how: Sampling, sample: int):
-        self.end, self.stops, self.limit = tokenizer.end, how.stop, how.max_tokens
-        self.decoder = tokenizer.stream()
-        self.prompt, self.ids, self.text, self.shown = prompt, [], "", 0
-        self.ended: str | None = None if self.limit else "length"
-        self.generator = generator(how.seed, prompt, sample)
-
-    prompt: list[int]
-    ids: list[int]
+    def __init__(self, prompt: list[int], end: int, limit: int, chance: torch.Generator):
+        self.prompt, self.end, self.limit, self.generator = prompt, end, limit, chance
+        self.ids: list[int] = []
+        self.score = 0.0
+        self.ended: str | None = None if limit else "length"
 
     def take(self, token: int) -> None:
-        """Add a token; ends the row on the end token, a stop string or the limit."""
+        """Add a token; ends the line on the end token or the limit."""
         if token == self.end:
             self.ended = "end"
-            self.text += self.decoder.finish()
             return
         self.ids.append(token)
-        self.text += self.decoder.feed(token)
         if len(self.ids) >= self.limit:
-            self.text += self.decoder.finish()
+            self.ended = "length"
+
+    def fresh(self) -> str:
+        """Text that can be shown now."""
+        return ""
+
+
+class TextLine(Line):
+    """One continuation in the making, as ids and as text, which may end it."""
+
+    def __init__(self, tokenizer: Tokenizer, prompt: list[int], how: Sampling, sample: int):
+        super().__init__(prompt, tokenizer.end, how.max_tokens, generator(how.seed, prompt, sample))
+        self.stops, self.decoder = how.stop, tokenizer.stream()
+        self.text, self.shown = "", 0
+
+    def take(self, token: int) -> None:
+        """Add a token; ends the line on the end token, a stop string or the limit."""
+        super().take(token)
+        self.text += self.decoder.feed(token) if self.ended != "end" else ""
+        self.text += self.decoder.finish() if self.ended else ""
         longest = max(map(len, self.stops), default=0)
-        for stop in self.stops:
+        for stop in self.stops if self.ended != "end" else ():
             found = self.text.find(stop, max(0, self.shown - longest))
             if found >= 0:
                 self.text, self.ended = self.text[:found], "stop"
-        if self.ended is None and len(self.ids) >= self.limit:
-            self.ended = "length"
 
     def fresh(self) -> str:
         """Text that can be shown now: what might still become a stop string is held back."""
@@ -66,6 +113,36 @@ class Row:
         return text
 
 
+class Drawing:
+    """Each row draws its own next token; rows end on their own."""
+
+    def __init__(self, rows: Sequence[Line], how: Sampling, listen: Listener | None = None, *, scored: bool = False):
+        self.rows, self.how, self.listen, self.scored = rows, how, listen, scored
+        self.going = [i for i, row in enumerate(rows) if row.ended is None]
+
+    def advance(self, logits: Tensor) -> Move | None:
+        """Draw a token for every row that goes on."""
+        alive = [self.rows[i] for i in self.going]
+        chosen = draw(shaped(logits, _seen(alive, self.how, logits), self.how), self.how, [r.generator for r in alive])
+        if self.scored:
+            scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()
+            for row, score in zip(alive, scores, strict=True):
+                row.score += score
+        for i, token in zip(self.going, chosen.tolist(), strict=True):
+            self.rows[i].take(token)
+            text = self.rows[i].fresh()
+            if self.listen is not None and text:
+                self.listen(i, text)
+        left = [j for j, row in enumerate(alive) if row.ended is None]
+        if not left:
+            return None
+        if len(left) == len(alive):
+            return Move(chosen)
+        self.going = [self.going[j] for j in left]
+        keep = torch.tensor(left, device=chosen.device)
+        return Move(chosen[keep], keep)
+
+
 def generate(
     session: Session,
     tokenizer: Tokenizer,
@@ -75,38 +152,15 @@ def generate(
     listen: Listener | None = None,
 ) -> list[list[Generated]]:
     """`how.samples` continuations of each prompt; `listen(row, text)` hears text as it comes."""
-    rows = [Row(tokenizer, prompt, how, i) for prompt in prompts for i in range(how.samples)]
-    with suited_threads(session.model, small=SMALL_DECODE):
-        _run(session, rows, how, listen)
+    rows = [TextLine(tokenizer, prompt, how, i) for prompt in prompts for i in range(how.samples)]
+    drawing = Drawing(rows, how, listen)
+    if drawing.going:
+        search(session, [rows[i].prompt for i in drawing.going], drawing)
     done = [Generated(row.text, tuple(row.ids), row.ended or "length") for row in rows]
     return [done[i : i + how.samples] for i in range(0, len(done), how.samples)]
 
 
-def _run(session: Session, rows: list[Row], how: Sampling, listen: Listener | None) -> None:
-    """Draw until every row has ended."""
-    numbers = [i for i, row in enumerate(rows) if row.ended is None]
-    if numbers:
-        logits = session.start([rows[i].prompt for i in numbers])
-    while numbers:
-        alive = [rows[i] for i in numbers]
-        tokens = draw(shaped(logits, _seen(alive, how, logits), how), how, [row.generator for row in alive])
-        for i, token in zip(numbers, tokens.tolist(), strict=True):
-            rows[i].take(token)
-            text = rows[i].fresh()
-            if listen is not None and text:
-                listen(i, text)
-        going = [j for j, row in enumerate(alive) if row.ended is None]
-        if not going:
-            break
-        if len(going) < len(alive):
-            numbers = [numbers[j] for j in going]
-            keep = torch.tensor(going, device=tokens.device)
-            session.take(keep)
-            tokens = tokens[keep]
-        logits = session.step(tokens)
-
-
-def _seen(rows: list[Row], how: Sampling, like: Tensor) -> Tensor:
+def _seen(rows: Sequence[Line], how: Sampling, like: Tensor) -> Tensor:
     """Ids that occurred in each row, filled up with repeats; empty when nothing depends on them."""
     if how.repetition_penalty == 1.0:
         return torch.zeros(len(rows), 0, dtype=torch.long, device=like.device)

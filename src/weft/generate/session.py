@@ -6,6 +6,7 @@ from torch import Tensor
 
 from weft.core.attention import Attention
 from weft.core.cache import Cache
+from weft.core.mixers import Mixer
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.tokens import Tokens
@@ -16,10 +17,14 @@ class Session:
 
     A model with attention reads at most its context. A row that would pass it forgets its older half and goes on, so
     text may grow without end at a bounded cost for each token. A purely recurrent model never forgets this way.
+
+    A memory has a row for each row of the batch, or for each `fan` of them that follow one another.
     """
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
         self.model, self.memory = model, memory
+        readers = [module for module in model.modules() if isinstance(module, Mixer) and module.across]
+        self.shares = all(reader.shares for reader in readers)
         attends = any(isinstance(module, Attention) and not module.across for module in model.modules())
         context = model.config.embed.context  # type: ignore[attr-defined]
         self.window: int | None = context if attends else None
@@ -48,11 +53,20 @@ class Session:
         logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
         return logits[:, -1]
 
-    def take(self, rows: Int[Tensor, "R"]) -> None:
-        """Go on with these rows only, in this order."""
+    def take(self, rows: Int[Tensor, "R"], memory: Int[Tensor, "S"] | None = None) -> None:
+        """Go on with these rows only, in this order, repeats allowed; they read these rows of the memory.
+
+        By default each takes its own row of the memory along.
+        """
         self.rows = [self.rows[i][:] for i in rows.tolist()]
         self.cache.take(rows)
-        self.memory = None if self.memory is None else self.memory.rows(rows)
+        if self.memory is not None:
+            memory = rows if memory is None else memory
+            if not self.shares and len(memory) < len(rows):
+                memory = memory.repeat_interleave(len(rows) // len(memory))
+            if len(memory) != self.memory.shape[0] or not torch.equal(memory, torch.arange(len(memory)).to(memory)):
+                self.memory = self.memory.rows(memory)
+                self.cache.take_memory(memory)
 
     def _recent(self, row: list[int]) -> list[int]:
         return row if self.window is None or len(row) <= self.window else row[-self.window :]

@@ -21,14 +21,18 @@ from weft.tokens import Tokens
 
 @dataclass(frozen=True)
 class Text:
-    """A batch of token ids; rows of different lengths are padded on either side and say so in `valid`."""
+    """A batch of token ids; rows of different lengths are padded on either side and say so in `valid`.
+
+    `trailing` promises that padding, if any, stands behind the real tokens.
+    """
 
     ids: Int[Tensor, "B N"]
     valid: Bool[Tensor, "B N"] | None = None
+    trailing: bool = False
 
     def to(self, device: torch.device | str) -> "Text":
         """The same on another device."""
-        return Text(self.ids.to(device), None if self.valid is None else self.valid.to(device))
+        return Text(self.ids.to(device), None if self.valid is None else self.valid.to(device), self.trailing)
 
 
 class Grams(Part, nn.Module):
@@ -73,7 +77,10 @@ class TextEmbed(Embedder):
     """x_i = E[id_i] (+ grams) (+ position), in a line (each token reads the past) or free (everyone reads everyone)."""
 
     class Config(Embedder.Config):
-        """`context` is the longest text the model is meant for; `place` adds or joins position codes."""
+        """`context` is the longest text the model is meant for; `place` adds or joins position codes.
+
+        `scale` multiplies the table's vectors: sqrt(D) in the original transformer.
+        """
 
         vocab: int
         context: int
@@ -82,6 +89,7 @@ class TextEmbed(Embedder):
         grams: Grams.Config | None = None
         norm: Norm.Config | None = None
         std: float = 0.02
+        scale: float = 1.0
         dropout: float = 0.0
 
         def check(self) -> None:
@@ -103,7 +111,7 @@ class TextEmbed(Embedder):
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
-        self.reading, self.rate = config.reading, config.dropout
+        self.reading, self.rate, self.scale = config.reading, config.dropout, config.scale
         self.table = nn.Embedding(config.vocab, dim)
         nn.init.normal_(self.table.weight, std=config.std)
         self.grams = config.grams.build(dim=dim, vocab=config.vocab) if config.grams else None
@@ -113,7 +121,7 @@ class TextEmbed(Embedder):
     def forward(self, raw: Text, *, slots: Slots | None = None) -> Tokens:
         ids, valid = raw.ids, raw.valid
         position = self._positions(ids, valid, slots)
-        x = self.table(ids)
+        x = self.table(ids) if self.scale == 1 else self.table(ids) * self.scale
         if self.grams is not None:
             x = x + self._grams(ids if valid is None else ids.masked_fill(~valid, 0), slots)
         if self.norm is not None:
@@ -123,8 +131,8 @@ class TextEmbed(Embedder):
             x = self.place(x, coords)
         x = dropout(x, self.rate, self.training)
         if self.reading == "free":
-            return Tokens.free(x, valid=valid, coords=coords)
-        return Tokens.line(x, valid=valid, position=position)
+            return Tokens.free(x, valid=valid, coords=coords, trailing=raw.trailing)
+        return Tokens.line(x, valid=valid, position=position, trailing=raw.trailing)
 
     def _positions(self, ids: Tensor, valid: Tensor | None, slots: Slots | None) -> Tensor:
         """0, 1, 2 ... for each row's real tokens; padding in front counts down from -1."""

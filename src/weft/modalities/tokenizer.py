@@ -106,6 +106,8 @@ class Tokenizer:
     def encode_all(self, texts: list[str]) -> list[np.ndarray]:
         """The ids of several texts, by the library, on all cores."""
         result = self._ids(texts)
+        if not result or not np.isin(np.concatenate(result), self._reserved).any():
+            return result
         for i, ids in enumerate(result):
             if np.isin(ids, self._reserved).any():
                 # Some models find the name of a special token in a text by themselves: show them the name in two.

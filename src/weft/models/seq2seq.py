@@ -5,6 +5,8 @@ from typing import Any
 from torch import Tensor
 
 from weft.core.cache import Cache
+from weft.core.heads import PerToken
+from weft.errors import ConfigError
 from weft.models.stream import Model, Stream
 from weft.tokens import Tokens
 
@@ -13,16 +15,27 @@ class Seq2Seq(Model):
     """source -> encoder -> memory; target, memory -> decoder -> values for each target token."""
 
     class Config(Model.Config):
-        """The decoder's `memory_dim` is the encoder's width."""
+        """The decoder's `memory_dim` is the encoder's width. `shared`: one embedding table for both sides."""
 
         source: Stream.Config
         target: Stream.Config
+        shared: bool = False
+
+        def check(self) -> None:
+            tables = [(side.dim, side.embed.size) for side in (self.source, self.target)]
+            if self.shared and tables[0] != tables[1]:
+                raise ConfigError(f"tables of {tables[0]} and {tables[1]} cannot be one", where="Seq2Seq.shared")
 
     def __init__(self, config: Config):
         super().__init__()
         self.config = config
         self.source = config.source.build()
         self.target = config.target.replace(memory_dim=config.source.dim).build()
+        if config.shared:
+            table, head = self.source.embed.table, self.target.head
+            if isinstance(head, PerToken) and head.out.weight is self.target.embed.table.weight:
+                head.out.weight = table.weight
+            self.target.embed.table = table
 
     def memorise(self, raw: Any) -> Tokens:
         """The encoder's tokens, computed once for a source."""

@@ -2,5 +2,6 @@
 
 from weft.objectives.next_token import NextToken
 from weft.objectives.objective import Loss, Objective
+from weft.objectives.target_token import TargetToken
 
-__all__ = ["Loss", "NextToken", "Objective"]
+__all__ = ["Loss", "NextToken", "Objective", "TargetToken"]

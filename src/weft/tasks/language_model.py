@@ -22,17 +22,7 @@ from weft.models.zoo import PRESETS
 from weft.objectives import NextToken
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, with_settings
 from weft.tasks.text_data import data_record, looks_like_text, named, read_text, tokenizer_of
-from weft.tasks.text_plan import (
-    TextTraining,
-    check_request,
-    choose_budget,
-    choose_model,
-    context_of,
-    first_settings,
-    model_name,
-    plan_lines,
-    shape,
-)
+from weft.tasks.text_plan import CATALOGUE, KEPT, TextTraining, budget_for, choose_model, context_of, plan_lines, shape
 from weft.training.card import finite
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
@@ -81,12 +71,12 @@ class LanguageModel(Task):
         return all(looks_like_text(source) for source in sources)
 
     def plan(self, request: Request) -> Plan:
-        check_request(request)
-        settings = first_settings(request)
+        CATALOGUE.check(request)
+        settings = CATALOGUE.first_settings(request, TextTraining, KEPT)
         tokenizer = None if request.origin is None else _tokenizer(request.origin)
         sources = request.sources or _sample()
         read = read_text(sources, request.valid, tokenizer, kind=settings.tokenizer, vocab=settings.vocab)
-        budget = choose_budget(request, read)
+        budget = budget_for(request, read)
         config, settings = choose_model(request, settings, read, budget)
         work = Work(
             model=config,
@@ -96,7 +86,7 @@ class LanguageModel(Task):
             budget=budget,
             record={
                 "task": self.name,
-                "model_name": model_name(request),
+                "model_name": CATALOGUE.model_name(request),
                 "preset": request.preset,
                 "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
                 "data": data_record(request.sources, request.valid, read),

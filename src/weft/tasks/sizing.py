@@ -48,12 +48,12 @@ def step_operations(size: Size, vocab: int) -> float:
     return 6 * (trunk_weights(size) + size.dim * vocab) + 12 * size.depth * size.dim * size.context
 
 
-def for_budget(seconds: float, rate: float, vocab: int, data_tokens: int) -> Sized:
-    """The rung of the ladder whose tokens per weight come nearest to the best ratio."""
+def for_budget(work: float, vocab: int, data_tokens: int) -> Sized:
+    """The rung of the ladder whose tokens per weight come nearest to the best ratio, for so many operations of work."""
     ratio = FINE if vocab <= FINE_VOCAB else COARSE
 
     def seen(size: Size) -> float:
-        return EFFICIENCY * rate * seconds / step_operations(size, vocab)
+        return EFFICIENCY * work / step_operations(size, vocab)
 
     size = min(LADDER, key=lambda s: abs(math.log(seen(s) / trunk_weights(s) / ratio)))
     return with_batch(size, seen(size), data_tokens)

@@ -32,6 +32,7 @@ SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 EVALUATIONS = 10  # in a run, unless the user gives steps
 COMPILE_PAYS = 30 * 60.0  # seconds of a run from which compiling for a minute to be a tenth faster pays
 PROBE = 64  # held-out samples scored during training; the end scores all
+TAIL = 0.1  # of the run: the stretch at its end whose weights are averaged
 SAFE_RATE = 1e-2  # the highest rate to advise where a run went wrong
 RECENT = 20  # losses that tell a diverging run from a noisy one
 
@@ -48,6 +49,7 @@ class State:
     best: float | None = None
     best_step: int = 0
     waited: int = 0
+    averaged: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -87,10 +89,11 @@ class Fit:
         self.weights = Weights(job.model.to(job.device), dtype)
         self.optimizer = Optimizer(self.weights, training, fast=dtype)
         self.best: dict[str, Tensor] | None = None
+        self.average: dict[str, Tensor] | None = None
         if saved is not None:
             self.weights.load(saved["model"])
             self.optimizer.load(saved["optimizer"])
-            self.best = saved.get("best")
+            self.best, self.average = saved.get("best"), saved.get("average")
         job.world.copy(self.weights.tensors().values())
         self.weights.spread()
         self.compiled = compiles(training, job.seconds)
@@ -112,6 +115,7 @@ class Fit:
         try:
             while not self.ended() and not self.asked():
                 line = self.step()
+                self.blend()
                 if state.step % self.evaluate_every == 0 and state.step < state.horizon.end:
                     line["held_out"] = self.look()
                 job.note(line)
@@ -145,7 +149,7 @@ class Fit:
         total, seen = job.world.add(*accumulate(job, indices[self.mine], state.step))
         job.world.add_gradients(self.weights.work.values())
         self.weights.collect()
-        factor = rate(state.step, state.horizon.progress(state.step), training.warmup)
+        factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule)
         norm = self.optimizer.step(seen, factor) if math.isfinite(total) else math.nan
         self.weights.clear()
         if not math.isfinite(norm):
@@ -160,6 +164,20 @@ class Fit:
         line = {"step": state.step, "loss": loss, "norm": norm, "lr": training.lr * factor, "count": seen,
                 "seconds": round(state.seconds, 3)}  # fmt: skip
         return {**line, "samples": indices.tolist()} if training.record_samples else line
+
+    def blend(self) -> None:
+        """Take the weights into the average, at even distances through the last stretch of the run."""
+        state, wanted = self.state, self.job.training.average
+        left = (wanted - state.averaged - 1) / wanted if wanted else 0.0
+        if state.averaged >= wanted or state.horizon.progress(state.step) < 1 - TAIL * left:
+            return
+        state.averaged += 1
+        now = self.weights.tensors()
+        if self.average is None:
+            self.average = {name: t.clone() for name, t in now.items()}
+        else:
+            for name, t in self.average.items():
+                t.lerp_(now[name], 1 / state.averaged) if t.is_floating_point() else t.copy_(now[name])
 
     def watch(self, loss: float) -> None:
         """Stop a run whose loss has grown well past where it began."""
@@ -235,17 +253,29 @@ class Fit:
         tensors = {"model": self.weights.tensors(), "optimizer": self.optimizer.tensors()}
         if self.best is not None:
             tensors["best"] = self.best
+        if self.average is not None:
+            tensors["average"] = self.average
         if self.job.world.first and self.saved_step != self.state.step:
             saved = self.job.save(self.state.step, tensors, self.state.to_json(), last=last)
             self.saved_step = self.state.step if saved else self.saved_step
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
-        """The last weights, or earlier ones that did better on held-out data."""
+        """The last weights, their average with late ones, or earlier ones that did better on held-out data."""
         state, say = self.state, self.job.progress.say
         if state.step < state.horizon.end:
             say(f"stopped early: no better held-out loss in {state.waited} evaluations")
-        if self.best is not None and state.best is not None and state.best < evaluate(self.job, most=PROBE):
+        last = evaluate(self.job, most=PROBE)
+        if self.average is not None:
+            before = {name: t.clone() for name, t in self.weights.tensors().items()}
+            self.weights.load(self.average)
+            averaged = evaluate(self.job, most=PROBE)
+            if averaged <= last:
+                say(f"the average of the weights at {state.averaged} moments is kept")
+                last = averaged
+            else:
+                self.weights.load(before)
+        if self.best is not None and state.best is not None and state.best < last:
             say(f"the weights of step {state.best_step} did better on held-out data and are kept")
             self.weights.load(self.best)
         if self.compiled:

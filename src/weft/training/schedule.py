@@ -26,6 +26,11 @@ class Horizon:
         return Horizon(end=max(end, step + 1), since=step, done=self.progress(step))
 
 
-def rate(step: int, progress: float, warmup: int) -> float:
-    """The factor on the learning rates: up in a line over `warmup` steps, then down in a line to zero at the end."""
-    return min(1.0, (step + 1) / max(1, warmup)) * (1 - progress)
+def rate(step: int, progress: float, warmup: int, falls: str = "linear") -> float:
+    """The factor on the learning rates: up in a line over `warmup` steps, then down.
+
+    `linear` falls in a line to zero at the end; `inverse-sqrt` falls with the root of the step and knows no end
+    (Vaswani et al., 2017).
+    """
+    up = min(1.0, (step + 1) / max(1, warmup))
+    return up * (1 - progress) if falls == "linear" else min(up, (max(1, warmup) / (step + 1)) ** 0.5)

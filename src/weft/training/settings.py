@@ -11,7 +11,7 @@ class Training(Config):
     """How a model is trained. What is none is chosen by the plan and written into the run.
 
     `lr` is the peak rate of AdamW (embeddings, heads, vectors); with optimizer=muon the hidden matrices are updated
-    by Muon at `matrix_lr` times that. The rate warms up for `warmup` steps and then falls in a line to zero.
+    by Muon at `matrix_lr` times that. The rate warms up for `warmup` steps and then falls as `schedule` says.
     `compile=auto` compiles the blocks in runs long enough to pay for it.
     """
 
@@ -22,6 +22,8 @@ class Training(Config):
     table_decay: float = 0.0
     clip: float = 1.0
     warmup: int = 30
+    schedule: Literal["linear", "inverse-sqrt"] = "linear"
+    average: int = 0
     batch: int = 16
     micro: int | None = None
     seed: int = 0
@@ -41,6 +43,8 @@ class Training(Config):
         "table_decay": "the same for embedding tables: forgets rare entries that were learned by heart",
         "clip": "longest gradient that is used as it is; 0 uses all",
         "warmup": "steps until the rate is at its peak",
+        "schedule": "linear (falls to zero at the end) or inverse-sqrt (falls with the root of the step)",
+        "average": "average the weights of so many moments in the last tenth of the run; 0 takes the last",
         "batch": "samples in a step",
         "micro": "samples at once, where a whole step needs too much memory",
         "seed": "all randomness follows from it",
@@ -57,7 +61,7 @@ class Training(Config):
         for name in ("lr", "matrix_lr"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"must be above 0, found {getattr(self, name)}", where=name)
-        for name in ("weight_decay", "table_decay", "clip", "warmup"):
+        for name in ("weight_decay", "table_decay", "clip", "warmup", "average"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"must not be negative, found {getattr(self, name)}", where=name)
         for name in ("batch", "micro", "evaluate_every", "checkpoint_every", "patience"):

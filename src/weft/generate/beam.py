@@ -1,0 +1,139 @@
+"""Beam search: the best few of all continuations of each source, followed side by side.
+
+A hypothesis y of log-probability log p(y) is ranked by log p(y) / lp(y), lp(y) = ((5 + |y|) / 6)^alpha (Wu et al., 2016),
+the end token counted. One hypothesis is the greedy search. Sources in a batch do not touch each other: one that is
+done leaves.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from weft.config import Config
+from weft.errors import ConfigError, WeftError
+from weft.generate.search import Move
+
+ADVICE = "its weights are damaged, or its training diverged: train it anew"
+
+
+class Beam(Config):
+    """How many hypotheses are followed, how length is weighed, how many are given back."""
+
+    beam: int = 5
+    length_penalty: float = 0.6
+    best: int = 1
+
+    def check(self) -> None:
+        for name, good, expected in (
+            ("beam", 1 <= self.beam <= 100, "from 1 to 100"),
+            ("length_penalty", -10 <= self.length_penalty <= 10, "from -10 to 10"),
+            ("best", 1 <= self.best <= self.beam, f"from 1 to {self.beam}, the beam"),
+        ):
+            if not good:
+                raise ConfigError(f"expected a value {expected}, found {getattr(self, name)}", where=name)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A target: its tokens without the end, its log-probability, its rank among others, and whether it ended itself."""
+
+    ids: tuple[int, ...]
+    log_probability: float
+    score: float
+    ended: bool
+
+
+class BeamSearch:
+    """A strategy that keeps `beam` hypotheses of each source.
+
+    Every step each hypothesis offers its best continuations; the best that do not end go on. A source is done when
+    `beam` hypotheses have ended and none that runs is ranked above the worst of them, or at its limit of tokens.
+    """
+
+    def __init__(self, end: int, limits: list[int], how: Beam):
+        """`limits` are the most tokens of each source's target, the end not counted."""
+        self.end, self.limits, self.how = end, limits, how
+        self.ended: list[list[Hypothesis]] = [[] for _ in limits]
+        self.going = list(range(len(limits)))
+        self.running: list[list[tuple[int, ...]]] = [[()] for _ in limits]
+        self.scores: Float[Tensor, "S R"] | None = None  # log-probabilities of those that run; R is 1, then the beam
+        self.length = 0
+
+    def rank(self, log_probability: float, length: int) -> float:
+        """The log-probability with its length weighed."""
+        return log_probability / ((5 + length) / 6) ** self.how.length_penalty
+
+    def advance(self, logits: Float[Tensor, "R V"]) -> Move | None:
+        """Extend the hypotheses that run by one token each."""
+        beam, sources = self.how.beam, len(self.going)
+        scores, parents, tokens = self._offers(logits.float(), min(2 * beam, logits.shape[1]))
+        self.length += 1
+        kept: list[tuple[int, list[tuple[float, int, int]]]] = []
+        for place, i in enumerate(self.going):
+            offers = zip(scores[place].tolist(), parents[place].tolist(), tokens[place].tolist(), strict=True)
+            onward = self._sort(i, list(offers))
+            if onward:
+                kept.append((place, onward))
+        if not kept:
+            return None
+        width = logits.shape[0] // sources
+        rows = [place * width + parent for place, onward in kept for _, parent, _ in onward]
+        device = logits.device
+        self.running = [
+            [(*self.running[place][parent], token) for _, parent, token in onward] for place, onward in kept
+        ]
+        self.scores = torch.tensor([[score for score, _, _ in onward] for _, onward in kept], device=device)
+        self.going = [self.going[place] for place, _ in kept]
+        return Move(
+            torch.tensor([token for _, onward in kept for _, _, token in onward], device=device),
+            torch.tensor(rows, device=device),
+            torch.tensor([place for place, _ in kept], device=device),
+        )
+
+    def _offers(self, logits: Tensor, each: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The best continuations of each source: log-probability, which hypothesis it continues, with which token."""
+        sources = len(self.going)
+        best, tokens = logits.topk(each, -1)
+        if not bool(best[:, 0].isfinite().all()):
+            raise WeftError("the model's scores are not numbers", fix=ADVICE)
+        best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
+        if self.scores is not None:
+            best = best + self.scores[..., None]
+        order = best.flatten(1).topk(min(each, best[0].numel()), -1)
+        return order.values, order.indices // each, tokens.view(sources, -1).gather(1, order.indices)
+
+    def _sort(self, i: int, offers: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
+        """Note the offers that end; returns those that go on, none if the source is done."""
+        beam, ended = self.how.beam, self.ended[i]
+        onward: list[tuple[float, int, int]] = []
+        place = self.going.index(i)
+        for number, (score, parent, token) in enumerate(offers):
+            if token == self.end:
+                if number < beam:
+                    ids = self.running[place][parent]
+                    ended.append(Hypothesis(ids, score, self.rank(score, self.length), True))
+            elif len(onward) < beam:
+                onward.append((score, parent, token))
+        ended.sort(key=lambda h: -h.score)
+        del ended[beam:]
+        if not onward:
+            return []
+        if self.length >= self.limits[i]:
+            for score, parent, token in onward:
+                ended.append(
+                    Hypothesis((*self.running[place][parent], token), score, self.rank(score, self.length), False)
+                )
+            ended.sort(key=lambda h: (not h.ended, -h.score))
+            del ended[beam:]
+            return []
+        if len(ended) >= beam and ended[-1].score >= self.rank(onward[0][0], self.length):
+            return []
+        while len(onward) < beam:  # a vocabulary smaller than the beam: the rest can never win
+            onward.append((float("-inf"), *onward[0][1:]))
+        return onward
+
+    def found(self) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source, the best first."""
+        return [ended[: self.how.best] for ended in self.ended]

@@ -1,0 +1,104 @@
+"""Decoding of sources by an encoder–decoder: many at once, of any lengths, each as if it were alone."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from weft.data.pairs.batches import Lines
+from weft.errors import ConfigError
+from weft.generate.beam import Beam, BeamSearch, Hypothesis
+from weft.generate.compute import Compute, prepared
+from weft.generate.sampling import Sampling, generator
+from weft.generate.search import Drawing, Line, search
+from weft.generate.session import Session
+from weft.models.seq2seq import Seq2Seq
+from weft.tokens import Tokens
+
+ROWS = 256  # hypotheses computed at once
+TOKENS = 8192  # source tokens read at once
+
+
+class Decoding(Beam, Compute):
+    """How a target is found: by beam search, or drawn where the temperature is above 0."""
+
+    temperature: float = 0.0
+    top_k: int | None = None
+    top_p: float = 1.0
+    seed: int = 0
+    max_tokens: int | None = None
+
+    def check(self) -> None:
+        if self.temperature > 0:
+            Beam(beam=max(self.best, 1), best=self.best).check()
+        else:
+            super().check()
+        if self.max_tokens is not None and not 1 <= self.max_tokens <= 1_000_000:
+            raise ConfigError(f"expected a value from 1 to 1000000, found {self.max_tokens}", where="max_tokens")
+        self.drawing.check()
+
+    @property
+    def drawing(self) -> Sampling:
+        """The settings of drawing."""
+        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, seed=self.seed)
+
+
+def decode(
+    model: Seq2Seq,
+    sources: Sequence[np.ndarray],
+    *,
+    end: int,
+    limits: Sequence[int],
+    how: Decoding,
+    listen: Callable[[int], None] | None = None,
+) -> list[list[Hypothesis]]:
+    """The best targets of each source of ids, the best first; `limits` are the most tokens of each.
+
+    Sources of like length are computed together; `listen` hears how many are done.
+    """
+    order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
+    found: list[list[Hypothesis]] = [[] for _ in sources]
+    width, start = (how.beam if how.temperature == 0 else how.best), 0
+    used = prepared(model, how.precision)
+    while start < len(order):
+        stop = start + 1
+        most = min(max(1, ROWS // width), max(1, TOKENS // (len(sources[order[start]]) + 1)))
+        while stop < len(order) and stop - start < most:
+            stop += 1
+        rows = order[start:stop]
+        targets = _together(used, [sources[i] for i in rows], end, [limits[i] for i in rows], how)  # type: ignore[arg-type]
+        for i, best in zip(rows, targets, strict=True):
+            found[i] = best
+        start = stop
+        if listen is not None:
+            listen(stop)
+    return found
+
+
+def _together(
+    model: Seq2Seq, sources: list[np.ndarray], end: int, limits: list[int], how: Decoding
+) -> list[list[Hypothesis]]:
+    memory = memorise(model, sources, end)
+    if how.temperature == 0:
+        session = Session(model.target, memory=memory, capacity=max(limits) + 1)
+        beam = BeamSearch(end, limits, how)
+        search(session, [[end] for _ in sources], beam)
+        return beam.found()
+    many = torch.arange(len(sources)).repeat_interleave(how.best).to(memory.x.device)
+    session = Session(model.target, memory=memory.rows(many), capacity=max(limits) + 1)
+    rows = [
+        Line([end], end, limit, generator(how.seed, source.tolist(), i))
+        for source, limit in zip(sources, limits, strict=True)
+        for i in range(how.best)
+    ]
+    search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True))
+    drawn = [Hypothesis(tuple(row.ids), row.score, row.score, row.ended == "end") for row in rows]
+    groups = [drawn[i : i + how.best] for i in range(0, len(drawn), how.best)]
+    return [sorted(group, key=lambda h: -h.score) for group in groups]
+
+
+@torch.inference_mode()
+def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], end: int) -> Tokens:
+    """The encoder's tokens for sources of ids."""
+    lines = Lines.of([np.append(source, end) for source in sources])
+    return model.memorise(lines.to(next(model.parameters()).device).text())

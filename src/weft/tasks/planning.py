@@ -1,0 +1,143 @@
+"""What plans of all tasks share: which model is meant, what may be set, how long to train, and the plan in words."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+
+from weft.errors import ConfigError, WeftError, nearest
+from weft.models.stream import Model
+from weft.models.zoo import Size
+from weft.tasks.task import Request, with_settings
+from weft.training.precision import pick_precision, product_rate
+from weft.training.progress import count, duration
+from weft.training.run import MAX_LAYERS, Budget, size_of
+from weft.training.settings import Training
+
+QUICK_STEPS = 150  # of the preset that trains in seconds
+# The size of a run by steps or epochs is that of five minutes on a usual processor, so that it is the same everywhere.
+USUAL_SECONDS, USUAL_RATE = 300.0, 1e11
+
+
+class SizedTraining(Training):
+    """Settings of a training whose model reads text and is sized by the plan."""
+
+    context: int | None = None
+    dropout: float | None = None
+    tokenizer: str | None = None
+    vocab: int | None = None
+    dim: int | None = None
+    depth: int | None = None
+    heads: int | None = None
+
+    about = {
+        **Training.about,
+        "context": "tokens that the model reads at once",
+        "dropout": "share of values dropped in training",
+        "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
+        "vocab": "size of a bpe vocabulary",
+        "dim": "width of the model",
+        "depth": "number of layers",
+        "heads": "heads of attention in a layer",
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, most in (("context", 2**20), ("dim", 2**20), ("heads", 2**20), ("depth", MAX_LAYERS)):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= most:
+                raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="dropout")
+
+
+OF_THE_MODEL = ("dim", "depth", "heads", "context", "dropout", "tokenizer", "vocab")
+Settings = TypeVar("Settings", bound=SizedTraining)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The models of a task: by name, by preset, and the settings at which each learns fastest (docs/choices.md)."""
+
+    models: Mapping[str, Callable[..., Any]]
+    presets: Mapping[str, Size]
+    default: str
+    recipes: Mapping[str, Mapping[str, Any]]
+    of_preset: Mapping[str, str]  # presets that mean another model than the default
+
+    def model_name(self, request: Request) -> str:
+        """The name of the model that is asked for, given or inherited."""
+        was = None if request.origin is None else request.origin.config.get("model_name")
+        name = request.model or was or self.of_preset.get(request.preset or "", self.default)
+        if name not in self.models:
+            fix = nearest(name, self.models)
+            raise WeftError(f"there is no model {name!r} for this task", where="--model", fix=fix)
+        if was is not None and name != was:
+            raise WeftError(f"the run to start from is a {was}, not a {name}", where="--model", fix="leave it out")
+        return name
+
+    def check(self, request: Request) -> None:
+        """Refuse what cannot be meant, before any data is read."""
+        if request.preset is not None and request.preset not in self.presets:
+            fix = nearest(request.preset, self.presets)
+            raise WeftError(f"there is no preset {request.preset!r}", where="--preset", fix=fix)
+        if request.origin is None:
+            return
+        fixed = [name for name in request.settings if name in OF_THE_MODEL or name.startswith("model.")]
+        if fixed or request.preset is not None:
+            names = ", ".join([*fixed, *(["preset"] if request.preset else [])])
+            raise ConfigError(
+                f"{names}: the model is that of the run to start from", where="--from", fix="leave it out"
+            )
+
+    def first_settings(self, request: Request, kind: type[Settings], kept: tuple[str, ...]) -> Settings:
+        """The settings before anything is known of the data; `kept` are those of the run to start from, if any."""
+        settings = kind(**self.recipes.get(self.model_name(request), {}))
+        if request.origin is not None:
+            was = request.origin.config["training"]
+            settings = settings.replace(**{name: was[name] for name in kept})
+        return with_settings(settings, request.training_settings)
+
+
+def choose_budget(request: Request, minutes: float) -> Budget:
+    """The user's, or some minutes that suit the amount of data."""
+    if request.budget != Budget():
+        return request.budget
+    return Budget(steps=QUICK_STEPS) if request.preset == "tiny" else Budget(minutes=round(minutes, 1))
+
+
+def work_of(request: Request, settings: Training, budget: Budget) -> float:
+    """Floating-point operations that the budget is good for, at the bare rate of matrix products."""
+    if budget.seconds is None:
+        return USUAL_SECONDS * USUAL_RATE
+    return budget.seconds * product_rate(request.device, pick_precision(settings.precision, request.device))
+
+
+def fitted(size: Size, settings: SizedTraining) -> Size:
+    """A size with the user's numbers in place of its own."""
+    given = {name: value for name in ("dim", "depth", "heads", "context") if (value := getattr(settings, name))}
+    values = {"dim": size.dim, "depth": size.depth, "heads": size.heads, "context": size.context, **given}
+    if "dim" in given and "heads" not in given:
+        width = max(1, size.dim // size.heads)
+        fitting = [h for h in range(1, values["dim"] + 1) if values["dim"] % h == 0 and values["dim"] // h % 2 == 0]
+        values["heads"] = min(fitting or [1], key=lambda h: abs(values["dim"] / h - width))
+    chosen = Size(**values)
+    chosen.check()
+    return chosen
+
+
+def training_line(request: Request, settings: Training, budget: Budget, batch: str) -> str:
+    """How long, where and how, in words."""
+    precision = "bf16" if pick_precision(settings.precision, request.device) is torch.bfloat16 else "fp32"
+    if budget.minutes is not None:
+        length = duration(60 * budget.minutes)
+    else:
+        length = f"{budget.steps:,} steps" if budget.steps else f"{budget.epochs:g} epochs"
+    return f"{length} on {request.device.type} in {precision}, {batch}, lr {settings.lr:g}"
+
+
+def model_line(request: Request, name: str, shape: str, config: Model.Config) -> str:
+    """Which model, in words."""
+    start = "" if request.origin is None else f", from {request.origin.folder.path}"
+    return f"{name}, {shape}, {count(size_of(config, training=True))} parameters{start}"

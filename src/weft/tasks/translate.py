@@ -1,0 +1,153 @@
+"""translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from weft.data import documents
+from weft.data.files import ending
+from weft.data.pairs import Held, Pair, Pairs, read_pairs
+from weft.data.pairs.formats import ENDINGS
+from weft.data.samples.phrasebook import LANGUAGES, phrasebook
+from weft.errors import ConfigError, nearest
+from weft.generate.beam import Hypothesis
+from weft.generate.decode import Decoding
+from weft.tasks.pair_data import PairData, grouped, held_apart, stem
+from weft.tasks.pair_plan import PairTraining, context_of
+from weft.tasks.sequences import PairTask, _model
+from weft.tasks.task import Loaded
+from weft.tasks.translation_measures import translation_measures
+from weft.training.progress import Progress
+
+SENTENCE = re.compile(r"(?<=[.!?…。！？।؟])[\"'»”’)\]]*\s+|(?<=[。！？])")
+UNSPACED = re.compile(r"[。！？]$")
+
+
+class Translate(PairTask):
+    """Encoder–decoders, from the LSTM to the Transformer."""
+
+    name = "translate"
+    summary = "learn to translate from sentence pairs"
+    files = "pairs as .tsv, .csv, .jsonl, .tmx or .po, gzip of these, folders of them, or two parallel text files"
+    sample = "weft's phrasebook: English with French (--set target=it for Italian, de for German)"
+    example = "My house is tiny and cozy."
+
+    def recognises(self, sources: Sequence[Path]) -> bool:
+        if len(sources) == 2 and all(path.is_file() and _language(path) for path in sources):
+            return True
+        return all(path.is_file() and ending(path, (".tsv", ".csv", ".tmx", ".po")) is not None for path in sources)
+
+    def read(self, sources: Sequence[str], valid: str | None, settings: PairTraining) -> PairData:
+        if not sources:
+            return _phrasebook(settings)
+        pairs = _pairs(sources, settings)
+        held = None if valid is None else _pairs([valid], settings)
+        apart = held_apart(
+            pairs.rows, pairs.fingerprint, None if held is None else (held.rows, held.fingerprint, valid or "")
+        )
+        train, held_out, fingerprint, rule = apart
+        names = [file.path.name for file in pairs.files]
+        return PairData(
+            train=train,
+            held_out=held_out,
+            columns=pairs.columns,
+            fingerprint=fingerprint,
+            rule=rule,
+            described=", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else ""),
+            notes=tuple(pairs.report()),
+            skipped=pairs.skipped,
+        )
+
+    def read_held(self, run: Loaded, data: Sequence[str]) -> tuple[Sequence[Held], str]:
+        source, target = run.config["data"]["columns"]
+        training = run.config["training"]
+        known = {"source": training.get("source") or source, "target": training.get("target") or target}
+        try:
+            pairs = read_pairs(data, **known)
+        except ConfigError:
+            raise
+        return grouped(pairs.rows), ", ".join(data)
+
+    def measures(self, found: Sequence[str], held: Sequence[Held]) -> tuple[dict[str, float], dict[str, Any]]:
+        return translation_measures(found, held)
+
+    def stem(self, sources: Sequence[str]) -> str:
+        return stem(sources) if sources else "phrasebook"
+
+    def find(
+        self, run: Loaded, texts: Sequence[str], how: Decoding, progress: Progress | None = None
+    ) -> list[list[tuple[str, Hypothesis]]]:
+        """As for all pairs; a text beyond the model's context is translated sentence by sentence."""
+        tokenizer, context = self.tokenizer(run), context_of(_model(run).config)
+        parts = [[text] if len(tokenizer.encode(text)) < context else sentences(text) for text in texts]
+        flat = super().find(run, [part for several in parts for part in several], how, progress)
+        result, place = [], 0
+        for several in parts:
+            result.append(_joined(flat[place : place + len(several)]))
+            place += len(several)
+        return result
+
+    def document(self, path: Path) -> documents.Document:
+        return documents.units(path)
+
+
+def sentences(text: str) -> list[str]:
+    """A text cut behind the marks that end sentences."""
+    cuts = [0, *(found.end() for found in SENTENCE.finditer(text)), len(text)]
+    found = (text[a:b].strip() for a, b in zip(cuts, cuts[1:], strict=False))
+    return [sentence for sentence in found if sentence]
+
+
+def _joined(parts: list[list[tuple[str, Hypothesis]]]) -> list[tuple[str, Hypothesis]]:
+    """The answers to the sentences of one text as answers to the text, the n-th best of each with one another."""
+    if len(parts) == 1:
+        return parts[0]
+    several = [[best[min(k, len(best) - 1)] for best in parts] for k in range(max(map(len, parts)))]
+    return [
+        (
+            "".join(text if UNSPACED.search(text) else f"{text} " for text, _ in one).strip(),
+            replace(
+                one[0][1],
+                ids=tuple(i for _, h in one for i in h.ids),
+                log_probability=sum(h.log_probability for _, h in one),
+                score=sum(h.score for _, h in one),
+                ended=all(h.ended for _, h in one),
+            ),
+        )
+        for one in several
+    ]
+
+
+def _pairs(sources: Sequence[str], settings: PairTraining) -> Pairs:
+    return read_pairs(list(sources), source=settings.source, target=settings.target, skip=settings.allowed)
+
+
+def _phrasebook(settings: PairTraining) -> PairData:
+    """English with the language asked for, from weft's own grammar."""
+    target = settings.target or "fr"
+    if target not in LANGUAGES or settings.source not in (None, "en"):
+        languages = ", ".join(LANGUAGES)
+        problem = f"the phrasebook goes from en to {languages}, not {settings.source or 'en'} to {target}"
+        raise ConfigError(problem, where="--set target", fix=nearest(target, LANGUAGES))
+    book = phrasebook(target)
+    rows = [Pair(phrase.source, phrase.target) for phrase in book.train]
+    held = [Held(phrase.source, (phrase.target,)) for phrase in book.held_out]
+    return PairData(
+        train=rows,
+        held_out=held,
+        columns=("en", target),
+        fingerprint=book.fingerprint,
+        rule=f"{len(held):,} sentences whose combinations of words are not trained on",
+        described="weft's phrasebook",
+        notes=(f"{len(rows):,} pairs, en -> {target}", f"the first: {rows[0].source} -> {rows[0].target}"),
+    )
+
+
+def _language(path: Path) -> bool:
+    """Whether a file's ending looks like the name of a language: corpus.en, corpus.fr.gz."""
+    from weft.data.pairs.columns import language
+
+    suffixes = [s for s in path.suffixes if s != ".gz"]
+    return bool(suffixes) and language(suffixes[-1][1:]) is not None and ending(path, ENDINGS) is None

@@ -1,0 +1,31 @@
+"""How good translations are: BLEU and chrF as sacrebleu computes them, with intervals, and exact matches."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.data.pairs import Held
+
+RESAMPLES = 1000  # of the test set, for the interval that holds 95 % of them
+
+
+def translation_measures(found: Sequence[str], held: Sequence[Held]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Measures, and what is to be said of them: signatures and intervals.
+
+    Sources may have different numbers of references; each translation is compared with all of its source's.
+    """
+    from sacrebleu.metrics import BLEU, CHRF
+
+    most = max(len(one.references) for one in held)
+    references = [[one.references[k] if k < len(one.references) else None for one in held] for k in range(most)]
+    bleu, chrf = BLEU(), CHRF()
+    scores = {
+        name: metric.corpus_score(list(found), references, n_bootstrap=RESAMPLES)  # type: ignore[arg-type]
+        for name, metric in (("bleu", bleu), ("chrf", chrf))
+    }
+    exact = sum(text in one.references for text, one in zip(found, held, strict=True))
+    intervals = {
+        name: [round(score._mean - score._ci, 2), round(score._mean + score._ci, 2)] for name, score in scores.items()
+    }
+    measures = {**{name: score.score for name, score in scores.items()}, "exact": exact / len(held)}
+    signatures = {"bleu": str(bleu.get_signature()), "chrf": str(chrf.get_signature())}
+    return measures, {"intervals": intervals, "signatures": signatures, "exact_matches": exact}
