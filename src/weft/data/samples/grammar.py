@@ -7,10 +7,12 @@ are linked, and a fused word carries the labels of both its parts.
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from weft.data.samples.lexicon import DAYS, MONTHS, NUMBERS, Adjective, Noun, Verb
 
 Word = tuple[str, tuple[str, ...]]  # the text and its labels
+Words = tuple[Word, ...]
 LANGUAGES = ("fr", "it", "de")
 
 
@@ -60,8 +62,9 @@ PERSONS = {"I": 0, "he": 1, "she": 1, "we": 2, "they": 3}
 MODALS = ("can", "must", "want")
 
 
-def _words(text: str, *labels: str) -> list[Word]:
-    return [(word, labels) for word in text.split()]
+@cache
+def _words(text: str, *labels: str) -> Words:
+    return tuple((word, labels) for word in text.split())
 
 
 def _plural(group: Group, language: str) -> bool:
@@ -82,90 +85,88 @@ def _agreement(subject: Group | str, language: str) -> int:
     return 2 * _plural(subject, language) + subject.noun.gender[language].startswith("f")
 
 
-def _noun(group: Group, language: str, role: str) -> list[Word]:
+def _noun(group: Group, language: str, role: str) -> Words:
     parts = group.noun.forms[language][group.plural]
-    return [(word, tuple(label + role for label in labels)) for word, labels in parts]
+    return tuple((word, tuple(label + role for label in labels)) for word, labels in parts)
 
 
 # --- English ---------------------------------------------------------------------------------------------------------
 
 
-def _english_group(group: Group, role: str) -> list[Word]:
-    words = _words(group.determiner, "d" + role)
-    if group.adjective:
-        words += _words(group.adjective.name, "a" + role)
+@cache
+def _english_group(group: Group, role: str) -> Words:
+    words = _words(group.adjective.name, "a" + role) if group.adjective else ()
     words += _noun(group, "en", role)
+    an = group.determiner == "a" and words[0][0][0] in "aeiou"
+    words = _words("an" if an else group.determiner, "d" + role) + words
     if group.name:
-        words += [*_words(group.preposition, "p" + role), *_english_group(Group(group.name), role + "+")]
+        words += (*_words(group.preposition, "p" + role), *_english_group(Group(group.name), role + "+"))
     return words
 
 
-def _english_verb(clause: Clause, tag: str, asked: bool) -> list[Word]:
+def _english_verb(clause: Clause, tag: str, asked: bool) -> Words:
     person = _person(clause.subject, "en")
     third = person == 1
     v, x, form = "v" + tag, "x" + tag, clause.form
     if form.startswith(("is", "was")):
         be = ("are", "is", "are", "are") if form.startswith("is") else ("were", "was", "were", "were")
-        return _words(be[person], x) + (_words("not", "not" + tag) if form.endswith("not") else [])
+        return _words(be[person], x) + (_words("not", "not" + tag) if form.endswith("not") else ())
     assert clause.verb is not None
     base, sees, seen = (word.replace("-", " ") for word in clause.verb.forms["en"])
     if form == "not":
-        return [*_words("does" if third else "do", v), *_words("not", "not" + tag), *_words(base, v)]
+        return (*_words("does" if third else "do", v), *_words("not", "not" + tag), *_words(base, v))
     if form in MODALS:
         modal = (["wants"] if third else ["want"]) if form == "want" else [form]
-        return [*_words(modal[0], x), *_words("to " * (form == "want") + base, v)]
+        return (*_words(modal[0], x), *_words("to " * (form == "want") + base, v))
     if form == "perfect":
-        return [*_words("has" if third else "have", x), *_words(seen, v)]
+        return (*_words("has" if third else "have", x), *_words(seen, v))
     if form == "passive":
-        return [*_words("were" if person == 3 else "was", x), *_words(seen, v)]
+        return (*_words("were" if person == 3 else "was", x), *_words(seen, v))
     if form == "past":
         return _words(seen, v)
     return _words(sees if third and not asked else base, v)
 
 
-def _english_clause(clause: Clause, tag: str, kind: str = "statement") -> list[Word]:
+def _english_clause(clause: Clause, tag: str, kind: str = "statement") -> Words:
     subject = clause.subject
     who = _words(subject, "ns" + tag) if isinstance(subject, str) else _english_group(subject, "s" + tag)
     verb = _english_verb(clause, tag, kind == "does")
     if kind == "does":
         words = _words("does" if _person(subject, "en") == 1 else "do", "q") + who + verb
     elif kind == "where":
-        words = [*_words("where", "q"), *verb, *who]
+        words = (*_words("where", "q"), *verb, *who)
     elif kind == "there":
-        words = [*_words("there", "q"), *verb, *who]
+        words = (*_words("there", "q"), *verb, *who)
     else:
         words = who + verb
     if clause.object:
         words += _english_group(clause.object, "o" + tag)
     if clause.recipient:
-        words += [*_words("to", "to" + tag), *_english_group(clause.recipient, "r" + tag)]
+        words += (*_words("to", "to" + tag), *_english_group(clause.recipient, "r" + tag))
     for i, adjective in enumerate(clause.adjectives):
         words += _words("and", "and" + tag) * (i > 0) + _words("very", "very" + tag) * clause.very
         words += _words(adjective.name, f"{i}" + tag)
     if clause.place:
-        words += [*_words(clause.place[0], "in" + tag), *_english_group(clause.place[1], "l" + tag)]
+        words += (*_words(clause.place[0], "in" + tag), *_english_group(clause.place[1], "l" + tag))
     if clause.time:
         words += _words("in" if clause.time[0] in MONTHS else "on", "t" + tag)
-        words += [word for i, part in enumerate(clause.time) for word in _words(part, f"t{i}" + tag)]
+        words += tuple(word for i, part in enumerate(clause.time) for word in _words(part, f"t{i}" + tag))
     if clause.agent:
-        words += [*_words("by", "by" + tag), *_english_group(clause.agent, "b" + tag)]
+        words += (*_words("by", "by" + tag), *_english_group(clause.agent, "b" + tag))
     return words
 
 
-def _english(sentence: Sentence) -> list[Word]:
+def _english(sentence: Sentence) -> Words:
     words = _english_clause(sentence.clause, "", sentence.kind)
     if sentence.second:
-        words += [*_words(sentence.link, "link"), *_english_clause(sentence.second, "2")]
-    return [
-        ("an" if text == "a" and words[i + 1][0][0] in "aeiou" else text, labels)
-        for i, (text, labels) in enumerate(words)
-    ]
+        words += (*_words(sentence.link, "link"), *_english_clause(sentence.second, "2"))
+    return words
 
 
 # --- French and Italian: one word order, with tables of their own -----------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Romance:
     """What French and Italian differ in. Four forms are masculine, feminine and both in the plural; or those of I, she, we, they."""
 
@@ -180,11 +181,12 @@ class Romance:
     negation: tuple[str, str]
     words: dict[str, str]
 
-    def group(self, group: Group, role: str, negated: bool = False) -> list[Word]:
+    @cache  # noqa: B019 there are two of these, for good
+    def group(self, group: Group, role: str, negated: bool = False) -> Words:
         """A noun group before its words are fused: "de le hôtel". A French negated "a" is "de"."""
         agreement = _agreement(group, self.language)
         noun = _noun(group, self.language, role)
-        adjective = self.adjective(group.adjective, agreement, noun[0][0], "a" + role) if group.adjective else []
+        adjective = self.adjective(group.adjective, agreement, noun[0][0], "a" + role) if group.adjective else ()
         if group.determiner in NUMBERS:
             which = NUMBERS[group.determiner][LANGUAGES.index(self.language)]
         else:
@@ -198,10 +200,10 @@ class Romance:
         before = group.adjective is not None and group.adjective.before
         words += adjective + noun if before else noun + adjective
         if group.name:
-            words += [*_words(self.words[group.preposition], "p" + role), *self.group(Group(group.name), role + "+")]
+            words += (*_words(self.words[group.preposition], "p" + role), *self.group(Group(group.name), role + "+"))
         return words
 
-    def adjective(self, adjective: Adjective, agreement: int, noun: str, label: str) -> list[Word]:
+    def adjective(self, adjective: Adjective, agreement: int, noun: str, label: str) -> Words:
         """Its form beside a noun: bel arbre, bell'albero, begli alberi, bei libri, buon pane."""
         forms = adjective.forms[self.language]
         form = forms[agreement]
@@ -213,11 +215,11 @@ class Romance:
             form = "buon"
         return _words(form, label)
 
-    def verb(self, clause: Clause, tag: str, *with_finite: str) -> list[Word]:
+    def verb(self, clause: Clause, tag: str, *with_finite: str) -> Words:
         """The verb and what stands with it; `with_finite` are labels that its finite word also carries."""
         person, agreement = _person(clause.subject, self.language), _agreement(clause.subject, self.language)
         v, x, negation, form = "v" + tag, "x" + tag, "not" + tag, clause.form
-        before, after = (_words(part, negation) if form.endswith("not") else [] for part in self.negation)
+        before, after = (_words(part, negation) if form.endswith("not") else () for part in self.negation)
         if form.startswith(("is", "was")):
             be = self.be if form.startswith("is") else self.was
             return before + _words(be[person], x, *with_finite) + after
@@ -244,11 +246,11 @@ class Romance:
             return participle + ("", "e", "s", "es")[agreement]
         return participle[:-1] + "oaie"[agreement]
 
-    def clause(self, clause: Clause, tag: str, kind: str = "statement") -> list[Word]:
+    def clause(self, clause: Clause, tag: str, kind: str = "statement") -> Words:
         """The words of a clause before they are fused. Where a pronoun is dropped, the verb stands for it."""
         subject, carried = clause.subject, []
         if isinstance(subject, str):
-            who = _words(self.pronouns[subject], "ns" + tag) if self.pronouns else []
+            who = _words(self.pronouns[subject], "ns" + tag) if self.pronouns else ()
             carried = [] if who else ["ns" + tag]
         else:
             who = self.group(subject, "s" + tag)
@@ -258,45 +260,45 @@ class Romance:
         if kind == "there":
             words = self.there() + who
         elif kind == "where":
-            words = [*_words(self.words["where"], "q"), *verb, *who]
+            words = (*_words(self.words["where"], "q"), *verb, *who)
         else:
             words = _words("est - ce que", "q") * (kind == "does" and self.language == "fr") + who + verb
         if clause.object:
             words += self.group(clause.object, "o" + tag, negated=clause.form == "not")
         if clause.recipient:
-            words += [*_words(self.words["to"], "to" + tag), *self.group(clause.recipient, "r" + tag)]
+            words += (*_words(self.words["to"], "to" + tag), *self.group(clause.recipient, "r" + tag))
         for i, adjective in enumerate(clause.adjectives):
             words += _words(self.words["and"], "and" + tag) * (i > 0)
             words += _words(self.words["very"], "very" + tag) * clause.very
             words += _words(adjective.forms[self.language][_agreement(subject, self.language)], f"{i}" + tag)
         if clause.place:
-            words += [*_words(self.words[clause.place[0]], "in" + tag), *self.group(clause.place[1], "l" + tag)]
+            words += (*_words(self.words[clause.place[0]], "in" + tag), *self.group(clause.place[1], "l" + tag))
         words += self.time(clause.time, tag)
         if clause.agent:
-            words += [*_words(self.words["by"], "by" + tag), *self.group(clause.agent, "b" + tag)]
+            words += (*_words(self.words["by"], "by" + tag), *self.group(clause.agent, "b" + tag))
         return words
 
-    def there(self) -> list[Word]:
+    def there(self) -> Words:
         """There are."""
         if self.language == "fr":
-            return [*_words("il y", "q"), *_words("a", "x")]
-        return [*_words("ci", "q"), *_words("sono", "x")]
+            return (*_words("il y", "q"), *_words("a", "x"))
+        return (*_words("ci", "q"), *_words("sono", "x"))
 
-    def time(self, time: tuple[str, ...], tag: str) -> list[Word]:
+    def time(self, time: tuple[str, ...], tag: str) -> Words:
         """On Monday, in August 1992: lundi, en août 1992; lunedì, nell'agosto 1992."""
         if not time:
-            return []
+            return ()
         at = LANGUAGES.index(self.language)
         if time[0] in DAYS:
             return _words(DAYS[time[0]][at], "t" + tag, "t0" + tag)
         preposition = _words("en" if self.language == "fr" else "in il", "t" + tag)
-        return [*preposition, *_words(MONTHS[time[0]][at], "t0" + tag), *_words(time[1], "t1" + tag)]
+        return (*preposition, *_words(MONTHS[time[0]][at], "t0" + tag), *_words(time[1], "t1" + tag))
 
-    def sentence(self, sentence: Sentence) -> list[Word]:
+    def sentence(self, sentence: Sentence) -> Words:
         """The whole, fused."""
         words = self.clause(sentence.clause, "", sentence.kind)
         if sentence.second:
-            words += [*_words(self.words[sentence.link], "link"), *self.clause(sentence.second, "2")]
+            words += (*_words(self.words[sentence.link], "link"), *self.clause(sentence.second, "2"))
         return _fused_french(words) if self.language == "fr" else _fused_italian(words)
 
 
@@ -375,7 +377,7 @@ _ELIDED = {"le": "l'", "la": "l'", "de": "d'", "ne": "n'", "que": "qu'", "je": "
 _CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à", "les"): "aux"}
 
 
-def _fused_french(words: list[Word]) -> list[Word]:
+def _fused_french(words: Words) -> Words:
     """From the last word to the first, so that the article is known when its preposition comes: de l'hôtel, du pont."""
     fused: list[Word] = []  # in reverse
     for text, labels in reversed(words):
@@ -387,14 +389,14 @@ def _fused_french(words: list[Word]) -> list[Word]:
             fused.append((text, labels))
         else:
             fused.append((text, labels))
-    return fused[::-1]
+    return tuple(fused[::-1])
 
 
 _PREPOSITIONS = {"di": "de", "a": "a", "da": "da", "in": "ne", "su": "su"}
 _ARTICLES = {"il": "l", "lo": "llo", "l'": "ll'", "la": "lla", "i": "i", "gli": "gli", "le": "lle"}
 
 
-def _fused_italian(words: list[Word]) -> list[Word]:
+def _fused_italian(words: Words) -> Words:
     """The same for Italian: nello specchio, degli amici, un'isola."""
     fused: list[Word] = []
     for text, labels in reversed(words):
@@ -414,7 +416,7 @@ def _fused_italian(words: list[Word]) -> list[Word]:
         elif text == "dove" and following == "è":
             text = "dov'"
         fused.append((text, labels))
-    return fused[::-1]
+    return tuple(fused[::-1])
 
 
 # --- German ----------------------------------------------------------------------------------------------------------
@@ -442,7 +444,8 @@ _GERMAN_LINKS = {"that": "dass", "because": "weil", "when": "wenn"}
 _GERMAN_PLACES = {"in": "in", "on": "auf"}
 
 
-def _german_group(group: Group, role: str, case: str, negation: tuple[str, ...] = ()) -> list[Word]:
+@cache
+def _german_group(group: Group, role: str, case: str, negation: tuple[str, ...] = ()) -> Words:
     plural = _plural(group, "de")
     column = 3 if plural else "mfn".index(group.noun.gender["de"][0])
     determiner = "no" if negation else group.determiner
@@ -466,18 +469,18 @@ def _german_group(group: Group, role: str, case: str, negation: tuple[str, ...] 
     if group.preposition == "of":
         assert group.name is not None
         genitive = _german_group(Group(group.name), role + "+", "gen")
-        words += [(genitive[0][0], ("p" + role, *genitive[0][1])), *genitive[1:]]
+        words += ((genitive[0][0], ("p" + role, *genitive[0][1])), *genitive[1:])
     elif group.name:
-        words += [*_words("über", "p" + role), *_german_group(Group(group.name), role + "+", "acc")]
-    return words
+        words += (*_words("über", "p" + role), *_german_group(Group(group.name), role + "+", "acc"))
+    return tuple(words)
 
 
-def _german_verb(clause: Clause, tag: str) -> tuple[Word, list[Word], str]:
+def _german_verb(clause: Clause, tag: str) -> tuple[Word, Words, str]:
     """The finite verb, the words that end the clause, and the prefix that a finite verb at the end takes back."""
     person = _person(clause.subject, "de")
     v, x, form = ("v" + tag,), ("x" + tag,), clause.form
     if form.startswith(("is", "was")):
-        return ((_SEIN if form.startswith("is") else _WAR)[person], x), [], ""
+        return ((_SEIN if form.startswith("is") else _WAR)[person], x), (), ""
     assert clause.verb is not None
     forms = clause.verb.forms["de"]
     if form in MODALS:
@@ -491,20 +494,20 @@ def _german_verb(clause: Clause, tag: str) -> tuple[Word, list[Word], str]:
     return (forms[person], v), _words(clause.verb.prefix, *v), clause.verb.prefix
 
 
-def _german_middle(clause: Clause, tag: str) -> list[Word]:
+def _german_middle(clause: Clause, tag: str) -> Words:
     """What stands between the finite verb and the end."""
-    words: list[Word] = []
+    words: Words = ()
     negation = ("not" + tag,) if clause.form.endswith("not") else ()
     if clause.recipient:  # before the object: the preposition "to" is in its case
         recipient = _german_group(clause.recipient, "r" + tag, "dat")
-        words += [(recipient[0][0], ("to" + tag, *recipient[0][1])), *recipient[1:]]
+        words += ((recipient[0][0], ("to" + tag, *recipient[0][1])), *recipient[1:])
     if clause.object:
         assert clause.verb is not None
         case = "dat" if clause.verb.dative else "acc"
         kein = clause.object.determiner == "a"
         words += _german_group(clause.object, "o" + tag, case, negation if kein else ())
         negation = () if kein else negation
-    words += _words("nicht", *negation) if negation else []
+    words += _words("nicht", *negation) if negation else ()
     for i, adjective in enumerate(clause.adjectives):
         words += _words("und", "and" + tag) * (i > 0) + _words("sehr", "very" + tag) * clause.very
         words += _words(adjective.forms["de"][0], f"{i}" + tag)
@@ -512,16 +515,16 @@ def _german_middle(clause: Clause, tag: str) -> list[Word]:
         words += _words(_GERMAN_PLACES[clause.place[0]], "in" + tag)
         words += _german_group(clause.place[1], "l" + tag, "dat")
     if clause.time and clause.time[0] in DAYS:
-        words += [*_words("am", "t" + tag), *_words(DAYS[clause.time[0]][2], "t0" + tag)]
+        words += (*_words("am", "t" + tag), *_words(DAYS[clause.time[0]][2], "t0" + tag))
     elif clause.time:
-        words += [*_words("im", "t" + tag), *_words(MONTHS[clause.time[0]][2], "t0" + tag)]
+        words += (*_words("im", "t" + tag), *_words(MONTHS[clause.time[0]][2], "t0" + tag))
         words += _words(clause.time[1], "t1" + tag)
     if clause.agent:
-        words += [*_words("von", "by" + tag), *_german_group(clause.agent, "b" + tag, "dat")]
+        words += (*_words("von", "by" + tag), *_german_group(clause.agent, "b" + tag, "dat"))
     return words
 
 
-def _german_clause(clause: Clause, tag: str, kind: str = "statement") -> list[Word]:
+def _german_clause(clause: Clause, tag: str, kind: str = "statement") -> Words:
     subject = clause.subject
     if isinstance(subject, str):
         who = _words(_GERMAN_PRONOUNS[subject], "ns" + tag)
@@ -530,17 +533,17 @@ def _german_clause(clause: Clause, tag: str, kind: str = "statement") -> list[Wo
     finite, end, prefix = _german_verb(clause, tag)
     middle = _german_middle(clause, tag)
     if kind == "subordinate":
-        return [*who, *middle, *(end[:-1] if prefix else end), (prefix + finite[0], finite[1])]
+        return (*who, *middle, *(end[:-1] if prefix else end), (prefix + finite[0], finite[1]))
     if kind == "does":
-        return [(finite[0], (*finite[1], "q")), *who, *middle, *end]
+        return ((finite[0], (*finite[1], "q")), *who, *middle, *end)
     if kind == "where":
-        return [*_words("wo", "q"), finite, *who]
+        return (*_words("wo", "q"), finite, *who)
     if kind == "there":
-        return [*_words("es", "q"), *_words("gibt", "x"), *who, *middle]
-    return [*who, finite, *middle, *end]
+        return (*_words("es", "q"), *_words("gibt", "x"), *who, *middle)
+    return (*who, finite, *middle, *end)
 
 
-def _german(sentence: Sentence) -> list[Word]:
+def _german(sentence: Sentence) -> Words:
     words = _german_clause(sentence.clause, "", sentence.kind)
     if sentence.second:
         words += _words(f", {_GERMAN_LINKS[sentence.link]}", "link")
@@ -551,7 +554,7 @@ def _german(sentence: Sentence) -> list[Word]:
             fused[-1] = (_GERMAN_FUSED[fused[-1][0], text], fused[-1][1] + labels)
         else:
             fused.append((text, labels))
-    return fused
+    return tuple(fused)
 
 
 # --- All ----------------------------------------------------------------------------------------------------------------
@@ -559,26 +562,26 @@ def _german(sentence: Sentence) -> list[Word]:
 _SAY = {"en": _english, "fr": FRENCH.sentence, "it": ITALIAN.sentence, "de": _german}
 
 
-def said(sentence: Sentence, language: str) -> list[Word]:
+def said(sentence: Sentence, language: str) -> Words:
     """The words of a sentence in a language, with a capital and a mark at its end."""
     (text, labels), *others = _SAY[language](sentence)
     mark = "?" if sentence.kind in ("does", "where") else "."
-    return [(text[0].upper() + text[1:], labels), *others, (mark, (".",))]
+    return ((text[0].upper() + text[1:], labels), *others, (mark, (".",)))
 
 
-def spelled(words: list[Word], language: str) -> str:
+def spelled(words: Words, language: str) -> str:
     """The text of words: no space after an apostrophe or before a mark, except a French question mark."""
-    text = ""
-    for word, _ in words:
-        joined = text.endswith(("'", "-")) or word in ".,-" or (word == "?" and language != "fr")
-        text += word if joined or not text else " " + word
-    return text
+    text = " ".join([word for word, _ in words]).replace("' ", "'").replace(" .", ".").replace(" ,", ",")
+    return text.replace(" - ", "-") if language == "fr" else text.replace(" ?", "?")
 
 
-def linked(source: list[Word], target: list[Word]) -> frozenset[tuple[int, int]]:
+def linked(source: Words, target: Words) -> frozenset[tuple[int, int]]:
     """The pairs of words that share a label."""
     where: dict[str, list[int]] = {}
     for i, (_, labels) in enumerate(source):
         for label in labels:
-            where.setdefault(label, []).append(i)
-    return frozenset((i, j) for j, (_, labels) in enumerate(target) for label in labels for i in where.get(label, ()))
+            if label in where:
+                where[label].append(i)
+            else:
+                where[label] = [i]
+    return frozenset([(i, j) for j, (_, labels) in enumerate(target) for label in labels for i in where[label]])

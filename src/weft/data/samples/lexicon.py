@@ -91,17 +91,17 @@ cake | m gâteau | f torta | m Kuchen | food dish edible
 apple apples | f pomme pommes | f mela mele | m Apfel Äpfel | edible fruit
 house houses | f maison maisons | f casa case | n Haus Häuser | place building estate tiny cozy empty dear modern own in:portable
 kitchen | f cuisine | f cucina | f Küche | place cozy tiny modern own in:portable in:living
-garden gardens | m jardin jardins | m giardino giardini | m Garten Gärten | place quiet tiny own in:living in:person in:plant
-hotel hotels | m hôtel hôtels | m albergo alberghi | n Hotel Hotels | place building estate sight cozy empty dear modern quiet in:person in:furnishing
-school schools | f école écoles | f scuola scuole | f Schule Schulen | place building sight modern in:furnishing
+garden gardens | m jardin jardins | m giardino giardini | m Garten Gärten | place town quiet tiny own in:living in:person in:plant
+hotel hotels | m hôtel hôtels | m albergo alberghi | n Hotel Hotels | place building estate sight good cozy empty dear modern quiet in:person in:furnishing
+school schools | f école écoles | f scuola scuole | f Schule Schulen | place building sight good modern in:furnishing
 hospital | m hôpital | m ospedale | n Krankenhaus | place building modern
 church churches | f église églises | f chiesa chiese | f Kirche Kirchen | place building sight tour tiny empty famous quiet in:furnishing
 museum museums | m musée musées | m museo musei | n Museum Museen | place building sight tour empty famous modern in:person in:furnishing
 castle castles | m château châteaux | m castello castelli | n Schloss Schlösser | place building estate sight tour famous dear in:person in:furnishing
 bridge bridges | m pont ponts | m ponte ponti | f Brücke Brücken | place building sight famous modern on:person on:living
 island | f île | f isola | f Insel | place tour tiny quiet famous on:person on:living on:sight
-village | m village | m villaggio | n Dorf | place tour tiny quiet own in:person in:sight
-city | f ville | f città | f Stadt | place tour modern own in:person in:sight
+village | m village | m villaggio | n Dorf | place town tour tiny quiet own in:person in:sight
+city | f ville | f città | f Stadt | place town tour modern own in:person in:sight
 """
 
 # Names of several words: the number after a word says which English words it stands for. German: stem of the adjective.
@@ -121,12 +121,11 @@ _ADJECTIVES = """
 small | < petit petite | piccolo | klein | size | kid animal object place
 big | < grand grande | grande | groß | size | animal object place opening
 beautiful | < beau belle bel | bello | schön | beauty | pretty animal object place opening
-old | < vieux vieille vieil | vecchio vecchia vecchi vecchie | alt | age | adult old animal object place opening paper public
+old | < vieux vieille vieil | vecchio vecchia vecchi vecchie | alt | age | adult old animal object building town opening paper public
 new | < nouveau nouvelle nouvel | nuovo | neu | age | expert object building opening public
 young | < jeune jeune | giovane | jung | age | adult
-good | < bon bonne | buono | gut | beauty | expert food good
+good | < bon bonne | buono | gut | beauty | expert food fruit good
 red | rouge rouge | rosso | rot | color | color
-green | vert verte | verde | grün | color | color
 blue | bleu bleue | blu blu blu blu | blau | color | color
 white | blanc blanche | bianco bianca bianchi bianche | weiß | color | color animal
 black | noir noire | nero | schwarz | color | color animal
@@ -135,20 +134,20 @@ cozy | confortable confortable | accogliente | gemütlich | comfort | cozy
 heavy | lourd lourde | pesante | schwer | weight | heavy
 empty | vide vide | vuoto | leer | content | empty
 expensive | cher chère | caro | teuer teur | price | dear
-famous | célèbre célèbre | famoso | berühmt | fame | expert famous
+famous | célèbre célèbre | famoso | berühmt | fame | adult famous
 modern | moderne moderne | moderno | modern | age | modern
 cold | froid froide | freddo | kalt | heat | heat
 hot | chaud chaude | caldo | heiß | heat | heat
-quiet | calme calme | tranquillo | ruhig | noise | quiet
+quiet | calme calme | tranquillo | ruhig | noise | quiet adult
 important | important importante | importante | wichtig | rank | weighty
 tired | fatigué fatiguée | stanco stanca stanchi stanche | müde | health | feels
 happy | heureux heureuse | felice | glücklich | mood | feels
-sick | malade malade | malato | krank | health | feels
+sick | malade malade | malato | krank | mood | feels
 """
 
 # English base, third person, participle | French | Italian | German present of I, she, they, participle (prefix) | tags
 _VERBS = """
-see sees seen | vois voit voyons voient voir vu | vedo vede vediamo vedono vedere visto | sehe sieht sehen gesehen | person animal object place
+see sees seen | vois voit voyons voient voir vu | vedo vede vediamo vedono vedere visto | sehe sieht sehen gesehen | person animal object place plant opening
 buy buys bought | achète achète achetons achètent acheter acheté | compro compra compriamo comprano comprare comprato | kaufe kauft kaufen gekauft | object food fruit animal estate paper
 sell sells sold | vends vend vendons vendent vendre vendu | vendo vende vendiamo vendono vendere venduto | verkaufe verkauft verkaufen verkauft | object fruit animal estate
 read reads read | lis lit lisons lisent lire lu | leggo legge leggiamo leggono leggere letto | lese liest lesen gelesen | paper readable

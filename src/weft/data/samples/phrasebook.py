@@ -5,11 +5,10 @@ in every run; one English sentence has one translation.
 """
 
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from weft.data.samples.grammar import LANGUAGES, Clause, Group, Sentence, Word, linked, said, spelled
+from weft.data.samples.grammar import LANGUAGES, Clause, Group, Sentence, Words, linked, said, spelled
 from weft.data.samples.templates import EXAMPLES, TEMPLATES, Draw
 from weft.errors import WeftError
 
@@ -44,29 +43,42 @@ class Phrasebook:
     held_out: tuple[Phrase, ...]
 
 
-def pairs(sentence: Sentence) -> Iterator[tuple[str, str]]:
+def pairs(sentence: Sentence) -> list[tuple[str, str]]:
     """The pairs of words of a sentence that can be reserved."""
-    for clause in (sentence.clause, sentence.second):
-        if clause is not None:
-            yield from _pairs(clause)
+    return _pairs(sentence.clause) + (_pairs(sentence.second) if sentence.second else [])
 
 
-def _pairs(clause: Clause) -> Iterator[tuple[str, str]]:
+def _pairs(clause: Clause) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
     place = clause.place[1] if clause.place else None
-    subject = clause.subject if isinstance(clause.subject, Group) else None
-    for group in (subject, clause.object, clause.recipient, place, clause.agent):
-        if group is None:
+    for group in (clause.subject, clause.object, clause.recipient, place, clause.agent):
+        if not isinstance(group, Group):
             continue
+        noun = group.noun.name
         if group.adjective:
-            yield group.adjective.name, group.noun.name
+            found.append((group.adjective.name, noun))
         if group.name:
-            yield group.noun.name, group.name.name
-        if clause.verb and group is not place:
-            yield clause.verb.name, group.noun.name
+            found.append((noun, group.name.name))
+        if clause.verb:
+            found.append((clause.verb.name, noun))
         if place and group is not place:
-            yield group.noun.name, place.noun.name
-        if group is subject:
-            yield from ((adjective.name, group.noun.name) for adjective in clause.adjectives)
+            found.append((noun, place.noun.name))
+        if group is clause.subject:
+            found += [(adjective.name, noun) for adjective in clause.adjectives]
+    return found
+
+
+def repeats(sentence: Sentence) -> bool:
+    """Whether a noun or a verb comes twice: a queen who writes to a queen."""
+    named: list[str] = []
+    for clause in (sentence.clause, sentence.second):
+        if clause is None:
+            continue
+        named += [clause.verb.name] if clause.verb else []
+        for group in (clause.subject, clause.object, clause.recipient, clause.agent):
+            if isinstance(group, Group):
+                named += [group.noun.name, group.name.name] if group.name else [group.noun.name]
+    return len(set(named)) < len(named)
 
 
 @cache
@@ -76,18 +88,18 @@ def reserved(pair: tuple[str, str]) -> bool:
 
 
 @cache
-def _drawn() -> tuple[list[tuple[Sentence, list[Word], str]], ...]:
+def _drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
     """The sentences of both parts, with their English words and text."""
     draw = Draw("phrasebook")
     templates = [template for template, share in TEMPLATES.items() for _ in range(share)]
-    train: list[tuple[Sentence, list[Word], str]] = []
-    held_out: list[tuple[Sentence, list[Word], str]] = []
+    train: list[tuple[Sentence, Words, str]] = []
+    held_out: list[tuple[Sentence, Words, str]] = []
     seen: set[str] = set()
     coming = iter(EXAMPLES)
     while len(train) < TRAIN or len(held_out) < HELD_OUT:
         sentence = next(coming, None) or draw.one(templates)(draw)
         part, size = (held_out, HELD_OUT) if any(map(reserved, pairs(sentence))) else (train, TRAIN)
-        if len(part) == size:
+        if len(part) == size or repeats(sentence):
             continue
         words = said(sentence, "en")
         text = spelled(words, "en")
