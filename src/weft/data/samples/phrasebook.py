@@ -1,0 +1,124 @@
+"""The phrasebook that ships with weft: English sentences with their French, Italian or German, and which word is which.
+
+The sentences are drawn from a small grammar of our own. The draw is the same for every language, on every machine and
+in every run; one English sentence has one translation.
+"""
+
+import zlib
+from dataclasses import dataclass
+from functools import cache
+
+from weft.data.samples.grammar import LANGUAGES, Clause, Group, Sentence, Words, linked, said, spelled
+from weft.data.samples.templates import EXAMPLES, TEMPLATES, Draw
+from weft.errors import WeftError
+
+TRAIN, HELD_OUT = 40_000, 2_000
+ONE_IN = 16  # pairs of words: this part is reserved for the held-out sentences
+ALWAYS = {("tiny", "house"), ("agreement", "European Economic Area")}
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A sentence, its translation, and which words are linked.
+
+    The alignment has pairs (source word, target word), as `weft.modalities.words.words` counts the words of both.
+    """
+
+    source: str
+    target: str
+    alignment: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Phrasebook:
+    """Training and held-out phrases of one language.
+
+    Some pairs of words that stand together are reserved: an adjective with its noun, a verb with its subject, object,
+    recipient or agent, a thing with its place, a paper with its topic. No training sentence has a reserved pair, and
+    every held-out sentence has at least one: each asks for a combination that was never seen. Yet every word of a
+    held-out sentence and of its translation, in that very form, is in at least twenty training sentences.
+    """
+
+    train: tuple[Phrase, ...]
+    held_out: tuple[Phrase, ...]
+
+
+def pairs(sentence: Sentence) -> list[tuple[str, str]]:
+    """The pairs of words of a sentence that can be reserved."""
+    return _pairs(sentence.clause) + (_pairs(sentence.second) if sentence.second else [])
+
+
+def _pairs(clause: Clause) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    place = clause.place[1] if clause.place else None
+    for group in (clause.subject, clause.object, clause.recipient, place, clause.agent):
+        if not isinstance(group, Group):
+            continue
+        noun = group.noun.name
+        if group.adjective:
+            found.append((group.adjective.name, noun))
+        if group.name:
+            found.append((noun, group.name.name))
+        if clause.verb:
+            found.append((clause.verb.name, noun))
+        if place and group is not place:
+            found.append((noun, place.noun.name))
+        if group is clause.subject:
+            found += [(adjective.name, noun) for adjective in clause.adjectives]
+    return found
+
+
+def repeats(sentence: Sentence) -> bool:
+    """Whether a noun or a verb comes twice: a queen who writes to a queen."""
+    named: list[str] = []
+    for clause in (sentence.clause, sentence.second):
+        if clause is None:
+            continue
+        named += [clause.verb.name] if clause.verb else []
+        for group in (clause.subject, clause.object, clause.recipient, clause.agent):
+            if isinstance(group, Group):
+                named += [group.noun.name, group.name.name] if group.name else [group.noun.name]
+    return len(set(named)) < len(named)
+
+
+@cache
+def reserved(pair: tuple[str, str]) -> bool:
+    """Whether a pair of words is kept out of training."""
+    return pair in ALWAYS or zlib.crc32(" ".join(pair).encode()) % ONE_IN == 0
+
+
+@cache
+def _drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
+    """The sentences of both parts, with their English words and text."""
+    draw = Draw("phrasebook")
+    templates = [template for template, share in TEMPLATES.items() for _ in range(share)]
+    train: list[tuple[Sentence, Words, str]] = []
+    held_out: list[tuple[Sentence, Words, str]] = []
+    seen: set[str] = set()
+    coming = iter(EXAMPLES)
+    while len(train) < TRAIN or len(held_out) < HELD_OUT:
+        sentence = next(coming, None) or draw.one(templates)(draw)
+        part, size = (held_out, HELD_OUT) if any(map(reserved, pairs(sentence))) else (train, TRAIN)
+        if len(part) == size or repeats(sentence):
+            continue
+        words = said(sentence, "en")
+        text = spelled(words, "en")
+        if text not in seen:
+            seen.add(text)
+            part.append((sentence, words, text))
+    return train, held_out
+
+
+def phrasebook(language: str = "fr") -> Phrasebook:
+    """The phrases from English to a language."""
+    if language not in LANGUAGES:
+        known = ", ".join(LANGUAGES)
+        raise WeftError(f"no phrasebook for the language {language!r}", fix=f"choose one of {known}")
+    parts = []
+    for drawn in _drawn():
+        phrases = []
+        for sentence, source, text in drawn:
+            target = said(sentence, language)
+            phrases.append(Phrase(text, spelled(target, language), linked(source, target)))
+        parts.append(tuple(phrases))
+    return Phrasebook(*parts)

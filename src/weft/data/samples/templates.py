@@ -1,0 +1,334 @@
+"""Which sentences the phrasebook has: drawn meanings in which people read letters and eat bread, not the reverse."""
+
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TypeVar
+
+from weft.data.samples.grammar import Clause, Group, Sentence
+from weft.data.samples.lexicon import ADJECTIVES, DAYS, MONTHS, NAMES, NOUNS, NUMBERS, VERBS, YEARS, Adjective, Noun
+
+T = TypeVar("T")
+
+POSSESSIVES = ("my", "our", "his", "her")
+PRONOUNS = ("I", "he", "she", "we", "they")
+ACTING = ("I", "I", "he", "she", "they")  # in the present: each verb is seen in fewer forms, and in each more often
+OTHERS = ("he", "she", "they")
+FEELINGS = [adjective for adjective in ADJECTIVES.values() if "feels" in adjective.tags]
+DOES = ["see", "buy", "sell", "read", "write", "open", "close", "find", "look-for", "love", "invite", "call", "help"]
+DOES += ["prepare", "eat", "visit"]  # what people do
+DONE = [verb for verb in DOES if verb not in ("look-for", "love")]  # what they have done
+TRANSFERS = ("give", "show", "send")
+REJOICES = ["buy", "find", "invite", "visit", "sell", "prepare", "help"]  # what others are happy about
+RESTS = ["sleep", "work", "sing", "dance", "laugh"]
+OFFICIAL = ["sign", "publish", "approve", "reject"]  # what institutions do
+DATED = [*OFFICIAL, "build", "sell", "buy", "find", "write"]
+TRAVELS = ["arrive", "leave", "return"]
+
+
+@cache
+def kind(*tags: str) -> list[Noun]:
+    """The nouns and names with one of some tags."""
+    return [noun for noun in (*NOUNS.values(), *NAMES.values()) if noun.tags & set(tags)]
+
+
+@cache
+def objects(verb: str) -> list[Noun]:
+    """What a verb is done to."""
+    return kind(*sorted(VERBS[verb].tags))
+
+
+@cache
+def attributes(noun: Noun) -> list[Adjective]:
+    """The adjectives that go beside a noun."""
+    return [adjective for adjective in ADJECTIVES.values() if adjective.tags & noun.tags]
+
+
+@cache
+def predicates(noun: Noun) -> list[Adjective]:
+    """The adjectives that are said of a noun."""
+    lasting = [adjective for adjective in attributes(noun) if adjective.name != "new"]  # French has two words for it
+    return lasting + (FEELINGS if noun.tags & {"person", "animal"} else [])
+
+
+@cache
+def group(
+    noun: Noun,
+    determiner: str = "the",
+    plural: bool = False,
+    adjective: Adjective | None = None,
+    preposition: str = "",
+    name: Noun | None = None,
+) -> Group:
+    """The one group of these words: what is said of it once need not be found again."""
+    return Group(noun, determiner, plural, adjective, preposition, name)
+
+
+def owner(subject: Group | str) -> str:
+    """The determiner of what a subject owns."""
+    if isinstance(subject, str):
+        return {"I": "my", "he": "his", "she": "her", "we": "our"}.get(subject, "the")
+    return "the" if subject.plural or "kid" in subject.noun.tags else "her" if subject.noun.gender["fr"] == "f" else "his"
+
+
+class Draw:
+    """A stream of choices."""
+
+    def __init__(self, seed: str):
+        self.random = random.Random(seed).random
+
+    def one(self, things: Sequence[T]) -> T:
+        """One of some things."""
+        return things[int(self.random() * len(things))]
+
+    def often(self, part: float) -> bool:
+        """True in this part of the draws."""
+        return self.random() < part
+
+    def group(self, noun: Noun, *, counted: bool = True, plain: float = 0.6) -> Group:
+        """A noun with a determiner that it takes, and perhaps an adjective."""
+        if noun.name in NAMES:
+            return group(noun)
+        plural = "plural" in noun.tags and self.often(0.35)
+        if "kin" in noun.tags:
+            return group(noun, self.one(POSSESSIVES), plural)
+        choices = ["the", "the", "the"]
+        if "own" in noun.tags:
+            choices += POSSESSIVES
+        if plural and counted:
+            choices += [self.one(tuple(NUMBERS))] * 3
+        if not plural and "mass" not in noun.tags:
+            choices += ["a", "a"]
+        adjectives = attributes(noun)
+        determiner = self.one(choices)
+        if determiner == "a":
+            plain *= 0.6  # what is new in a story is described
+        adjective = self.one(adjectives) if adjectives and not self.often(plain) else None
+        return group(noun, determiner, plural, adjective)
+
+    def person(self, pronouns: Sequence[str] = PRONOUNS, part: float = 0.35) -> Group | str:
+        """Somebody: a pronoun in this part of the draws."""
+        return self.one(pronouns) if pronouns and self.often(part) else self.group(self.one(kind("person")), plain=0.8)
+
+    def again(self, subject: Group | str, part: float = 0.5) -> Group | str:
+        """Who a second clause is about: the same pronoun, which Italian may drop there, or somebody with a name."""
+        return subject if subject in OTHERS and self.often(part) else self.person((), 0)
+
+    def action(self, subject: Group | str, form: str, verbs: Sequence[str] = DOES, plain: float = 0.6) -> Clause:
+        """Somebody does something to something."""
+        verb = self.one(verbs)
+        thing = self.group(self.one(objects(verb)), counted=form != "not", plain=1.0 if verb == "write" else plain)
+        determiner = thing.determiner
+        if form == "not" and determiner == "a" and thing.noun.tags & {"person", "animal"}:
+            determiner = "the"
+        if verb == "write" and determiner in POSSESSIVES:
+            determiner = "the"
+        if verb == "sell" and determiner in POSSESSIVES:
+            determiner = owner(subject)
+        return Clause(subject, form, VERBS[verb], group(thing.noun, determiner, thing.plural, thing.adjective))
+
+    def description(self, form: str = "is") -> Clause:
+        """Something is tiny and cozy."""
+        noun = self.one(kind("person", "animal", "object", "place", "paper", "public", "food", "opening"))
+        drawn = self.group(noun, counted=False, plain=0.55)
+        beside = drawn.adjective
+        fitting = [adjective for adjective in predicates(noun) if beside is None or adjective.scale != beside.scale]
+        if not fitting:
+            fitting, beside = predicates(noun), None
+        determiner = "the" if drawn.determiner == "a" else drawn.determiner
+        subject = group(noun, determiner, drawn.plural, beside)
+        first = self.one(fitting)
+        others = [a for a in fitting if a.scale != first.scale and (a in FEELINGS) == (first in FEELINGS)]
+        if form != "is not" and others and beside is None and self.often(0.5):
+            return Clause(subject, form, adjectives=(first, self.one(others)))
+        return Clause(subject, form, adjectives=(first,), very=form != "is not" and self.often(0.25))
+
+    def date(self) -> tuple[str, ...]:
+        """A month and a year."""
+        return self.one(tuple(MONTHS)), self.one(YEARS)
+
+    def public(self) -> Group:
+        """A paper of institutions, perhaps on or of one."""
+        noun = self.one(kind("public"))
+        if self.often(0.35):
+            return self.group(noun, plain=0.4)
+        plural = "plural" in noun.tags and self.often(0.4)
+        if "of" in noun.tags and self.often(0.5):
+            return group(noun, plural=plural, preposition="of", name=self.one(kind("body")))
+        return group(noun, plural=plural, preposition="on", name=self.one(kind("topic")))
+
+
+def _copula(draw: Draw) -> Sentence:
+    form = draw.one(("is", "is", "was", "is not"))
+    if draw.often(0.2):
+        subject = draw.person(("he", "she"), 0.2)
+        return Sentence(Clause(subject, form, adjectives=(draw.one(FEELINGS),), very=form != "is not" and draw.often(0.3)))
+    return Sentence(draw.description(form))
+
+
+def _present(draw: Draw) -> Sentence:
+    return Sentence(draw.action(draw.person(ACTING, 0.5), "present"))
+
+
+def _having(draw: Draw) -> Sentence:
+    noun = draw.one(objects("have"))
+    negated = draw.often(0.4)
+    plural = "plural" in noun.tags and not negated and draw.often(0.5)
+    adjectives = attributes(noun)
+    adjective = draw.one(adjectives) if adjectives and not negated and draw.often(0.5) else None
+    thing = group(noun, draw.one(tuple(NUMBERS)) if plural else "a", plural, adjective)
+    return Sentence(Clause(draw.person(part=0.5), "not" if negated else "present", VERBS["have"], thing))
+
+
+def _negated(draw: Draw) -> Sentence:
+    return Sentence(draw.action(draw.person(ACTING, 0.5), "not", plain=0.75))
+
+
+def _asked(draw: Draw) -> Sentence:
+    return Sentence(draw.action(draw.person(OTHERS), "present"), "does")
+
+
+def _where(draw: Draw) -> Sentence:
+    noun = draw.one(kind("person", "animal", "portable", "place"))
+    drawn = draw.group(noun, counted=False, plain=0.5)
+    determiner = "the" if drawn.determiner == "a" else drawn.determiner
+    return Sentence(Clause(group(noun, determiner, drawn.plural, drawn.adjective), "is"), "where")
+
+
+def _modal(draw: Draw) -> Sentence:
+    return Sentence(draw.action(draw.person(), draw.one(("can", "must", "want")), DONE))
+
+
+def _perfect(draw: Draw) -> Sentence:
+    return Sentence(draw.action(draw.person(), "perfect", DONE))
+
+
+def _official(draw: Draw) -> Sentence:
+    return Sentence(Clause(group(draw.one(kind("body"))), "perfect", VERBS[draw.one(OFFICIAL)], draw.public()))
+
+
+def _travel(draw: Draw) -> Sentence:
+    time = draw.date() if draw.often(0.5) else (draw.one(tuple(DAYS)),)
+    return Sentence(Clause(draw.person(("he", "she"), 0.15), "past", VERBS[draw.one(TRAVELS)], time=time))
+
+
+def _passive(draw: Draw) -> Clause:
+    verb = draw.one(DATED)
+    thing = draw.public() if verb in OFFICIAL else draw.group(draw.one(objects(verb)), plain=0.5)
+    if thing.determiner == "a":
+        thing = group(thing.noun, "the", thing.plural, thing.adjective)
+    return Clause(thing, "passive", VERBS[verb])
+
+
+def _dated(draw: Draw) -> Sentence:
+    clause = _passive(draw)
+    return Sentence(Clause(clause.subject, "passive", clause.verb, time=draw.date()))
+
+
+def _by(draw: Draw) -> Sentence:
+    clause = _passive(draw)
+    assert clause.verb is not None
+    agents = kind("body") if clause.verb.name in OFFICIAL else kind("person")
+    return Sentence(Clause(clause.subject, "passive", clause.verb, agent=draw.group(draw.one(agents), plain=0.8)))
+
+
+def _place(draw: Draw, *kinds: str) -> tuple[tuple[str, Group], Noun]:
+    """A place, and what is there."""
+    marks = [(where, what) for what in kinds for where in ("in", "on") if kind(f"{where}:{what}")]
+    where, what = draw.one(marks)
+    place = draw.group(draw.one(kind(f"{where}:{what}")), counted=False)
+    if place.determiner == "a" or place.plural:
+        place = group(place.noun, "the", False, place.adjective)
+    return (where, place), draw.one(kind(what))
+
+
+def _located(draw: Draw) -> Sentence:
+    place, noun = _place(draw, "portable", "living", "person")
+    form = draw.one(("is", "is", "was"))
+    if "person" in noun.tags and draw.often(0.3):
+        return Sentence(Clause(draw.one(("he", "she")), form, place=place))
+    subject = draw.group(noun, plain=0.6)
+    if subject.determiner == "a":
+        subject = group(noun, "the", False, subject.adjective)
+    return Sentence(Clause(subject, form, place=place))
+
+
+def _there(draw: Draw) -> Sentence:
+    place, noun = _place(draw, "sight", "plant", "furnishing")
+    adjectives = attributes(noun)
+    adjective = draw.one(adjectives) if draw.often(0.5) else None
+    return Sentence(Clause(group(noun, draw.one(tuple(NUMBERS)), True, adjective), "is", place=place), "there")
+
+
+def _give(draw: Draw) -> Sentence:
+    form = draw.one(("present", "perfect", "must", "want"))
+    clause = draw.action(draw.person(ACTING if form == "present" else PRONOUNS), form, TRANSFERS)
+    whom = draw.group(draw.one(kind("person")), plain=0.9)
+    return Sentence(Clause(clause.subject, form, clause.verb, clause.object, whom))
+
+
+def _that(draw: Draw) -> Sentence:
+    first = Clause(draw.person(part=0.6), "present", VERBS[draw.one(("say", "know", "see"))])
+    if draw.often(0.4):
+        return Sentence(first, link="that", second=draw.description(draw.one(("is", "was"))))
+    form = draw.one(("present", "not", "can", "want", "perfect"))
+    return Sentence(first, link="that", second=draw.action(draw.again(first.subject, 0.2), form, DONE, plain=0.85))
+
+
+def _because(draw: Draw) -> Sentence:
+    subject = draw.person(("he", "she"), 0.15)
+    if draw.often(0.5):
+        first = Clause(subject, "is", adjectives=(ADJECTIVES["happy"],))
+        return Sentence(first, link="because", second=draw.action(draw.again(subject), "perfect", REJOICES, plain=0.85))
+    first = draw.action(subject, "present", ["sell"], plain=0.85)
+    again = {"my": "I", "his": "he", "her": "she", "the": "they"}[owner(subject)]
+    thing = draw.group(draw.one(kind("dear", "estate", "animal")), plain=0.7)
+    determiner = "a" if thing.determiner in POSSESSIVES and not thing.plural else thing.determiner
+    thing = group(thing.noun, determiner, thing.plural, thing.adjective)
+    return Sentence(first, link="because", second=Clause(again, draw.one(("want", "must")), VERBS["buy"], thing))
+
+
+def _when(draw: Draw) -> Sentence:
+    subject = draw.person(ACTING, 0.4)
+    second = Clause(draw.again(subject, 0.3), "present", VERBS[draw.one(RESTS)])
+    if draw.often(0.4):
+        return Sentence(draw.action(subject, "present", ["read", "prepare", "eat"], 0.85), link="when", second=second)
+    if isinstance(subject, Group) and draw.often(0.4):
+        return Sentence(Clause(subject, "is", adjectives=(ADJECTIVES["happy"],)), link="when", second=second)
+    return Sentence(Clause(subject, "present", VERBS[draw.one(RESTS)]), link="when", second=second)
+
+
+# Each with its share of the draws.
+TEMPLATES: dict[Callable[[Draw], Sentence], int] = {
+    _copula: 10,
+    _present: 8,
+    _having: 5,
+    _negated: 7,
+    _asked: 6,
+    _where: 2,
+    _modal: 7,
+    _perfect: 7,
+    _official: 5,
+    _travel: 5,
+    _dated: 7,
+    _by: 8,
+    _located: 6,
+    _there: 5,
+    _give: 6,
+    _that: 7,
+    _because: 5,
+    _when: 5,
+}
+
+# "My house is tiny and cozy." and "The agreement on the European Economic Area was signed in August 1992."
+EXAMPLES = (
+    Sentence(Clause(group(NOUNS["house"], "my"), "is", adjectives=(ADJECTIVES["tiny"], ADJECTIVES["cozy"]))),
+    Sentence(
+        Clause(
+            group(NOUNS["agreement"], preposition="on", name=NAMES["European Economic Area"]),
+            "passive",
+            VERBS["sign"],
+            time=("August", "1992"),
+        )
+    ),
+)
