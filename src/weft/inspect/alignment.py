@@ -1,6 +1,6 @@
 """Alignment: how much each word of a translation read of each word of its source (Bahdanau et al., 2015, figure 3).
 
-`Alignment` is the data: by pieces as the model sees them, or by words as people do. `draw` in `matrix` is the picture.
+`Alignment` is the data: by pieces as the model sees them, or by words as people do. The picture is drawn in `matrix`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -117,14 +117,14 @@ def _words(text: str, labels: Sequence[str], spans: Spans) -> list[_Word]:
         if holder is not None:
             reach[holder] = [min(reach[holder][0], word[0]), max(reach[holder][1], word[1])]
     found: dict[int | str, _Word] = {}
-    for piece, (n, label) in enumerate(zip(owner, labels, strict=True)):
-        if n is None:
+    for piece, (word_of, label) in enumerate(zip(owner, labels, strict=True)):
+        if word_of is None:
             found[f"alone {piece}"] = _Word(label, spans[piece], [piece])
-        elif n in found:
-            found[n].pieces.append(piece)
+        elif word_of in found:
+            found[word_of].pieces.append(piece)
         else:
-            start, end = reach[n]
-            found[n] = _Word(text[start:end], (start, end), [piece])
+            start, end = reach[word_of]
+            found[word_of] = _Word(text[start:end], (start, end), [piece])
     return list(found.values())
 
 

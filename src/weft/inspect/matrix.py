@@ -18,7 +18,7 @@ INK, PALE, LINES = "#1b2733", "#6b7785", "#e3e8ee"
 SHADES = ["#ffffff", "#dbe8f5", "#9cc3e4", "#4a90c9", "#1c5b9e", "#0a2f63"]
 LONGEST = 24  # characters of a label
 MOST = 24.0  # inches of a picture's side
-ISOLATED = re.compile(r"\s")
+BLANK = re.compile(r"\s")
 VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
@@ -38,17 +38,12 @@ def draw(
     """
     if format not in ("png", "svg"):
         raise ConfigError(f"expected png or svg, found {format!r}", where="format")
-    import matplotlib
+    from matplotlib import style
     from matplotlib.figure import Figure
 
     chosen = alignment.of(layer, head)
-    settings: Any = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "weft",
-        "font.family": [fonts.LATIN],
-        "text.parse_math": False,
-    }
-    with matplotlib.rc_context(settings):
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "weft", "text.parse_math": False}
+    with style.context(["default", settings]):  # whatever the user's own settings are
         figure = Figure(figsize=(1, 1), dpi=160 if format == "png" else 72, facecolor="white")
         labels = _Labels(chosen)
         panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen))
@@ -88,8 +83,13 @@ def _first(sides: list[str]) -> str:
 
 
 def _drawable(label: str) -> str:
-    shown = ISOLATED.sub(lambda found: VISIBLE.get(found[0], "␣"), harmless(label.replace("\r", "↵")))
-    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+    shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label)
+    return _writable(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
+
+
+def _writable(text: str) -> str:
+    """A text without the signs that XML does not allow or a reader cannot bear."""
+    return re.sub("[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", harmless(text))
 
 
 class _Panel:
@@ -100,7 +100,7 @@ class _Panel:
         self.height, self.width = (max(size, 1) * cell for size in weights.shape)
         self.top = float(weights.max(initial=0.0)) or 1.0
 
-    def place(self, x: float, y: float, *, top: float | None = None, named: bool = True) -> Any:
+    def place(self, x: float, y: float, *, top: float | None = None, named: bool = True) -> None:
         """Draw the cells at a place, with words along them where `named`; `top` is the weight of the darkest."""
         from matplotlib.colors import LinearSegmentedColormap
 
@@ -116,7 +116,8 @@ class _Panel:
         axis.set_ylim(cells.shape[0] - 0.5, -0.5)
         axis.spines[:].set(color=LINES if named else "#c5ced8", linewidth=0.8)
         axis.tick_params(which="both", length=0, pad=3)
-        axis.set_xticks([]), axis.set_yticks([])
+        axis.set_xticks([])
+        axis.set_yticks([])
         if self.cell > 0.1:
             axis.set_xticks(np.arange(1, cells.shape[1]) - 0.5, minor=True)
             axis.set_yticks(np.arange(1, cells.shape[0]) - 0.5, minor=True)
@@ -124,10 +125,9 @@ class _Panel:
         self.axis = axis
         if named:
             self._name(rows, columns)
-        return axis
 
     def _name(self, rows: int, columns: int) -> None:
-        size = self.size = float(np.clip(self.cell * 40, 5.5, 10.5))
+        size = float(np.clip(self.cell * 40, 5.5, 10.5))
         step = max(1, int(np.ceil(size * 1.15 / 72 / self.cell)))  # cells smaller than a line of text: not every word
         fits = [_width(label) * size / 72 < self.cell * 0.95 for label in self.labels.source]
         east = any(fit and _width(label) == len(label) for fit, label in zip(fits, self.labels.source, strict=True))
@@ -163,7 +163,7 @@ class _Panel:
             families = fonts.families([title])
             top = self._above() + 0.16
             self.figure.text(
-                self.x, top, harmless(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
+                self.x, top, _writable(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
                 parse_math=False,
             )  # fmt: skip
         if note:
@@ -182,7 +182,7 @@ class _Panel:
 def _heads(figure: Any, chosen: Alignment, labels: _Labels, first: _Panel, layer: int | None, head: int | None) -> None:
     """A small panel for each head below the average, a row for each layer, all on one scale."""
     layers, heads, rows, columns = chosen.weights.shape
-    side = min(max(0.04 * max(rows, columns), 1.4), 2.4, MOST / max(heads, layers) - 0.18)
+    side = min(max(0.04 * max(rows, columns), 1.4), 2.4, max(MOST / max(heads, layers) - 0.18, 0.1))
     cell = min(side / max(rows, columns, 1), first.cell)
     top = float(chosen.weights.max(initial=0.0)) or 1.0
     wide, high = max(max(columns, 1) * cell, 0.5) + 0.18, max(rows, 1) * cell + 0.18
@@ -234,7 +234,7 @@ def _written(figure: Any, format: str, labels: _Labels, pad: float) -> bytes:
     if format == "png":
         return buffer.getvalue()
     # the fonts once, in the style sheet: every family that may have the signs on the machine where it is looked at
-    families = ", ".join(f"'{family}'" for family in labels.wish)
+    families = ", ".join(f"'{family}'" for family in labels.wish if not re.search("[^\\w .-]", family))
     style = f"text{{unicode-bidi: plaintext; font-family: {families}, sans-serif}}"
-    text = re.sub(r" font-family: [^;\"]*;?", "", buffer.getvalue().decode("utf-8"))
+    text = re.sub(r'(<text style="[^"]*?)font-family: [^;"]*;? ?', r"\1", buffer.getvalue().decode("utf-8"))
     return text.replace('<style type="text/css">', f'<style type="text/css">{style}', 1).encode("utf-8")
