@@ -1,0 +1,240 @@
+"""The picture of an alignment: target words down the side, source words along the top, cells as dark as their weight."""
+
+import io
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+
+from weft.errors import ConfigError, harmless
+from weft.inspect import fonts
+from weft.inspect.alignment import Alignment
+
+INK, PALE, LINES = "#1b2733", "#6b7785", "#e3e8ee"
+SHADES = ["#ffffff", "#dbe8f5", "#9cc3e4", "#4a90c9", "#1c5b9e", "#0a2f63"]
+LONGEST = 24  # characters of a label
+MOST = 24.0  # inches of a picture's side
+BLANK = re.compile(r"\s")
+VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥"}
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+
+
+def draw(
+    alignment: Alignment,
+    *,
+    format: Literal["png", "svg"] = "png",
+    layer: int | None = None,
+    head: int | None = None,
+    every: bool = False,
+    title: str = "",
+) -> bytes:
+    """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in a panel of its own below it.
+
+    Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
+    """
+    if format not in ("png", "svg"):
+        raise ConfigError(f"expected png or svg, found {format!r}", where="format")
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    chosen = alignment.of(layer, head)
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "weft", "text.parse_math": False}
+    with style.context(["default", settings]):  # whatever the user's own settings are
+        figure = Figure(figsize=(1, 1), dpi=160 if format == "png" else 72, facecolor="white")
+        labels = _Labels(chosen)
+        panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen))
+        panel.place(0.0, 0.0)
+        panel.scale(_scale_note(chosen, layer, head))
+        panel.heading(title, labels.note)
+        if every:
+            _heads(figure, chosen, labels, panel, layer, head)
+        return _written(figure, format, labels, pad=0.25 + (labels.unknown_width if format == "svg" else 0.0))
+
+
+def _cell(alignment: Alignment) -> float:
+    """Inches of a cell: wide for few words, then smaller, at last as small as the longest side demands."""
+    longest = max(*alignment.weights.shape[2:], 1)
+    return min(0.44, max(8.4 / longest, 0.19), (MOST - 4) / longest)
+
+
+class _Labels:
+    """The words along both sides, as they can be drawn."""
+
+    def __init__(self, alignment: Alignment):
+        self.source, self.target = (
+            [_drawable(label) for label in side] for side in (alignment.source, alignment.target)
+        )
+        self.fonts = {"source": fonts.families(self.source), "target": fonts.families(self.target)}
+        used = [*self.fonts["source"], *self.fonts["target"]]
+        self.wish = list(dict.fromkeys([*fonts.preferred([*self.source, *self.target]), *used]))
+        absent = fonts.without_font([*self.source, *self.target])
+        most = max((sum(sign in absent for sign in label) for label in (*self.source, *self.target)), default=0)
+        self.unknown_width = most * 0.06  # a browser's sign is wider than the box that stands for it here
+        sides = [name for name in ("source", "target") if any(RIGHT_TO_LEFT.search(x) for x in getattr(self, name))]
+        self.note = f"{' and '.join(sides)} written right to left: first word {_first(sides)}" if sides else ""
+
+
+def _first(sides: list[str]) -> str:
+    return " and ".join({"source": "at the left", "target": "at the top"}[side] for side in sides)
+
+
+def _drawable(label: str) -> str:
+    shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label)
+    return _writable(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
+
+
+def _writable(text: str) -> str:
+    """A text without the signs that XML does not allow or a reader cannot bear."""
+    return re.sub("[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", harmless(text))
+
+
+class _Panel:
+    """One matrix with its labels, placed in inches; x to the right, y downwards."""
+
+    def __init__(self, figure: Any, labels: _Labels, weights: np.ndarray, cell: float):
+        self.figure, self.labels, self.weights, self.cell = figure, labels, weights, cell
+        self.height, self.width = (max(size, 1) * cell for size in weights.shape)
+        self.top = float(weights.max(initial=0.0)) or 1.0
+
+    def place(self, x: float, y: float, *, top: float | None = None, named: bool = True) -> None:
+        """Draw the cells at a place, with words along them where `named`; `top` is the weight of the darkest."""
+        from matplotlib.colors import LinearSegmentedColormap
+
+        rows, columns = self.weights.shape
+        self.x, self.y = x, y
+        axis = self.figure.add_axes((x, -y - self.height, self.width, self.height))
+        shades = LinearSegmentedColormap.from_list("ink", SHADES)
+        cells = self.weights if self.weights.size else np.zeros((max(rows, 1), max(columns, 1)))
+        self.image = axis.imshow(
+            cells, cmap=shades, vmin=0, vmax=top or self.top, aspect="auto", interpolation="none", origin="upper"
+        )
+        axis.set_xlim(-0.5, cells.shape[1] - 0.5)
+        axis.set_ylim(cells.shape[0] - 0.5, -0.5)
+        axis.spines[:].set(color=LINES if named else "#c5ced8", linewidth=0.8)
+        axis.tick_params(which="both", length=0, pad=3)
+        axis.set_xticks([])
+        axis.set_yticks([])
+        if self.cell > 0.1:
+            axis.set_xticks(np.arange(1, cells.shape[1]) - 0.5, minor=True)
+            axis.set_yticks(np.arange(1, cells.shape[0]) - 0.5, minor=True)
+            axis.grid(which="minor", color=LINES, linewidth=0.6)
+        self.axis = axis
+        if named:
+            self._name(rows, columns)
+
+    def _name(self, rows: int, columns: int) -> None:
+        size = float(np.clip(self.cell * 40, 5.5, 10.5))
+        step = max(1, int(np.ceil(size * 1.15 / 72 / self.cell)))  # cells smaller than a line of text: not every word
+        fits = [_width(label) * size / 72 < self.cell * 0.95 for label in self.labels.source]
+        east = any(fit and _width(label) == len(label) for fit, label in zip(fits, self.labels.source, strict=True))
+        for number in range(0, columns, step):
+            label = self.labels.source[number]
+            upright = all(fits) or (east and len(label) == 1)  # short words, and signs beside those of CJK
+            self.axis.text(
+                number if upright else number + 0.04, -0.5 - 0.06 / self.cell, label, va="bottom",
+                ha="center" if upright else "left", rotation=0 if upright else 50, rotation_mode="anchor",
+                fontsize=size, color=INK, family=self.labels.fonts["source"], parse_math=False,
+            )  # fmt: skip
+        for number in range(0, rows, step):
+            self.axis.text(
+                -0.5 - 0.07 / self.cell, number, self.labels.target[number], ha="right", va="center_baseline",
+                fontsize=size, color=INK, family=self.labels.fonts["target"], parse_math=False,
+            )  # fmt: skip
+
+    def scale(self, note: str) -> None:
+        """A colour bar at the right, and below the matrix what the weights are."""
+        height = min(self.height, 2.6)
+        axis = self.figure.add_axes((self.x + self.width + 0.22, -self.y - height, 0.13, height))
+        bar = self.figure.colorbar(self.image, cax=axis)
+        bar.outline.set(edgecolor="#c5ced8", linewidth=0.6)
+        ticks = [0, self.top] if height < 0.8 else [0, self.top / 2, self.top]
+        bar.set_ticks(ticks, labels=[f"{tick:.2g}" for tick in ticks])
+        axis.tick_params(length=0, labelsize=8, labelcolor=PALE, pad=4)
+        place = (self.x, -self.y - self.height - 0.12)
+        self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left", parse_math=False)
+
+    def heading(self, title: str, note: str) -> None:
+        """The title above all words, and the note on reading order below the scale's."""
+        if title:
+            families = fonts.families([title])
+            top = self._above() + 0.16
+            self.figure.text(
+                self.x, top, _writable(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
+                parse_math=False,
+            )  # fmt: skip
+        if note:
+            place = (self.x, -self.y - self.height - 0.12 - 0.16)
+            self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left", parse_math=False)
+
+    def _above(self) -> float:
+        """How far up the words along the top reach, in inches."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        renderer = FigureCanvasAgg(self.figure).get_renderer()
+        with _quiet():
+            return max((text.get_window_extent(renderer).y1 / self.figure.dpi for text in self.axis.texts), default=0.0)
+
+
+def _heads(figure: Any, chosen: Alignment, labels: _Labels, first: _Panel, layer: int | None, head: int | None) -> None:
+    """A small panel for each head below the average, a row for each layer, all on one scale."""
+    layers, heads, rows, columns = chosen.weights.shape
+    side = min(max(0.04 * max(rows, columns), 1.4), 2.4, max(MOST / max(heads, layers) - 0.18, 0.1))
+    cell = min(side / max(rows, columns, 1), first.cell)
+    top = float(chosen.weights.max(initial=0.0)) or 1.0
+    wide, high = max(max(columns, 1) * cell, 0.5) + 0.18, max(rows, 1) * cell + 0.18
+    y = first.height + 0.95
+    note = f"each head by itself: white 0, darkest {top:.2g}; words as above, rows are layers, columns are heads"
+    figure.text(0, -y + 0.28, note, fontsize=8, color=PALE, va="bottom", ha="left")
+    for i in range(layers):
+        for j in range(heads):
+            panel = _Panel(figure, labels, chosen.weights[i, j], cell)
+            panel.place(j * wide, y + i * high, top=top, named=False)
+            if i == 0:
+                place = (j * wide + panel.width / 2, -y + 0.06)
+                figure.text(*place, f"head {(head or 0) + j + 1}", fontsize=8, color=INK, ha="center", va="bottom")
+        place = (-0.08, -y - i * high - (high - 0.18) / 2)
+        figure.text(*place, f"layer {(layer or 0) + i + 1}", fontsize=8, color=INK, ha="right", va="center")
+
+
+def _scale_note(chosen: Alignment, layer: int | None, head: int | None) -> str:
+    layers, heads = chosen.weights.shape[:2]
+    if not chosen.weights.any():
+        return "nothing was read: all weights are 0"
+    parts = [
+        *([f"layer {layer + 1}"] if layer is not None and layers == 1 else []),
+        *([f"head {head + 1}"] if head is not None else []),
+    ]
+    over = [*([f"{layers} layers"] if layers > 1 else []), *([f"{heads} heads"] if heads > 1 else [])]
+    parts += [f"averaged over {' × '.join(over)}"] if over else []
+    return ", ".join(["how much each row read of each column", *parts])
+
+
+def _width(label: str) -> float:
+    """About how wide a label is, in sizes of its font."""
+    return sum(1.0 if unicodedata.east_asian_width(sign) in "WF" else 0.62 for sign in label)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Of signs without a font `fonts.missing_glyphs` speaks, once and in words."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
+
+
+def _written(figure: Any, format: str, labels: _Labels, pad: float) -> bytes:
+    buffer = io.BytesIO()
+    still = {"Date": None} if format == "svg" else {"Software": None}
+    with _quiet():
+        figure.savefig(buffer, format=format, bbox_inches="tight", pad_inches=pad, metadata=still)
+    if format == "png":
+        return buffer.getvalue()
+    # the fonts once, in the style sheet: every family that may have the signs on the machine where it is looked at
+    families = ", ".join(f"'{family}'" for family in labels.wish if not re.search("[^\\w .-]", family))
+    style = f"text{{unicode-bidi: plaintext; font-family: {families}, sans-serif}}"
+    text = re.sub(r'(<text style="[^"]*?)font-family: [^;"]*;? ?', r"\1", buffer.getvalue().decode("utf-8"))
+    return text.replace('<style type="text/css">', f'<style type="text/css">{style}', 1).encode("utf-8")
