@@ -66,6 +66,7 @@ class LanguageModel(Task):
     sample = "the help texts that every Python carries (pydoc_data.topics)"
     settings = TextTraining
     use = Writing
+    streams = True
 
     def recognises(self, sources: Sequence[Path]) -> bool:
         return all(looks_like_text(source) for source in sources)
@@ -151,6 +152,9 @@ class LanguageModel(Task):
             for text, prompt, made in zip(inputs, prompts, many, strict=True)
             for i, one in enumerate(made)
         ]
+
+    def shown(self, prediction: Mapping[str, Any]) -> str:
+        return str(prediction["prompt"] + prediction["text"])
 
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         tokenizer, more = _tokenizer(run), {}

@@ -1,6 +1,6 @@
 """The user's sentence pairs as ids: read, split, tokenized; and the record of them in a run. Knows no model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -93,14 +93,23 @@ def grouped(rows: Sequence[Pair]) -> list[Held]:
 
 
 def encode_pairs(
-    data: PairData, tokenizer: Tokenizer | None, *, kind: str | None, vocab: int | None, context: int | None
+    data: PairData,
+    tokenizer: Tokenizer | None,
+    kind: str | None,
+    vocab: int | None,
+    context: int | None,
+    spelt: Callable[[str], str],
 ) -> ReadPairs:
-    """Texts to ids. With no tokenizer one is made for both sides together, of a size that suits the text."""
+    """Texts to ids, targets as they are `spelt` for the model.
+
+    With no tokenizer one is made for both sides together, of a size that suits the text.
+    """
+    texts = [(pair.source, spelt(pair.target)) for pair in data.train]
     if tokenizer is None:
         kind = kind or "bpe"
-        tokenizer = tokenizers.train(kind, _pieces(data.train), vocab or vocabulary(data.characters, kind))
-    train = _ids(tokenizer, [(pair.source, pair.target) for pair in data.train])
-    held = _ids(tokenizer, [(one.source, one.references[0]) for one in data.held_out])
+        tokenizer = tokenizers.train(kind, _pieces(texts), vocab or vocabulary(data.characters, kind))
+    train = _ids(tokenizer, texts)
+    held = _ids(tokenizer, [(one.source, spelt(one.references[0])) for one in data.held_out])
     longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
     context = context or max(64, min(MOST_TOKENS, -(-longest // 64) * 64))
     fitting = [pair for pair in train if max(map(len, pair)) < context]
@@ -166,9 +175,9 @@ def stem(sources: Sequence[str]) -> str:
     return name.split(".")[0] or "pairs"
 
 
-def _pieces(rows: Sequence[Pair]) -> Any:
-    for pair in rows:
-        yield from (pair.source, None, pair.target, None)
+def _pieces(texts: Sequence[tuple[str, str]]) -> Iterator[str | None]:
+    for source, target in texts:
+        yield from (source, None, target, None)
 
 
 def _ids(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:

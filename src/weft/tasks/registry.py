@@ -8,9 +8,11 @@ from weft.data.decoding import shown
 from weft.data.files import is_pattern, missing
 from weft.errors import DataError, WeftError, nearest
 from weft.tasks.language_model import LanguageModel
+from weft.tasks.parse import Parse
 from weft.tasks.task import Task
+from weft.tasks.translate import Translate
 
-TASKS: dict[str, Task] = {task.name: task for task in (LanguageModel(),)}
+TASKS: dict[str, Task] = {task.name: task for task in (LanguageModel(), Translate(), Parse())}
 
 
 def task_named(name: str, where: str = "--task") -> Task:

@@ -11,7 +11,7 @@ from weft.config import from_json
 from weft.errors import ConfigError, WeftError
 from weft.models.stream import Model
 from weft.tasks.registry import task_named
-from weft.tasks.task import Loaded, Task
+from weft.tasks.task import Loaded, Task, View
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
@@ -75,6 +75,20 @@ class Run:
         found = self.task.evaluate(self._loaded, [str(d) for d in named], Progress(quiet=quiet))
         return {"run": str(self.folder), "task": self.task.name, "data": found.data, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more}  # fmt: skip
+
+    def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
+        """A document with its texts replaced by predictions, and these; None where the task knows no documents."""
+        document = self.task.document(Path(path))
+        if document is None:
+            return None
+        found = self.predict(document.texts, **settings) if document.texts else []
+        if len(found) != len(document.texts):
+            raise WeftError("a document has room for one answer to each text", where="--set best", fix="leave it out")
+        return document.with_texts([self.task.shown(one) for one in found]), found
+
+    def look(self, input: Any, **settings: Any) -> View:
+        """What the model does inside with an input; shows itself in a notebook."""
+        return self.task.look(self._loaded, input, settings)
 
     def __repr__(self) -> str:
         task = self._loaded.config.get("task") or "composed by hand"

@@ -93,6 +93,10 @@ class PairTask(Task):
         """How good answers are, and what is to be said of the measures."""
         raise NotImplementedError
 
+    def spelt(self, target: str) -> str:
+        """A target as the text that the model learns to write."""
+        return target
+
     def stem(self, sources: Sequence[str]) -> str:
         """A name for a run."""
         raise NotImplementedError
@@ -102,7 +106,7 @@ class PairTask(Task):
         settings = CATALOGUE.first_settings(request, PairTraining, KEPT)
         tokenizer = None if request.origin is None else self.tokenizer(request.origin)
         data = self.read(request.sources, request.valid, settings)
-        read = encode_pairs(data, tokenizer, kind=settings.tokenizer, vocab=settings.vocab, context=settings.context)
+        read = encode_pairs(data, tokenizer, settings.tokenizer, settings.vocab, settings.context, self.spelt)
         budget = budget_for(request, read)
         config, settings = choose_model(request, settings, read, budget)
         bundles = _bundles(read, settings)
@@ -141,7 +145,7 @@ class PairTask(Task):
         model = from_json(config["model"], Seq2Seq.Config, where=f"{where}: model")
         tokenizer = tokenizer_of(folder, config, model.target.embed.size)
         data = self.read(sources or tuple(record["sources"]), record["valid"], settings)
-        read = encode_pairs(data, tokenizer, kind=None, vocab=None, context=settings.context)
+        read = encode_pairs(data, tokenizer, None, None, settings.context, self.spelt)
         return Work(
             model=model,
             objective=from_json(config["objective"], TargetToken.Config, where=f"{where}: objective"),
@@ -219,7 +223,8 @@ class PairTask(Task):
         fitting = [one for one in held if len(tokenizer.encode(one.source)) < context]
         if not fitting:
             raise DataError(f"no source has fewer than {context} tokens", where=what, fix="train with a longer context")
-        total, tokens = score(model, tokenizer, fitting, context)
+        pairs = [(one.source, self.spelt(one.references[0])) for one in fitting]
+        total, tokens = score(model, tokenizer, pairs, context)
         loss = total / max(1, tokens)
         found = [best[0][0] for best in self.find(run, [one.source for one in fitting], Finding(), progress)]
         measures, more = self.measures(found, fitting)
@@ -245,11 +250,10 @@ class PairTask(Task):
 
 
 @torch.inference_mode()
-def score(model: Seq2Seq, tokenizer: Tokenizer, held: Sequence[Held], context: int) -> tuple[float, int]:
-    """The summed loss of first references in nats, and the number of tokens; none where a target is too long."""
-    texts = [text for one in held for text in (one.source, one.references[0])]
-    ids = [tokenizer.encode(text) for text in texts]
-    pairs = [(a, b) for a, b in zip(ids[::2], ids[1::2], strict=True) if len(b) < context]
+def score(model: Seq2Seq, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]], context: int) -> tuple[float, int]:
+    """The summed loss of targets in nats, and the number of tokens; without targets beyond the context."""
+    pairs = [(tokenizer.encode(source), tokenizer.encode(target)) for source, target in texts]
+    pairs = [(source, target) for source, target in pairs if len(target) < context]
     if not pairs:
         return 0.0, 0
     objective, device = TargetToken.Config().build(), next(model.parameters()).device

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import nn
 
 from weft.config import Config, field_types
-from weft.errors import ConfigError, nearest
+from weft.data.documents import Document
+from weft.errors import ConfigError, WeftError, nearest
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work
@@ -82,6 +83,31 @@ class Ending:
     sample: str = ""
 
 
+@runtime_checkable
+class View(Protocol):
+    """Something to look at. It shows itself in a notebook."""
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """As a picture."""
+        ...
+
+    def page(self) -> bytes:
+        """As an HTML page that needs nothing else."""
+        ...
+
+    def text(self) -> str:
+        """In words and numbers, for a terminal."""
+        ...
+
+    def note(self) -> str | None:
+        """What a user should know of the picture."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        ...
+
+
 class Task:
     """One thing that can be trained and used."""
 
@@ -93,6 +119,8 @@ class Task:
     sample: ClassVar[str]  # what is used when no data is named
     settings: ClassVar[type[Training]]  # for training
     use: ClassVar[type[Config]]  # for prediction
+    looking: ClassVar[type[Config] | None] = None  # for a look inside
+    streams: ClassVar[bool] = False  # whether a prediction can be shown as it is made
 
     def recognises(self, sources: Sequence[Path]) -> bool:
         """Whether the files look like this task's data."""
@@ -116,9 +144,21 @@ class Task:
         """One object for each input."""
         raise NotImplementedError
 
+    def shown(self, prediction: Mapping[str, Any]) -> str:
+        """A prediction as plain text."""
+        raise NotImplementedError
+
+    def document(self, path: Path) -> Document | None:
+        """A file whose texts are to be predicted in place, if the task can do that; otherwise each line is an input."""
+        return None
+
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         """How well the run does on data."""
         raise NotImplementedError
+
+    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
+        """What the model does inside with an input."""
+        raise WeftError(f"there is nothing to look at yet for the task {self.name}", where="weft look")
 
 
 def with_settings(config: Settings, settings: Mapping[str, Any], *, prefix: str = "") -> Settings:

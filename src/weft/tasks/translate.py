@@ -1,28 +1,56 @@
 """translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
 
+import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
+from weft.config import Config
 from weft.data import documents
 from weft.data.files import ending
 from weft.data.pairs import Held, Pair, Pairs, read_pairs
 from weft.data.pairs.formats import ENDINGS
 from weft.data.samples.phrasebook import LANGUAGES, phrasebook
-from weft.errors import ConfigError, nearest
+from weft.errors import ConfigError, WeftError, nearest
 from weft.generate.beam import Hypothesis
 from weft.generate.decode import Decoding
+from weft.inspect.translation import Look, StepView, TranslationView
 from weft.tasks.pair_data import PairData, grouped, held_apart, stem
 from weft.tasks.pair_plan import PairTraining, context_of
-from weft.tasks.sequences import PairTask, _model
-from weft.tasks.task import Loaded
+from weft.tasks.sequences import Finding, PairTask, _model
+from weft.tasks.task import Loaded, View, with_settings
 from weft.tasks.translation_measures import translation_measures
 from weft.training.progress import Progress
 
 SENTENCE = re.compile(r"(?<=[.!?…。！？।؟])[\"'»”’)\]]*\s+|(?<=[。！？])")
 UNSPACED = re.compile(r"[。！？]$")
+
+
+class Looking(Config):
+    """What to look at."""
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+    pieces: bool = False
+    target: str | None = None
+    beam: int = 5
+    token: str | None = None
+    side: Literal["across", "source", "target"] = "across"
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "one layer of the decoder, from 1; by default the average of all",
+        "head": "one head, from 1; by default the average of all",
+        "every": "every head of every layer in a panel of its own",
+        "pieces": "tokens as the model has them, instead of whole words",
+        "target": "align with this translation instead of the model's own",
+        "beam": "the beam of the model's own translation",
+        "token": "the numbers of one token step by step: a word, or its place from 1",
+        "side": "of which attention: across (from target to source), source or target",
+    }
 
 
 class Translate(PairTask):
@@ -33,6 +61,7 @@ class Translate(PairTask):
     files = "pairs as .tsv, .csv, .jsonl, .tmx or .po, gzip of these, folders of them, or two parallel text files"
     sample = "weft's phrasebook: English with French (--set target=it for Italian, de for German)"
     example = "My house is tiny and cozy."
+    looking = Looking
 
     def recognises(self, sources: Sequence[Path]) -> bool:
         if len(sources) == 2 and all(path.is_file() and _language(path) for path in sources):
@@ -64,10 +93,7 @@ class Translate(PairTask):
         source, target = run.config["data"]["columns"]
         training = run.config["training"]
         known = {"source": training.get("source") or source, "target": training.get("target") or target}
-        try:
-            pairs = read_pairs(data, **known)
-        except ConfigError:
-            raise
+        pairs = read_pairs(data, **known)
         return grouped(pairs.rows), ", ".join(data)
 
     def measures(self, found: Sequence[str], held: Sequence[Held]) -> tuple[dict[str, float], dict[str, Any]]:
@@ -89,14 +115,28 @@ class Translate(PairTask):
             place += len(several)
         return result
 
-    def document(self, path: Path) -> documents.Document:
-        return documents.units(path)
+    def document(self, path: Path) -> documents.Document | None:
+        return documents.units(path) if ending(path, documents.ENDINGS) else None
+
+    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
+        """The alignment of a sentence with its translation by the model, or with one that is given."""
+        how = with_settings(Looking(), settings)
+        if not isinstance(input, str):
+            raise WeftError(f"expected a text, found {input!r}")
+        tokenizer = self.tokenizer(run)
+        if how.target is None:
+            target = PairTask.find(self, run, [input], Finding(beam=how.beam))[0][0][1].ids
+        else:
+            target = tuple(tokenizer.encode(how.target).tolist())
+        chosen = Look(layer=how.layer, head=how.head, every=how.every, pieces=how.pieces)
+        view = TranslationView(_model(run), tokenizer, tokenizer.encode(input).tolist(), target, chosen)
+        return view if how.token is None else StepView(view, how.token, how.side)
 
 
 def sentences(text: str) -> list[str]:
     """A text cut behind the marks that end sentences."""
     cuts = [0, *(found.end() for found in SENTENCE.finditer(text)), len(text)]
-    found = (text[a:b].strip() for a, b in zip(cuts, cuts[1:], strict=False))
+    found = (text[a:b].strip() for a, b in pairwise(cuts))
     return [sentence for sentence in found if sentence]
 
 
@@ -138,7 +178,7 @@ def _phrasebook(settings: PairTraining) -> PairData:
         train=rows,
         held_out=held,
         columns=("en", target),
-        fingerprint=book.fingerprint,
+        fingerprint=hashlib.sha256(repr((rows, held)).encode()).hexdigest(),
         rule=f"{len(held):,} sentences whose combinations of words are not trained on",
         described="weft's phrasebook",
         notes=(f"{len(rows):,} pairs, en -> {target}", f"the first: {rows[0].source} -> {rows[0].target}"),

@@ -68,7 +68,9 @@ def owner(subject: Group | str) -> str:
     """The determiner of what a subject owns."""
     if isinstance(subject, str):
         return {"I": "my", "he": "his", "she": "her", "we": "our"}.get(subject, "the")
-    return "the" if subject.plural or "kid" in subject.noun.tags else "her" if subject.noun.gender["fr"] == "f" else "his"
+    return (
+        "the" if subject.plural or "kid" in subject.noun.tags else "her" if subject.noun.gender["fr"] == "f" else "his"
+    )
 
 
 class Draw:
@@ -162,7 +164,9 @@ def _copula(draw: Draw) -> Sentence:
     form = draw.one(("is", "is", "was", "is not"))
     if draw.often(0.2):
         subject = draw.person(("he", "she"), 0.2)
-        return Sentence(Clause(subject, form, adjectives=(draw.one(FEELINGS),), very=form != "is not" and draw.often(0.3)))
+        return Sentence(
+            Clause(subject, form, adjectives=(draw.one(FEELINGS),), very=form != "is not" and draw.often(0.3))
+        )
     return Sentence(draw.description(form))
 
 

@@ -9,7 +9,7 @@ and parts of speech are one symbol, XX, since the sentence is known already.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from weft.data.trees import DEEPEST, ROOT, TAG, Tree, walk
+from weft.data.trees.tree import DEEPEST, ROOT, TAG, Tree, walk
 from weft.errors import DataError
 
 

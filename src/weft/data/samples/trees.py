@@ -15,8 +15,8 @@ No sentence of the grammar has two trees.
 import random
 import re
 
-from weft.data.tree_files import read_tree
-from weft.data.trees import Tree, leaves, sentence
+from weft.data.trees.files import read_tree
+from weft.data.trees.tree import Tree, leaves, sentence
 
 SHORTEST, LONGEST = 4, 15  # words, with the full stop
 SEED = 2015

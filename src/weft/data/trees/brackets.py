@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
-from weft.data.trees import ROOTS, Tree, leaves, walk
+from weft.data.trees.tree import ROOTS, Tree, leaves, walk
 from weft.errors import DataError
 
 Bracket = tuple[str, int, int]  # a label, the first word, the word after the last

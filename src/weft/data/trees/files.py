@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from weft.data.decoding import read_text, shown
 from weft.data.files import ending, find
-from weft.data.trees import DEEPEST, ROOT, Tree, leaves, normal, sentence, walk
+from weft.data.trees.tree import DEEPEST, ROOT, Tree, leaves, normal, sentence, walk
 from weft.errors import DataError
 
 ENDINGS = (".mrg", ".parse", ".ptb", ".trees", ".tree", ".txt")
