@@ -5,12 +5,15 @@ from dataclasses import replace
 import torch
 from torch import nn
 
+from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.models.zoo.translation import TRANSLATION_MODELS
 
 VOCAB, CONTEXT = 11, 12
 SIZE = Size(dim=16, depth=2, heads=4, context=CONTEXT)
 ZOO = sorted(LANGUAGE_MODELS)
+PAIR_ZOO = sorted(TRANSLATION_MODELS)
 
 
 def randomised(model: nn.Module, *, std: float = 0.3, seed: int = 0) -> nn.Module:
@@ -43,3 +46,11 @@ def numbers(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> t
 def close(a: torch.Tensor, b: torch.Tensor, most: float = 1e-10) -> bool:
     """Whether two tensors have one shape and differ by at most so much."""
     return a.shape == b.shape and (a.numel() == 0 or float((a - b).detach().abs().max()) <= most)
+
+
+def translation_model(
+    name: str, *, vocab: int = VOCAB, context: int = 32, dtype: torch.dtype = torch.float64, seed: int = 0
+) -> Seq2Seq:
+    """An encoder–decoder of the zoo, tiny, with random weights, in float64."""
+    model = TRANSLATION_MODELS[name](replace(SIZE, context=context), vocab=vocab, dropout=0.0).build()
+    return randomised(model, seed=seed).to(dtype).eval()

@@ -137,6 +137,8 @@ def train(
         'weft predict runs/book-1 "Once upon a"',
         'weft predict runs/book-1 "Once upon a" --set temperature=0.8 --set top_p=0.95 --set max_tokens=200',
         "weft predict runs/book-1 --input prompts.txt --output texts.jsonl",
+        'weft predict runs/phrasebook-1 "My house is tiny and cozy." --set beam=5 --set best=3 --json',
+        "weft predict runs/phrasebook-1 --input film.srt --output film.fr.srt",
     )
 )
 def predict(
@@ -156,11 +158,53 @@ def predict(
 
     loaded = load(run)
     settings = _settings(set_, loaded.predict)
+    if input is not None and not inputs and not json:
+        document = loaded.predict_file(input, **settings)
+        if document is not None:
+            output.document(document[0], output_)
+            return
     asked = [*(inputs or ()), *(_lines(input) if input else ())] or _piped() or [""]
-    streams = not json and output_ is None and len(asked) == 1 and "samples" not in settings
+    streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
     stream = output.Stream(asked[0]) if streams else None
     found = loaded.predict(asked, listen=stream, **settings)
-    output.predicted({"run": run, "task": loaded.task.name, "predictions": found}, json, output_, stream)
+    report = {"run": run, "task": loaded.task.name, "predictions": found}
+    output.predicted(report, loaded.task.shown, json, output_, stream)
+
+
+@app.command(
+    epilog=examples(
+        'weft look runs/phrasebook-1 "My house is tiny and cozy." -o alignment.png',
+        'weft look runs/phrasebook-1 "My house is tiny and cozy." --set every=true -o heads.svg',
+        'weft look runs/phrasebook-1 "My house is tiny and cozy." --set token=maison --set layer=1 --set head=2',
+    )
+)
+def look(
+    run: RunFolder,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="INPUT", help="What to look at the model with; one input.")
+    ] = None,
+    output_: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .html to write; else words are printed."),
+    ] = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """See what a model attends to."""
+    output.prepare()
+    from weft.tasks import load
+
+    kind = None if output_ is None else output_.suffix.lower()
+    if kind not in (None, ".png", ".svg", ".html"):
+        raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
+                        fix="use .png, .svg or .html")  # fmt: skip
+    asked = inputs or _piped()
+    if len(asked) != 1:
+        problem = f"expected one input, found {len(asked)}"
+        raise WeftError(problem, where="weft look", fix='give a text, as in: weft look RUN "My house is tiny."')
+    loaded = load(run)
+    view = loaded.look(asked[0], **_settings(set_, loaded.look))
+    output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
 
 @app.command(

@@ -3,7 +3,7 @@
 import json
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,31 +87,64 @@ class Stream:
         sys.stdout.flush()
 
 
-def predicted(report: Report, as_json: bool, path: Path | None, stream: Stream | None) -> None:
-    """The result of `weft predict`."""
+def predicted(
+    report: Report, shown: Callable[[Report], str], as_json: bool, path: Path | None, stream: Stream | None
+) -> None:
+    """The result of `weft predict`; `shown` makes text of a prediction."""
     found = report["predictions"]
+    texts = _texts(found, shown)
     if path is not None:
         from weft.training.store import write_file
 
-        write_file(
-            path, (_lines(found) if path.suffix == ".jsonl" else _texts(found) + "\n").encode("utf-8", "replace")
-        )
+        write_file(path, (_lines(found) if path.suffix == ".jsonl" else texts + "\n").encode("utf-8", "replace"))
         say(f"wrote {path}")
     if as_json:
         emit(report)
     elif stream is not None:
         print() if stream.started else print(harmless(stream.first))
     elif path is None:
-        print(harmless(_texts(found)))
+        print(harmless(texts))
     for one in found:
-        for key, what in (("unread", "tokens at its start do not fit the model's context"),
-                          ("unknown", "characters are not in the model's vocabulary")):  # fmt: skip
+        for key, what in (("unread", "tokens at its start do not fit the model's context, and were not read"),
+                          ("unknown", "characters are not in the model's vocabulary, and were not read"),
+                          ("cut", "the answer was still going on at its longest length, and is cut")):  # fmt: skip
             if key in one:
-                say(f"warning: prompt {one['prompt']!r:.40}: {one[key]} {what}, and were not read")
+                amount = "" if one[key] is True else f"{one[key]} "
+                say(f"warning: {one.get('prompt', one.get('source'))!r:.40}: {amount}{what}")
 
 
-def _texts(found: Sequence[Report]) -> str:
-    return "\n----\n".join(one["prompt"] + one["text"] for one in found)
+def document(text: str, path: Path | None) -> None:
+    """A document whose texts were predicted."""
+    if path is None:
+        sys.stdout.write(harmless(text))
+        return
+    from weft.training.store import write_file
+
+    write_file(path, text.encode("utf-8", "replace"))
+    say(f"wrote {path}")
+
+
+def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
+    """The result of `weft look`."""
+    if path is not None:
+        from weft.training.store import write_file
+
+        write_file(path, view.page() if path.suffix.lower() == ".html" else view.picture(path.suffix.lower()[1:]))
+        say(f"wrote {path}")
+        note = view.note()
+        if note and path.suffix.lower() == ".png":
+            say(f"warning: {note}")
+    if as_json:
+        emit(report)
+    elif path is None:
+        print(harmless(view.text()))
+
+
+def _texts(found: Sequence[Report], shown: Callable[[Report], str]) -> str:
+    """Predictions as text; those of several lines are kept apart."""
+    texts = [shown(one) for one in found]
+    several = any("\n" in text for text in texts)
+    return ("\n----\n" if several else "\n").join(texts)
 
 
 def _lines(found: Sequence[Report]) -> str:
@@ -124,9 +157,18 @@ def evaluated(report: Report, as_json: bool) -> None:
         emit(report)
         return
     print(harmless(report["data"]))
+    intervals, signatures = report.get("intervals", {}), report.get("signatures", {})
     for name, value in report["metrics"].items():
-        print(f"  {name:<14} {value:.4f}")
-    print("  over " + ", ".join(f"{report[k]:,} {k}" for k in ("tokens", "bytes") if k in report))
+        low, high = intervals.get(name, (None, None))
+        print(
+            f"  {name:<14} {value:.4f}" + ("" if low is None else f"   95 % of resamples from {low:.2f} to {high:.2f}")
+        )
+    for name, signature in signatures.items():
+        print(harmless(f"  {name:<14} {signature}"))
+    counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
+    print("  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items()))
+    if report.get("left_out_long"):
+        say(f"warning: {report['left_out_long']:,} sources are longer than the model's context and were left out")
     if report.get("unknown"):
         say(f"warning: {report['unknown']:,} characters are not in the model's vocabulary")
 

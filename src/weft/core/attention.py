@@ -93,7 +93,7 @@ class Attention(Mixer):
         return self.finish(q, k, v, scope)
 
     def read(
-        self, x: Float[Tensor, "B Q D"], memory: Float[Tensor, "B K E"], scope: Scope, slots: Slots | None = None
+        self, x: Float[Tensor, "B Q D"], memory: Float[Tensor, "M K E"], scope: Scope, slots: Slots | None = None
     ) -> Float[Tensor, "B Q D"]:
         """What the tokens read of a memory; its keys and values are computed once and kept in the slots."""
         q = self.place(self.q(x), self.q_norm, scope, "queries").transpose(1, 2)
@@ -121,7 +121,7 @@ class Attention(Mixer):
         return turn(heads, cos, sin)
 
     def finish(
-        self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B G K d"], v: Float[Tensor, "B G K e"], scope: Scope
+        self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope
     ) -> Float[Tensor, "B Q D"]:
         """Read by weights and project back to the stream."""
         fan = q.shape[0] // k.shape[0]

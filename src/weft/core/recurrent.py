@@ -13,6 +13,7 @@ from weft.core.attention import Attention
 from weft.core.cache import Slots
 from weft.core.mixers import Last, Mixer, last_token
 from weft.core.scope import Pass, Scope
+from weft.errors import ConfigError
 from weft.tokens import Tokens
 
 State = tuple[Tensor, ...]
@@ -44,9 +45,14 @@ class Recurrent(Mixer):
     abstract = True
 
     class Config(Mixer.Config):
-        """`read` gives each step a context from a memory."""
+        """`read` gives each step a context from a memory: `Attention` or `Last`."""
 
-        read: Attention.Config | Last.Config | None = None
+        read: Mixer.Config | None = None
+
+        def check(self) -> None:
+            if not isinstance(self.read, Attention.Config | Last.Config | None):
+                problem = f"a recurrent mixer reads by Attention or Last, not by {type(self.read).__qualname__}"
+                raise ConfigError(problem, where="Recurrent.read")
 
     step: Callable[[Tensor, State], State]
     parts: int  # tensors in the state

@@ -53,6 +53,7 @@ class Session:
         logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
         return logits[:, -1]
 
+    @torch.inference_mode()
     def take(self, rows: Int[Tensor, "R"], memory: Int[Tensor, "S"] | None = None) -> None:
         """Go on with these rows only, in this order, repeats allowed; they read these rows of the memory.
 
@@ -61,9 +62,7 @@ class Session:
         self.rows = [self.rows[i][:] for i in rows.tolist()]
         self.cache.take(rows)
         if self.memory is not None:
-            memory = rows if memory is None else memory
-            if not self.shares and len(memory) < len(rows):
-                memory = memory.repeat_interleave(len(rows) // len(memory))
+            memory = rows if memory is None or not self.shares else memory
             if len(memory) != self.memory.shape[0] or not torch.equal(memory, torch.arange(len(memory)).to(memory)):
                 self.memory = self.memory.rows(memory)
                 self.cache.take_memory(memory)
