@@ -3,6 +3,7 @@
 import re
 import struct
 import xml.etree.ElementTree as xml
+from importlib.util import find_spec
 from itertools import pairwise
 from unittest import mock
 
@@ -92,6 +93,18 @@ def test_bytes_that_are_no_text_still_have_places(tokenizers):
     assert piece_spans(tokenizers["bytes"], ids) == [(0, 1), (1, 2), (2, 3), (2, 3)]
 
 
+@pytest.mark.parametrize("rest", ["", "??"])
+def test_what_never_becomes_text_ends_where_the_text_does(rest):
+    class Library:  # a tokenizer whose last two ids wait for more
+        end = 9
+        decode = staticmethod(lambda ids: "?")
+
+        def stream(self):
+            return mock.Mock(feed=lambda id: "ab" if id == 0 else "", finish=lambda: rest)
+
+    assert piece_spans(Library(), [0, 1, 2]) == [(0, 2), (2, 2 + len(rest)), (2, 2 + len(rest))]
+
+
 # --- words
 
 
@@ -127,6 +140,13 @@ def test_columns_of_a_word_are_added_and_rows_averaged():
 def test_pieces_that_read_nothing_do_not_thin_out_their_word():
     pieces = Alignment(("a", "b"), ("x", "y"), [[[[0.25, 0.75], [0.0, 0.0]]]], ((0, 1), (2, 3)), ((0, 1), (1, 2)))
     assert np.allclose(pieces.by_words("a b", "xy").weights, [[[[0.25, 0.75]]]])
+
+
+def test_white_space_belongs_to_the_word_after_it_and_at_the_end_to_the_last():
+    spans = ((0, 1), (1, 2), (2, 3), (3, 4))
+    pieces = Alignment((" ", "a", " ", " "), ("x",), [[[[0.1, 0.2, 0.3, 0.4]]]], spans, ((0, 1),))
+    assert pieces.by_words(" a  ", "x").source == ("a",)
+    assert np.allclose(pieces.by_words(" a b", "x").weights, [[[[0.3, 0.7]]]])
 
 
 def test_a_piece_of_two_words_shows_both():
@@ -256,10 +276,19 @@ def test_nothing_read_and_nothing_to_read_can_be_drawn(rows, columns, format, ev
     assert size(picture) if format == "png" else "nothing was read: all weights are 0" in texts(picture)
 
 
+def test_the_biggest_weight_is_the_darkest_cell_and_its_number_stands_at_the_scale():
+    a = made(("a", "b"), ("c", "d"), 1, 1)
+    paler = draw(Alignment(a.source, a.target, a.weights / 4), format="svg")
+    assert re.findall(rb"base64,\s*([^\"]+)", paler) == re.findall(rb"base64,\s*([^\"]+)", draw(a, format="svg"))
+    assert f"{a.weights.max() / 4:.2g}" in texts(paler) and f"{a.weights.max():.2g}" not in texts(paler)
+
+
 def test_signs_with_a_meaning_elsewhere_are_drawn_as_they_are():
     a = made(("$x^2$", "<&>", "a\nb\tc d"), ("_{", "\x1b[1m", "%" + "x" * 60))
     found = texts(draw(a, format="svg", title="$5 & <b>"))
     assert found[:4] == ["$x^2$", "<&>", "a↵b⇥c␣d", "_{"] and "$5 & <b>" in found
+    noncharacters = made(("a\ufffe\uffff\x0b",), ("\ud800",))
+    assert texts(draw(noncharacters, format="svg"))[:2] == ["a\ufffd\ufffd␣", "\ufffd"]
     assert found[4] == "\ufffd[1m" and found[5] == "%" + "x" * 22 + "…"
     assert size(draw(a, format="png", title="$"))
 
@@ -326,6 +355,11 @@ def test_a_font_is_chosen_by_what_it_has_and_in_the_order_of_the_language():
 
 def test_fonts_that_claim_every_sign_and_draw_none_are_never_used():
     assert not [family for family in fonts._files() if "resort" in family.lower()]
+
+
+@pytest.mark.skipif(not find_spec("zhplot") or not find_spec("koreanize_matplotlib"), reason="weft[cjk] is absent")
+def test_the_fonts_of_the_optional_packages_have_chinese_japanese_and_korean():
+    assert fonts.missing_glyphs([JAPANESE, "欧洲经济区协定于", "유럽 경제 지역"]) is None
 
 
 def test_the_svg_names_fonts_for_every_script_once():

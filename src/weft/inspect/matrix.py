@@ -137,12 +137,12 @@ class _Panel:
             self.axis.text(
                 number if upright else number + 0.04, -0.5 - 0.06 / self.cell, label, va="bottom",
                 ha="center" if upright else "left", rotation=0 if upright else 50, rotation_mode="anchor",
-                fontsize=size, color=INK, family=self.labels.fonts["source"], parse_math=False,
+                fontsize=size, color=INK, family=self.labels.fonts["source"],
             )  # fmt: skip
         for number in range(0, rows, step):
             self.axis.text(
                 -0.5 - 0.07 / self.cell, number, self.labels.target[number], ha="right", va="center_baseline",
-                fontsize=size, color=INK, family=self.labels.fonts["target"], parse_math=False,
+                fontsize=size, color=INK, family=self.labels.fonts["target"],
             )  # fmt: skip
 
     def scale(self, note: str) -> None:
@@ -155,7 +155,7 @@ class _Panel:
         bar.set_ticks(ticks, labels=[f"{tick:.2g}" for tick in ticks])
         axis.tick_params(length=0, labelsize=8, labelcolor=PALE, pad=4)
         place = (self.x, -self.y - self.height - 0.12)
-        self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left", parse_math=False)
+        self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left")
 
     def heading(self, title: str, note: str) -> None:
         """The title above all words, and the note on reading order below the scale's."""
@@ -164,11 +164,10 @@ class _Panel:
             top = self._above() + 0.16
             self.figure.text(
                 self.x, top, _writable(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
-                parse_math=False,
             )  # fmt: skip
         if note:
             place = (self.x, -self.y - self.height - 0.12 - 0.16)
-            self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left", parse_math=False)
+            self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left")
 
     def _above(self) -> float:
         """How far up the words along the top reach, in inches."""

@@ -160,7 +160,8 @@ def _table(steps: Steps, shown: int) -> str:
             f"2. Each token has a key k of {d} numbers and a value v of {e}.",
             f"   score  = {steps.formula}",
             f"   scaled = {_scaling(steps)}",
-            f"   weight = softmax: exp({_exponent(steps)}) / sum of exp({_exponent(steps)}) over the tokens to be read",
+            f"   weight = softmax = exp({_exponent(steps)}) / sum of exp({_exponent(steps)}),",
+            "            the sum over the tokens that may be read",
             "",
             *(line.rstrip() for line in [*body[:2], ruler, *body[2:], ruler]),
             f"   sum of the weights: {total}{'' if steps.readable.all() else ';  closed: may not be read here'}",
@@ -172,11 +173,15 @@ def _table(steps: Steps, shown: int) -> str:
 
 def _scaling(steps: Steps) -> str:
     d = steps.q.size
-    if steps.formula == "q·k" and math.isclose(steps.factor, d**-0.5):
+    if _by_root(steps):
         return f"score / √d = score / √{d} = score × {steps.factor:.4g}"
     if math.isclose(steps.factor, 1.0):
         return "score: this kind of score is not scaled"
     return f"score × factor = score × {steps.factor:.4g}"
+
+
+def _by_root(steps: Steps) -> bool:
+    return steps.formula == "q·k" and math.isclose(steps.factor, steps.q.size**-0.5)
 
 
 def _exponent(steps: Steps) -> str:
@@ -186,8 +191,13 @@ def _exponent(steps: Steps) -> str:
 def _columns(steps: Steps, shown: int) -> list[str]:
     """Two lines of headings and one for each key, columns padded to one width."""
     best = int(steps.weights.argmax()) if steps.readable.any() else -1
-    root = steps.formula == "q·k" and math.isclose(steps.factor, steps.q.size**-0.5)
-    by = f"/ √{steps.q.size}" if root else "= score" if math.isclose(steps.factor, 1.0) else f"× {steps.factor:.4g}"
+    by = (
+        f"/ √{steps.q.size}"
+        if _by_root(steps)
+        else "= score"
+        if math.isclose(steps.factor, 1.0)
+        else f"× {steps.factor:.4g}"
+    )
     signed = lambda numbers: [f"{x + 0.0:.4f}" for x in numbers]  # noqa: E731
     columns = [
         ["", "", *(">" if n == best else "" for n in range(len(steps.keys)))],
