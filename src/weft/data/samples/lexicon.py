@@ -90,8 +90,8 @@ coffee | m café | m caffè | m Kaffee | food mass dish heat
 cake | m gâteau | f torta | m Kuchen | food dish edible
 apple apples | f pomme pommes | f mela mele | m Apfel Äpfel | edible fruit
 house houses | f maison maisons | f casa case | n Haus Häuser | place building estate tiny cozy empty dear modern own in:portable
-kitchen | f cuisine | f cucina | f Küche | place cozy tiny modern own in:portable in:living
-garden gardens | m jardin jardins | m giardino giardini | m Garten Gärten | place town quiet tiny own in:living in:person in:plant
+kitchen | f cuisine | f cucina | f Küche | place home cozy tiny modern own in:portable in:living
+garden gardens | m jardin jardins | m giardino giardini | m Garten Gärten | place home town quiet tiny own in:living in:person in:plant
 hotel hotels | m hôtel hôtels | m albergo alberghi | n Hotel Hotels | place building estate sight good cozy empty dear modern quiet in:person in:furnishing
 school schools | f école écoles | f scuola scuole | f Schule Schulen | place building sight good modern in:furnishing
 hospital | m hôpital | m ospedale | n Krankenhaus | place building modern
@@ -163,7 +163,7 @@ help helps helped | aide aide aidons aident aider aidé | aiuto aiuta aiutiamo a
 prepare prepares prepared | prépare prépare préparons préparent préparer préparé | preparo prepara prepariamo preparano preparare preparato | bereite bereitet bereiten zubereitet zu | dish
 eat eats eaten | mange mange mangeons mangent manger mangé | mangio mangia mangiamo mangiano mangiare mangiato | esse isst essen gegessen | edible
 visit visits visited | visite visite visitons visitent visiter visité | visito visita visitiamo visitano visitare visitato | besuche besucht besuchen besucht | tour
-have has had | ai a avons ont avoir eu | ho ha abbiamo hanno avere avuto | habe hat haben gehabt | object animal several estate
+have has had | ai a avons ont avoir eu | ho ha abbiamo hanno avere avuto | habe hat haben gehabt | object animal several estate home
 give gives given | donne donne donnons donnent donner donné | do dà diamo danno dare dato | gebe gibt geben gegeben | portable
 show shows shown | montre montre montrons montrent montrer montré | mostro mostra mostriamo mostrano mostrare mostrato | zeige zeigt zeigen gezeigt | portable
 send sends sent | envoie envoie envoyons envoient envoyer envoyé | mando manda mandiamo mandano mandare mandato | schicke schickt schicken geschickt | portable
@@ -186,6 +186,8 @@ arrive - arrived | - - - - - arrivé | - - - - - arrivato | - - - angekommen |
 leave - left | - - - - - parti | - - - - - partito | - - - abgereist |
 return - returned | - - - - - revenu | - - - - - tornato | - - - zurückgekehrt |
 """
+
+LANGUAGES = ("fr", "it", "de")
 
 # English: French, Italian, German.
 NUMBERS = {

@@ -8,7 +8,11 @@ import zlib
 from dataclasses import dataclass
 from functools import cache
 
-from weft.data.samples.grammar import LANGUAGES, Clause, Group, Sentence, Words, linked, said, spelled
+from weft.data.samples.english import english
+from weft.data.samples.german import german
+from weft.data.samples.lexicon import LANGUAGES
+from weft.data.samples.meaning import Clause, Group, Sentence, Words
+from weft.data.samples.romance import FRENCH, ITALIAN
 from weft.data.samples.templates import EXAMPLES, TEMPLATES, Draw
 from weft.errors import WeftError
 
@@ -41,6 +45,34 @@ class Phrasebook:
 
     train: tuple[Phrase, ...]
     held_out: tuple[Phrase, ...]
+
+
+_SAY = {"en": english, "fr": FRENCH.sentence, "it": ITALIAN.sentence, "de": german}
+
+
+def said(sentence: Sentence, language: str) -> Words:
+    """The words of a sentence in a language, with a capital and a mark at its end."""
+    (text, labels), *others = _SAY[language](sentence)
+    mark = "?" if sentence.kind in ("does", "where") else "."
+    return ((text[0].upper() + text[1:], labels), *others, (mark, (".",)))
+
+
+def spelled(words: Words, language: str) -> str:
+    """The text of words: no space after an apostrophe or before a mark, except a French question mark."""
+    text = " ".join([word for word, _ in words]).replace("' ", "'").replace(" .", ".").replace(" ,", ",")
+    return text.replace(" - ", "-") if language == "fr" else text.replace(" ?", "?")
+
+
+def linked(source: Words, target: Words) -> frozenset[tuple[int, int]]:
+    """The pairs of words that share a label."""
+    where: dict[str, list[int]] = {}
+    for i, (_, labels) in enumerate(source):
+        for label in labels:
+            if label in where:
+                where[label].append(i)
+            else:
+                where[label] = [i]
+    return frozenset([(i, j) for j, (_, labels) in enumerate(target) for label in labels for i in where[label]])
 
 
 def pairs(sentence: Sentence) -> list[tuple[str, str]]:

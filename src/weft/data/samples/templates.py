@@ -5,20 +5,27 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeVar
 
-from weft.data.samples.grammar import Clause, Group, Sentence
 from weft.data.samples.lexicon import ADJECTIVES, DAYS, MONTHS, NAMES, NOUNS, NUMBERS, VERBS, YEARS, Adjective, Noun
+from weft.data.samples.meaning import Clause, Group, Sentence
 
 T = TypeVar("T")
 
 POSSESSIVES = ("my", "our", "his", "her")
 PRONOUNS = ("I", "he", "she", "we", "they")
-ACTING = ("I", "I", "he", "she", "they")  # in the present: each verb is seen in fewer forms, and in each more often
+ACTING = (
+    "I",
+    "I",
+    "he",
+    "she",
+    "they",
+    "they",
+)  # in the present: each verb is seen in fewer forms, and in each more often
 OTHERS = ("he", "she", "they")
 FEELINGS = [adjective for adjective in ADJECTIVES.values() if "feels" in adjective.tags]
 DOES = ["see", "buy", "sell", "read", "write", "open", "close", "find", "look-for", "love", "invite", "call", "help"]
 DOES += ["prepare", "eat", "visit"]  # what people do
 DONE = [verb for verb in DOES if verb not in ("look-for", "love")]  # what they have done
-TRANSFERS = ("give", "show", "send")
+TRANSFERS = ("give", "show", "send", "write")
 REJOICES = ["buy", "find", "invite", "visit", "sell", "prepare", "help"]  # what others are happy about
 RESTS = ["sleep", "work", "sing", "dance", "laugh"]
 OFFICIAL = ["sign", "publish", "approve", "reject"]  # what institutions do
@@ -68,7 +75,9 @@ def owner(subject: Group | str) -> str:
     """The determiner of what a subject owns."""
     if isinstance(subject, str):
         return {"I": "my", "he": "his", "she": "her", "we": "our"}.get(subject, "the")
-    return "the" if subject.plural or "kid" in subject.noun.tags else "her" if subject.noun.gender["fr"] == "f" else "his"
+    return (
+        "the" if subject.plural or "kid" in subject.noun.tags else "her" if subject.noun.gender["fr"] == "f" else "his"
+    )
 
 
 class Draw:
@@ -136,6 +145,8 @@ class Draw:
         if not fitting:
             fitting, beside = predicates(noun), None
         determiner = "the" if drawn.determiner == "a" else drawn.determiner
+        if "own" in noun.tags and beside:
+            determiner = self.one(POSSESSIVES)
         subject = group(noun, determiner, drawn.plural, beside)
         first = self.one(fitting)
         others = [a for a in fitting if a.scale != first.scale and (a in FEELINGS) == (first in FEELINGS)]
@@ -162,7 +173,9 @@ def _copula(draw: Draw) -> Sentence:
     form = draw.one(("is", "is", "was", "is not"))
     if draw.often(0.2):
         subject = draw.person(("he", "she"), 0.2)
-        return Sentence(Clause(subject, form, adjectives=(draw.one(FEELINGS),), very=form != "is not" and draw.often(0.3)))
+        return Sentence(
+            Clause(subject, form, adjectives=(draw.one(FEELINGS),), very=form != "is not" and draw.often(0.3))
+        )
     return Sentence(draw.description(form))
 
 
@@ -175,13 +188,13 @@ def _having(draw: Draw) -> Sentence:
     negated = draw.often(0.4)
     plural = "plural" in noun.tags and not negated and draw.often(0.5)
     adjectives = attributes(noun)
-    adjective = draw.one(adjectives) if adjectives and not negated and draw.often(0.5) else None
+    adjective = draw.one(adjectives) if adjectives and not negated and draw.often(0.7) else None
     thing = group(noun, draw.one(tuple(NUMBERS)) if plural else "a", plural, adjective)
     return Sentence(Clause(draw.person(part=0.5), "not" if negated else "present", VERBS["have"], thing))
 
 
 def _negated(draw: Draw) -> Sentence:
-    return Sentence(draw.action(draw.person(ACTING, 0.5), "not", plain=0.75))
+    return Sentence(draw.action(draw.person(ACTING, 0.6), "not", plain=0.7))
 
 
 def _asked(draw: Draw) -> Sentence:
@@ -264,7 +277,10 @@ def _give(draw: Draw) -> Sentence:
     form = draw.one(("present", "perfect", "must", "want"))
     clause = draw.action(draw.person(ACTING if form == "present" else PRONOUNS), form, TRANSFERS)
     whom = draw.group(draw.one(kind("person")), plain=0.9)
-    return Sentence(Clause(clause.subject, form, clause.verb, clause.object, whom))
+    thing = clause.object
+    if clause.verb is VERBS["write"] and thing and thing.noun.name == "book":
+        thing = group(NOUNS["letter"], thing.determiner, thing.plural)
+    return Sentence(Clause(clause.subject, form, clause.verb, thing, whom))
 
 
 def _that(draw: Draw) -> Sentence:
