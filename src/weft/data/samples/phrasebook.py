@@ -89,7 +89,7 @@ def _pairs(clause: Clause) -> list[tuple[str, str]]:
         noun = group.noun.name
         if group.adjective:
             found.append((group.adjective.name, noun))
-        if group.name:
+        if group.name and group.preposition == "on":
             found.append((noun, group.name.name))
         if clause.verb:
             found.append((clause.verb.name, noun))
@@ -120,7 +120,7 @@ def reserved(pair: tuple[str, str]) -> bool:
 
 
 @cache
-def _drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
+def drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
     """The sentences of both parts, with their English words and text."""
     draw = Draw("phrasebook")
     templates = [template for template, share in TEMPLATES.items() for _ in range(share)]
@@ -147,9 +147,9 @@ def phrasebook(language: str = "fr") -> Phrasebook:
         known = ", ".join(LANGUAGES)
         raise WeftError(f"no phrasebook for the language {language!r}", fix=f"choose one of {known}")
     parts = []
-    for drawn in _drawn():
+    for part in drawn():
         phrases = []
-        for sentence, source, text in drawn:
+        for sentence, source, text in part:
             target = said(sentence, language)
             phrases.append(Phrase(text, spelled(target, language), linked(source, target)))
         parts.append(tuple(phrases))
