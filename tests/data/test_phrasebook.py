@@ -38,10 +38,12 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(words(text))
 
 
+@cache
 def phrases(language: str) -> tuple[Phrase, ...]:
     return book(language).train + book(language).held_out
 
 
+@cache
 def targets(language: str) -> str:
     return "\n".join(phrase.target for phrase in phrases(language))
 

@@ -48,13 +48,15 @@ class Phrasebook:
 
 
 _SAY = {"en": english, "fr": FRENCH.sentence, "it": ITALIAN.sentence, "de": german}
+_MARKS = ((".", (".",)), ("?", (".",)))
+_LINKS = [[(i, j) for j in range(32)] for i in range(32)]  # one tuple for each link: a million fewer to make and keep
 
 
 def said(sentence: Sentence, language: str) -> Words:
     """The words of a sentence in a language, with a capital and a mark at its end."""
-    (text, labels), *others = _SAY[language](sentence)
-    mark = "?" if sentence.kind in ("does", "where") else "."
-    return ((text[0].upper() + text[1:], labels), *others, (mark, (".",)))
+    words = _SAY[language](sentence)
+    text, labels = words[0]
+    return ((text[0].upper() + text[1:], labels), *words[1:], _MARKS[sentence.kind in ("does", "where")])
 
 
 def spelled(words: Words, language: str) -> str:
@@ -72,7 +74,7 @@ def linked(source: Words, target: Words) -> frozenset[tuple[int, int]]:
                 where[label].append(i)
             else:
                 where[label] = [i]
-    return frozenset([(i, j) for j, (_, labels) in enumerate(target) for label in labels for i in where[label]])
+    return frozenset([_LINKS[i][j] for j, (_, labels) in enumerate(target) for label in labels for i in where[label]])
 
 
 def pairs(sentence: Sentence) -> list[tuple[str, str]]:

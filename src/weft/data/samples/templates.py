@@ -185,6 +185,7 @@ def _present(draw: Draw) -> Sentence:
 
 
 def _having(draw: Draw) -> Sentence:
+    subject: Group | str
     if draw.often(0.4):  # the city has a famous museum
         towns = kind("in:sight", "on:sight")
         subject, noun, negated = group(draw.one(towns)), draw.one(kind("sight")), draw.often(0.2)
@@ -202,7 +203,7 @@ def _negated(draw: Draw) -> Sentence:
 
 
 def _asked(draw: Draw) -> Sentence:
-    return Sentence(draw.action(draw.person(OTHERS), "present"), "does")
+    return Sentence(draw.action(draw.person((*OTHERS, "they")), "present"), "does")
 
 
 def _where(draw: Draw) -> Sentence:
