@@ -58,17 +58,17 @@ baker | m boulanger | m panettiere | m Bäcker | person adult expert
 queen | f reine | f regina | f Königin | person adult pretty famous
 dog dogs | m chien chiens | m cane cani | m Hund Hunde | animal own living
 cat cats | m chat chats | m gatto gatti | f Katze Katzen | animal own living
-horse horses | m cheval chevaux | m cavallo cavalli | n Pferd Pferde | animal own living
+horse horses | m cheval chevaux | m cavallo cavalli | n Pferd Pferde | animal own living costly
 bird birds | m oiseau oiseaux | m uccello uccelli | m Vogel Vögel | animal own living tiny
-car cars | f voiture voitures | f macchina macchine | n Auto Autos | object color dear own
+car cars | f voiture voitures | f macchina macchine | n Auto Autos | object color dear own costly
 bicycle bicycles | m vélo vélos | f bicicletta biciclette | n Fahrrad Fahrräder | object color dear own
 key keys | f clé clés | f chiave chiavi | m Schlüssel Schlüssel | object tiny own portable
-painting paintings | m tableau tableaux | m quadro quadri | n Gemälde Gemälde | object dear famous own portable
+painting paintings | m tableau tableaux | m quadro quadri | n Gemälde Gemälde | object dear famous own portable costly
 mirror mirrors | m miroir miroirs | m specchio specchi | m Spiegel Spiegel | object heavy dear own portable
 coat coats | m manteau manteaux | m cappotto cappotti | m Mantel Mäntel | object color heavy dear own
 hat hats | m chapeau chapeaux | m cappello cappelli | m Hut Hüte | object color dear own portable
-umbrella umbrellas | m parapluie parapluies | m ombrello ombrelli | m Regenschirm Regenschirme | object color dear own portable opens closes
-table | f table | m tavolo | m Tisch | object heavy own on:portable
+umbrella umbrellas | m parapluie parapluies | m ombrello ombrelli | m Regenschirm Regenschirme | object color heavy dear own portable opens closes
+table | f table | m tavolo | m Tisch | object color heavy own on:portable
 chair chairs | f chaise chaises | f sedia sedie | m Stuhl Stühle | object color heavy own furnishing on:portable
 cup cups | f tasse tasses | f tazza tazze | f Tasse Tassen | object color empty own portable
 bottle bottles | f bouteille bouteilles | f bottiglia bottiglie | f Flasche Flaschen | object color heavy empty own portable opens
@@ -83,21 +83,22 @@ report reports | m rapport rapports | m rapporto rapporti | m Bericht Berichte |
 law laws | f loi lois | f legge leggi | n Gesetz Gesetze | readable weighty public about
 agreement | m accord | m accordo | n Abkommen | weighty public about signed
 treaty | m traité | m trattato | m Vertrag | readable weighty public about signed
-soup | f soupe | f zuppa | f Suppe | food mass dish edible heat
-bread | m pain | m pane | n Brot | food mass edible heat
-cheese | m fromage | m formaggio | m Käse | food mass edible
-coffee | m café | m caffè | m Kaffee | food mass dish heat
-cake | m gâteau | f torta | m Kuchen | food dish edible
-apple apples | f pomme pommes | f mela mele | m Apfel Äpfel | edible fruit
-house houses | f maison maisons | f casa case | n Haus Häuser | place building estate tiny cozy empty dear modern own in:portable
-kitchen | f cuisine | f cucina | f Küche | place cozy tiny modern own in:portable in:living
-garden gardens | m jardin jardins | m giardino giardini | m Garten Gärten | place town quiet tiny own in:living in:person in:plant
-hotel hotels | m hôtel hôtels | m albergo alberghi | n Hotel Hotels | place building estate sight good cozy empty dear modern quiet in:person in:furnishing
+soup | f soupe | f zuppa | f Suppe | food mass dish edible heat own
+bread | m pain | m pane | n Brot | food mass edible heat own
+cheese | m fromage | m formaggio | m Käse | food mass edible own
+tea | m thé | m tè | m Tee | food mass dish heat own
+coffee | m café | m caffè | m Kaffee | food mass dish heat own
+cake | m gâteau | f torta | m Kuchen | food dish edible own
+apple apples | f pomme pommes | f mela mele | m Apfel Äpfel | edible fruit own
+house houses | f maison maisons | f casa case | n Haus Häuser | place building estate color tiny cozy empty dear modern own in:portable costly
+kitchen | f cuisine | f cucina | f Küche | place home cozy tiny modern own in:portable in:living
+garden gardens | m jardin jardins | m giardino giardini | m Garten Gärten | place home town quiet tiny own in:living in:person in:plant
+hotel hotels | m hôtel hôtels | m albergo alberghi | n Hotel Hotels | place building estate sight good tiny cozy empty dear modern quiet in:person in:furnishing costly
 school schools | f école écoles | f scuola scuole | f Schule Schulen | place building sight good modern in:furnishing
 hospital | m hôpital | m ospedale | n Krankenhaus | place building modern
 church churches | f église églises | f chiesa chiese | f Kirche Kirchen | place building sight tour tiny empty famous quiet in:furnishing
-museum museums | m musée musées | m museo musei | n Museum Museen | place building sight tour empty famous modern in:person in:furnishing
-castle castles | m château châteaux | m castello castelli | n Schloss Schlösser | place building estate sight tour famous dear in:person in:furnishing
+museum museums | m musée musées | m museo musei | n Museum Museen | place building sight tour tiny empty famous modern in:person in:furnishing
+castle castles | m château châteaux | m castello castelli | n Schloss Schlösser | place building estate sight tour famous dear in:person in:furnishing costly
 bridge bridges | m pont ponts | m ponte ponti | f Brücke Brücken | place building sight famous modern on:person on:living
 island | f île | f isola | f Insel | place tour tiny quiet famous on:person on:living on:sight
 village | m village | m villaggio | n Dorf | place town tour tiny quiet own in:person in:sight
@@ -163,7 +164,7 @@ help helps helped | aide aide aidons aident aider aidé | aiuto aiuta aiutiamo a
 prepare prepares prepared | prépare prépare préparons préparent préparer préparé | preparo prepara prepariamo preparano preparare preparato | bereite bereitet bereiten zubereitet zu | dish
 eat eats eaten | mange mange mangeons mangent manger mangé | mangio mangia mangiamo mangiano mangiare mangiato | esse isst essen gegessen | edible
 visit visits visited | visite visite visitons visitent visiter visité | visito visita visitiamo visitano visitare visitato | besuche besucht besuchen besucht | tour
-have has had | ai a avons ont avoir eu | ho ha abbiamo hanno avere avuto | habe hat haben gehabt | object animal several estate
+have has had | ai a avons ont avoir eu | ho ha abbiamo hanno avere avuto | habe hat haben gehabt | object animal several estate home
 give gives given | donne donne donnons donnent donner donné | do dà diamo danno dare dato | gebe gibt geben gegeben | portable
 show shows shown | montre montre montrons montrent montrer montré | mostro mostra mostriamo mostrano mostrare mostrato | zeige zeigt zeigen gezeigt | portable
 send sends sent | envoie envoie envoyons envoient envoyer envoyé | mando manda mandiamo mandano mandare mandato | schicke schickt schicken geschickt | portable
@@ -186,6 +187,8 @@ arrive - arrived | - - - - - arrivé | - - - - - arrivato | - - - angekommen |
 leave - left | - - - - - parti | - - - - - partito | - - - abgereist |
 return - returned | - - - - - revenu | - - - - - tornato | - - - zurückgekehrt |
 """
+
+LANGUAGES = ("fr", "it", "de")
 
 # English: French, Italian, German.
 NUMBERS = {

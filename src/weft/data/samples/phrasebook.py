@@ -8,7 +8,11 @@ import zlib
 from dataclasses import dataclass
 from functools import cache
 
-from weft.data.samples.grammar import LANGUAGES, Clause, Group, Sentence, Words, linked, said, spelled
+from weft.data.samples.english import english
+from weft.data.samples.german import german
+from weft.data.samples.lexicon import LANGUAGES
+from weft.data.samples.meaning import Clause, Group, Sentence, Words
+from weft.data.samples.romance import FRENCH, ITALIAN
 from weft.data.samples.templates import EXAMPLES, TEMPLATES, Draw
 from weft.errors import WeftError
 
@@ -43,6 +47,36 @@ class Phrasebook:
     held_out: tuple[Phrase, ...]
 
 
+_SAY = {"en": english, "fr": FRENCH.sentence, "it": ITALIAN.sentence, "de": german}
+_MARKS = ((".", (".",)), ("?", (".",)))
+_LINKS = [[(i, j) for j in range(32)] for i in range(32)]  # one tuple for each link: a million fewer to make and keep
+
+
+def said(sentence: Sentence, language: str) -> Words:
+    """The words of a sentence in a language, with a capital and a mark at its end."""
+    words = _SAY[language](sentence)
+    text, labels = words[0]
+    return ((text[0].upper() + text[1:], labels), *words[1:], _MARKS[sentence.kind in ("does", "where")])
+
+
+def spelled(words: Words, language: str) -> str:
+    """The text of words: no space after an apostrophe or before a mark, except a French question mark."""
+    text = " ".join([word for word, _ in words]).replace("' ", "'").replace(" .", ".").replace(" ,", ",")
+    return text.replace(" - ", "-") if language == "fr" else text.replace(" ?", "?")
+
+
+def linked(source: Words, target: Words) -> frozenset[tuple[int, int]]:
+    """The pairs of words that share a label."""
+    where: dict[str, list[int]] = {}
+    for i, (_, labels) in enumerate(source):
+        for label in labels:
+            if label in where:
+                where[label].append(i)
+            else:
+                where[label] = [i]
+    return frozenset([_LINKS[i][j] for j, (_, labels) in enumerate(target) for label in labels for i in where[label]])
+
+
 def pairs(sentence: Sentence) -> list[tuple[str, str]]:
     """The pairs of words of a sentence that can be reserved."""
     return _pairs(sentence.clause) + (_pairs(sentence.second) if sentence.second else [])
@@ -57,7 +91,7 @@ def _pairs(clause: Clause) -> list[tuple[str, str]]:
         noun = group.noun.name
         if group.adjective:
             found.append((group.adjective.name, noun))
-        if group.name:
+        if group.name and group.preposition == "on":
             found.append((noun, group.name.name))
         if clause.verb:
             found.append((clause.verb.name, noun))
@@ -88,7 +122,7 @@ def reserved(pair: tuple[str, str]) -> bool:
 
 
 @cache
-def _drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
+def drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
     """The sentences of both parts, with their English words and text."""
     draw = Draw("phrasebook")
     templates = [template for template, share in TEMPLATES.items() for _ in range(share)]
@@ -115,9 +149,9 @@ def phrasebook(language: str = "fr") -> Phrasebook:
         known = ", ".join(LANGUAGES)
         raise WeftError(f"no phrasebook for the language {language!r}", fix=f"choose one of {known}")
     parts = []
-    for drawn in _drawn():
+    for part in drawn():
         phrases = []
-        for sentence, source, text in drawn:
+        for sentence, source, text in part:
             target = said(sentence, language)
             phrases.append(Phrase(text, spelled(target, language), linked(source, target)))
         parts.append(tuple(phrases))

@@ -5,20 +5,27 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeVar
 
-from weft.data.samples.grammar import Clause, Group, Sentence
 from weft.data.samples.lexicon import ADJECTIVES, DAYS, MONTHS, NAMES, NOUNS, NUMBERS, VERBS, YEARS, Adjective, Noun
+from weft.data.samples.meaning import Clause, Group, Sentence
 
 T = TypeVar("T")
 
 POSSESSIVES = ("my", "our", "his", "her")
 PRONOUNS = ("I", "he", "she", "we", "they")
-ACTING = ("I", "I", "he", "she", "they")  # in the present: each verb is seen in fewer forms, and in each more often
+ACTING = (
+    "I",
+    "I",
+    "he",
+    "she",
+    "they",
+    "they",
+)  # in the present: each verb is seen in fewer forms, and in each more often
 OTHERS = ("he", "she", "they")
 FEELINGS = [adjective for adjective in ADJECTIVES.values() if "feels" in adjective.tags]
 DOES = ["see", "buy", "sell", "read", "write", "open", "close", "find", "look-for", "love", "invite", "call", "help"]
 DOES += ["prepare", "eat", "visit"]  # what people do
 DONE = [verb for verb in DOES if verb not in ("look-for", "love")]  # what they have done
-TRANSFERS = ("give", "show", "send")
+TRANSFERS = ("give", "show", "send", "write")
 REJOICES = ["buy", "find", "invite", "visit", "sell", "prepare", "help"]  # what others are happy about
 RESTS = ["sleep", "work", "sing", "dance", "laugh"]
 OFFICIAL = ["sign", "publish", "approve", "reject"]  # what institutions do
@@ -40,8 +47,9 @@ def objects(verb: str) -> list[Noun]:
 
 @cache
 def attributes(noun: Noun) -> list[Adjective]:
-    """The adjectives that go beside a noun."""
-    return [adjective for adjective in ADJECTIVES.values() if adjective.tags & noun.tags]
+    """The adjectives that go beside a noun; those that fit few nouns come twice, to be drawn more often."""
+    fitting = [adjective for adjective in ADJECTIVES.values() if adjective.tags & noun.tags]
+    return fitting + [adjective for adjective in fitting if not adjective.before]
 
 
 @cache
@@ -132,12 +140,14 @@ class Draw:
     def description(self, form: str = "is") -> Clause:
         """Something is tiny and cozy."""
         noun = self.one(kind("person", "animal", "object", "place", "paper", "public", "food", "opening"))
-        drawn = self.group(noun, counted=False, plain=0.55)
+        drawn = self.group(noun, counted=False, plain=0.45)
         beside = drawn.adjective
         fitting = [adjective for adjective in predicates(noun) if beside is None or adjective.scale != beside.scale]
         if not fitting:
             fitting, beside = predicates(noun), None
         determiner = "the" if drawn.determiner == "a" else drawn.determiner
+        if "own" in noun.tags and beside:
+            determiner = self.one(POSSESSIVES)
         subject = group(noun, determiner, drawn.plural, beside)
         first = self.one(fitting)
         others = [a for a in fitting if a.scale != first.scale and (a in FEELINGS) == (first in FEELINGS)]
@@ -171,29 +181,33 @@ def _copula(draw: Draw) -> Sentence:
 
 
 def _present(draw: Draw) -> Sentence:
-    return Sentence(draw.action(draw.person(ACTING, 0.5), "present"))
+    return Sentence(draw.action(draw.person(ACTING, 0.6), "present"))
 
 
 def _having(draw: Draw) -> Sentence:
-    noun = draw.one(objects("have"))
-    negated = draw.often(0.4)
-    plural = "plural" in noun.tags and not negated and draw.often(0.5)
+    subject: Group | str
+    if draw.often(0.4):  # the city has a famous museum
+        towns = kind("in:sight", "on:sight")
+        subject, noun, negated = group(draw.one(towns)), draw.one(kind("sight")), draw.often(0.2)
+    else:
+        subject, noun, negated = draw.person(part=0.5), draw.one(objects("have")), draw.often(0.4)
+    plural = "plural" in noun.tags and not negated and draw.often(0.3)
     adjectives = attributes(noun)
-    adjective = draw.one(adjectives) if adjectives and not negated and draw.often(0.5) else None
+    adjective = draw.one(adjectives) if adjectives and not negated and draw.often(0.8) else None
     thing = group(noun, draw.one(tuple(NUMBERS)) if plural else "a", plural, adjective)
-    return Sentence(Clause(draw.person(part=0.5), "not" if negated else "present", VERBS["have"], thing))
+    return Sentence(Clause(subject, "not" if negated else "present", VERBS["have"], thing))
 
 
 def _negated(draw: Draw) -> Sentence:
-    return Sentence(draw.action(draw.person(ACTING, 0.5), "not", plain=0.75))
+    return Sentence(draw.action(draw.person(ACTING, 0.7), "not", plain=0.65))
 
 
 def _asked(draw: Draw) -> Sentence:
-    return Sentence(draw.action(draw.person(OTHERS), "present"), "does")
+    return Sentence(draw.action(draw.person((*OTHERS, "they")), "present"), "does")
 
 
 def _where(draw: Draw) -> Sentence:
-    noun = draw.one(kind("person", "animal", "portable", "place"))
+    noun = draw.one(kind("own", "place"))
     drawn = draw.group(noun, counted=False, plain=0.5)
     determiner = "the" if drawn.determiner == "a" else drawn.determiner
     return Sentence(Clause(group(noun, determiner, drawn.plural, drawn.adjective), "is"), "where")
@@ -265,10 +279,13 @@ def _there(draw: Draw) -> Sentence:
 
 
 def _give(draw: Draw) -> Sentence:
-    form = draw.one(("present", "perfect", "must", "want"))
-    clause = draw.action(draw.person(ACTING if form == "present" else PRONOUNS), form, TRANSFERS)
+    form = draw.one(("present", "not", "perfect", "must", "want"))
+    clause = draw.action(draw.person(ACTING if form in ("present", "not") else PRONOUNS, 0.6), form, TRANSFERS)
     whom = draw.group(draw.one(kind("person")), plain=0.9)
-    return Sentence(Clause(clause.subject, form, clause.verb, clause.object, whom))
+    thing = clause.object
+    if clause.verb is VERBS["write"] and thing and thing.noun.name == "book":
+        thing = group(NOUNS["letter"], thing.determiner, thing.plural)
+    return Sentence(Clause(clause.subject, form, clause.verb, thing, whom))
 
 
 def _that(draw: Draw) -> Sentence:
@@ -284,17 +301,20 @@ def _because(draw: Draw) -> Sentence:
     if draw.often(0.5):
         first = Clause(subject, "is", adjectives=(ADJECTIVES["happy"],))
         return Sentence(first, link="because", second=draw.action(draw.again(subject), "perfect", REJOICES, plain=0.85))
-    first = draw.action(subject, "present", ["sell"], plain=0.85)
+    ware = draw.group(draw.one(kind("costly")), plain=0.85)
+    mine = owner(subject) if ware.determiner in POSSESSIVES else ware.determiner
+    first = Clause(subject, "present", VERBS["sell"], group(ware.noun, mine, ware.plural, ware.adjective))
     again = {"my": "I", "his": "he", "her": "she", "the": "they"}[owner(subject)]
-    thing = draw.group(draw.one(kind("dear", "estate", "animal")), plain=0.7)
+    thing = draw.group(draw.one(kind("costly")), plain=0.7)
     determiner = "a" if thing.determiner in POSSESSIVES and not thing.plural else thing.determiner
     thing = group(thing.noun, determiner, thing.plural, thing.adjective)
     return Sentence(first, link="because", second=Clause(again, draw.one(("want", "must")), VERBS["buy"], thing))
 
 
 def _when(draw: Draw) -> Sentence:
-    subject = draw.person(ACTING, 0.4)
-    second = Clause(draw.again(subject, 0.3), "present", VERBS[draw.one(RESTS)])
+    subject = draw.person(("I", *OTHERS), 0.5)
+    other = draw.again(subject, 0.3)
+    second = Clause(other, "present", VERBS[draw.one(RESTS[1:] if other == subject else RESTS)])
     if draw.often(0.4):
         return Sentence(draw.action(subject, "present", ["read", "prepare", "eat"], 0.85), link="when", second=second)
     if isinstance(subject, Group) and draw.often(0.4):
@@ -304,24 +324,24 @@ def _when(draw: Draw) -> Sentence:
 
 # Each with its share of the draws.
 TEMPLATES: dict[Callable[[Draw], Sentence], int] = {
-    _copula: 10,
-    _present: 8,
-    _having: 5,
-    _negated: 7,
+    _copula: 13,
+    _present: 9,
+    _having: 8,
+    _negated: 8,
     _asked: 6,
-    _where: 2,
+    _where: 3,
     _modal: 7,
     _perfect: 7,
     _official: 5,
     _travel: 5,
     _dated: 7,
-    _by: 8,
+    _by: 10,
     _located: 6,
     _there: 5,
-    _give: 6,
+    _give: 8,
     _that: 7,
     _because: 5,
-    _when: 5,
+    _when: 6,
 }
 
 # "My house is tiny and cozy." and "The agreement on the European Economic Area was signed in August 1992."
