@@ -1,4 +1,4 @@
-# make demo   installs weft here and trains a language model in about a minute
+# make demo   installs weft here and trains English to French in about a minute
 # make test   the tests, under ten minutes on two cores
 # make check  formatter, linter, types
 

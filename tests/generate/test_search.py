@@ -31,7 +31,7 @@ class Scripted:
         self.place += 1
         return self._logits()
 
-    def take(self, rows: torch.Tensor) -> None:
+    def take(self, rows: torch.Tensor, memory: torch.Tensor | None = None) -> None:
         self.scripts = [self.scripts[i] for i in rows.tolist()]
 
     def _logits(self) -> torch.Tensor:
@@ -55,7 +55,7 @@ def unchecked_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A scripted session stands in for a real one, which the type of the argument would not allow."""
     from weft.generate import search as module
 
-    for name in ("generate", "_run"):
+    for name in ("generate", "search"):
         function = getattr(module, name)
         monkeypatch.setattr(module, name, getattr(function, "__wrapped__", function))
     monkeypatch.setitem(globals(), "generate", module.generate)

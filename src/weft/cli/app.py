@@ -253,18 +253,16 @@ def doctor(json: Json = False) -> None:
 def demo(
     minutes: Annotated[
         float, typer.Option(parser=number(float, "--minutes"), metavar="X", help="How long to train.")
-    ] = 0.75,
+    ] = 1.0,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Train a language model on the help texts that come with Python, measure it, and let it write."""
+    """Train English to French on weft's own phrasebook, translate unseen sentences, and draw what was looked at."""
     output.prepare()
-    from weft.tasks import train as train_
+    from weft.tasks.demo import demo as demo_
 
-    output.say("weft demo: a language model from nothing, on the help texts that every Python carries\n")
-    done = train_((), task="language-model", minutes=minutes, out=out)
-    found = done.predict('The "for" statement', max_tokens=250, temperature=0.7)
-    output.shown({**done.report, "predictions": found}, json)
+    output.say("weft demo: English to French from nothing, on sentences of weft's own grammar\n")
+    output.shown(demo_(minutes=minutes, out=out, say=output.say), json)
 
 
 def _settings(

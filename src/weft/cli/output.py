@@ -67,10 +67,16 @@ def shown(report: Report, as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    one = report["predictions"][0]
     trained(report, False)
-    print(f"\nit continues {one['prompt']!r}:\n\n{harmless(one['prompt'] + one['text'])}")
-    say(f'\nyour turn:  weft predict {report["run"]} "A list is"\n            weft train your-book.txt')
+    print("\nit translates sentences that it never saw:\n")
+    for one in report["predictions"]:
+        print(harmless(f"  {one['source']}\n  {one['text']}\n"))
+    exact, error = report["metrics"]["exact"], report["alignment_error_rate"]
+    print(f"{exact:.1%} of the unseen sentences are exactly right; alignment error rate {error:.3f}")
+    print(f"what it looked at: {report['picture']}")
+    say(f'\nyour turn:  weft predict {report["run"]} "The old doctor does not see the red car."\n'
+        f'            weft look {report["run"]} "The old doctor does not see the red car." -o red-car.png\n'
+        "            weft train your-pairs.tsv")  # fmt: skip
 
 
 class Stream:

@@ -195,3 +195,17 @@ def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.nda
     if len({layer.shape for layer in layers}) > 1:
         raise DataError(f"the layers do not read alike: {', '.join(str(layer.shape) for layer in layers)}")
     return np.stack(layers)
+
+
+Links = frozenset[tuple[int, int]]  # (source word, target word)
+
+
+def links(weights: np.ndarray) -> Links:
+    """Each target word joined to the source word that was read most for it."""
+    return frozenset((int(np.argmax(row)), t) for t, row in enumerate(weights) if row.size)
+
+
+def alignment_error_rate(found: Iterable[Links], gold: Iterable[Links]) -> float:
+    """1 - 2 |A and G| / (|A| + |G|) over all sentences (Och and Ney, 2003, all gold links being sure)."""
+    both = [(len(a & g), len(a) + len(g)) for a, g in zip(found, gold, strict=True)]
+    return 1 - 2 * sum(hit for hit, _ in both) / max(1, sum(all_ for _, all_ in both))

@@ -18,14 +18,22 @@ def translation_measures(found: Sequence[str], held: Sequence[Held]) -> tuple[di
     most = max(len(one.references) for one in held)
     references = [[one.references[k] if k < len(one.references) else None for one in held] for k in range(most)]
     bleu, chrf = BLEU(), CHRF()
-    scores = {
-        name: metric.corpus_score(list(found), references, n_bootstrap=RESAMPLES)  # type: ignore[arg-type]
-        for name, metric in (("bleu", bleu), ("chrf", chrf))
-    }
+    scores = {name: _scored(metric, list(found), references) for name, metric in (("bleu", bleu), ("chrf", chrf))}
     exact = sum(text in one.references for text, one in zip(found, held, strict=True))
     intervals = {
-        name: [round(score._mean - score._ci, 2), round(score._mean + score._ci, 2)] for name, score in scores.items()
+        name: [round(float(score._mean - score._ci), 2), round(float(score._mean + score._ci), 2)]
+        for name, score in scores.items()
+        if score._mean >= 0
     }
     measures = {**{name: score.score for name, score in scores.items()}, "exact": exact / len(held)}
     signatures = {"bleu": str(bleu.get_signature()), "chrf": str(chrf.get_signature())}
     return measures, {"intervals": intervals, "signatures": signatures, "exact_matches": exact}
+
+
+def _scored(metric: Any, found: list[str], references: list[list[str | None]]) -> Any:
+    """A score with its interval; without one where a resample scores exactly 0, which sacrebleu cannot average."""
+    try:
+        return metric.corpus_score(found, references, n_bootstrap=RESAMPLES)
+    except TypeError:
+        metric.n_bootstrap = None
+        return metric.corpus_score(found, references)
