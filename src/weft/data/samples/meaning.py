@@ -83,7 +83,8 @@ def agreement_of(subject: Group | str, language: str) -> int:
     return 2 * is_plural(subject, language) + subject.noun.gender[language].startswith("f")
 
 
-def named(group: Group, language: str, role: str) -> Words:
-    """The noun of a group alone. The role tells its labels from those of other groups of the sentence."""
-    parts = group.noun.forms[language][group.plural]
+@cache
+def named(noun: Noun, plural: bool, language: str, role: str) -> Words:
+    """A noun alone. The role tells its labels from those of other nouns of the sentence."""
+    parts = noun.forms[language][plural]
     return tuple((word, tuple(label + role for label in labels)) for word, labels in parts)

@@ -4,7 +4,10 @@ The sentences are drawn from a small grammar of our own. The draw is the same fo
 in every run; one English sentence has one translation.
 """
 
+import gc
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -143,6 +146,19 @@ def drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
     return train, held_out
 
 
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Nothing made here is garbage: the collector would walk a million words again and again, and free none."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@_kept()
 def phrasebook(language: str = "fr") -> Phrasebook:
     """The phrases from English to a language."""
     if language not in LANGUAGES:

@@ -31,7 +31,7 @@ class Romance:
     def group(self, group: Group, role: str, negated: bool = False) -> Words:
         """A noun group before its words are fused: "de le hôtel". A French negated "a" is "de"."""
         agreement = agreement_of(group, self.language)
-        noun = named(group, self.language, role)
+        noun = named(group.noun, group.plural, self.language, role)
         adjective = self.adjective(group.adjective, agreement, noun[0][0], "a" + role) if group.adjective else ()
         if group.determiner in NUMBERS:
             which = NUMBERS[group.determiner][LANGUAGES.index(self.language)]
