@@ -9,7 +9,7 @@ from weft.data.samples.meaning import MODALS, Clause, Group, Sentence, Words, la
 @cache
 def _group(group: Group, role: str) -> Words:
     words = laid(group.adjective.name, "a" + role) if group.adjective else ()
-    words += named(group, "en", role)
+    words += named(group.noun, group.plural, "en", role)
     an = group.determiner == "a" and words[0][0][0] in "aeiou"
     words = laid("an" if an else group.determiner, "d" + role) + words
     if group.name:

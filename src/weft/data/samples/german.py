@@ -42,7 +42,7 @@ def _group(group: Group, role: str, case: str, negation: tuple[str, ...] = ()) -
     words: list[Word] = [(article, ("d" + role, *negation))]
     if group.adjective:
         words.append((group.adjective.forms["de"][1].removesuffix("e") + ending, ("a" + role,)))
-    for word, labels in named(group, "de", role):
+    for word, labels in named(group.noun, group.plural, "de", role):
         if word.endswith("-"):
             word = word[:-1] + ending
         elif case == "dat" and plural and word[-1] not in "ns":

@@ -6,6 +6,7 @@ label are linked; a word fused of two carries the labels of both.
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from weft.data.samples.lexicon import Adjective, Noun, Verb
 
@@ -25,8 +26,7 @@ class Group:
     name: Noun | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Clause:
+class Clause(NamedTuple):
     """Who does what, to whom, where and when. `form` is one of
 
     present, not, can, must, want, perfect (with an object, or none); past (she arrived); passive;
@@ -45,8 +45,7 @@ class Clause:
     agent: Group | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sentence:
+class Sentence(NamedTuple):
     """A clause, said as a `statement`, asked (`does`, `where`) or stated of a place (`there`); perhaps a second clause."""
 
     clause: Clause
@@ -84,7 +83,8 @@ def agreement_of(subject: Group | str, language: str) -> int:
     return 2 * is_plural(subject, language) + subject.noun.gender[language].startswith("f")
 
 
-def named(group: Group, language: str, role: str) -> Words:
-    """The noun of a group alone. The role tells its labels from those of other groups of the sentence."""
-    parts = group.noun.forms[language][group.plural]
+@cache
+def named(noun: Noun, plural: bool, language: str, role: str) -> Words:
+    """A noun alone. The role tells its labels from those of other nouns of the sentence."""
+    parts = noun.forms[language][plural]
     return tuple((word, tuple(label + role for label in labels)) for word, labels in parts)

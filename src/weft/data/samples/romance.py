@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from weft.data.samples.lexicon import DAYS, LANGUAGES, MONTHS, NUMBERS, Adjective, Verb
-from weft.data.samples.meaning import MODALS, Clause, Group, Sentence, Word, Words, agreement_of, laid, named, person_of
+from weft.data.samples.meaning import MODALS, Clause, Group, Sentence, Words, agreement_of, laid, named, person_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Romance:
     def group(self, group: Group, role: str, negated: bool = False) -> Words:
         """A noun group before its words are fused: "de le hôtel". A French negated "a" is "de"."""
         agreement = agreement_of(group, self.language)
-        noun = named(group, self.language, role)
+        noun = named(group.noun, group.plural, self.language, role)
         adjective = self.adjective(group.adjective, agreement, noun[0][0], "a" + role) if group.adjective else ()
         if group.determiner in NUMBERS:
             which = NUMBERS[group.determiner][LANGUAGES.index(self.language)]
@@ -229,16 +229,14 @@ _CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("�
 
 def _fused_french(words: Words) -> Words:
     """From the last word to the first: an article is settled when its preposition comes, de l'hôtel, du pont."""
-    fused: list[Word] = []  # in reverse
-    for text, labels in reversed(words):
-        following = fused[-1][0] if fused else "."
-        if (text, following) in _CONTRACTED:
-            fused[-1] = (_CONTRACTED[text, following], labels + fused[-1][1])
-        elif text in _ELIDED and _vowel(following):
-            fused.append((_ELIDED[text], labels))
-        else:
-            fused.append((text, labels))
-    return tuple(fused[::-1])
+    fused = list(words)
+    for i in range(len(words) - 2, -1, -1):
+        text, labels = words[i]
+        if text in _ELIDED and _vowel(fused[i + 1][0]):
+            fused[i] = (_ELIDED[text], labels)
+        elif (text, fused[i + 1][0]) in _CONTRACTED:
+            fused[i : i + 2] = [(_CONTRACTED[text, fused[i + 1][0]], labels + fused[i + 1][1])]
+    return tuple(fused)
 
 
 _PREPOSITIONS = {"di": "de", "a": "a", "da": "da", "in": "ne", "su": "su"}
@@ -248,25 +246,21 @@ _FUSING = {*_PREPOSITIONS, "il", "i", "la", "un", "una", "dove"}
 
 def _fused_italian(words: Words) -> Words:
     """The same for Italian: nello specchio, degli amici, un'isola."""
-    fused: list[Word] = []
-    for text, labels in reversed(words):
+    fused = list(words)
+    for i in range(len(words) - 2, -1, -1):
+        text, labels = words[i]
         if text not in _FUSING:
-            fused.append((text, labels))
             continue
-        following = fused[-1][0]
+        following, others = fused[i + 1]
         vowel = following[0].lower() in "aeiou"
         if text in _PREPOSITIONS and following in _ARTICLES:
-            fused[-1] = (_PREPOSITIONS[text] + _ARTICLES[following], labels + fused[-1][1])
-            continue
-        if text in ("il", "i"):
-            text = _italian_article(text, following)
-        elif text == "la" and vowel:
-            text = "l'"
-        elif text == "una" and vowel:
-            text = "un'"
+            fused[i : i + 2] = [(_PREPOSITIONS[text] + _ARTICLES[following], labels + others)]
+        elif text in ("il", "i"):
+            fused[i] = (_italian_article(text, following), labels)
+        elif text in ("la", "una") and vowel:
+            fused[i] = (text[:-1] + "'", labels)
         elif text == "un" and _impure(following):
-            text = "uno"
+            fused[i] = ("uno", labels)
         elif text == "dove" and following == "è":
-            text = "dov'"
-        fused.append((text, labels))
-    return tuple(fused[::-1])
+            fused[i] = ("dov'", labels)
+    return tuple(fused)

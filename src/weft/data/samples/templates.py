@@ -21,6 +21,7 @@ ACTING = (
     "they",
 )  # in the present: each verb is seen in fewer forms, and in each more often
 OTHERS = ("he", "she", "they")
+COUNTS, MONTH = tuple(NUMBERS), tuple(MONTHS)
 FEELINGS = [adjective for adjective in ADJECTIVES.values() if "feels" in adjective.tags]
 DOES = ["see", "buy", "sell", "read", "write", "open", "close", "find", "look-for", "love", "invite", "call", "help"]
 DOES += ["prepare", "eat", "visit"]  # what people do
@@ -106,7 +107,7 @@ class Draw:
         if "own" in noun.tags:
             choices += POSSESSIVES
         if plural and counted:
-            choices += [self.one(tuple(NUMBERS))] * 3
+            choices += [self.one(COUNTS)] * 3
         if not plural and "mass" not in noun.tags:
             choices += ["a", "a"]
         adjectives = attributes(noun)
@@ -157,7 +158,7 @@ class Draw:
 
     def date(self) -> tuple[str, ...]:
         """A month and a year."""
-        return self.one(tuple(MONTHS)), self.one(YEARS)
+        return self.one(MONTH), self.one(YEARS)
 
     def public(self) -> Group:
         """A paper of institutions, perhaps on or of one."""
@@ -194,7 +195,7 @@ def _having(draw: Draw) -> Sentence:
     plural = "plural" in noun.tags and not negated and draw.often(0.3)
     adjectives = attributes(noun)
     adjective = draw.one(adjectives) if adjectives and not negated and draw.often(0.8) else None
-    thing = group(noun, draw.one(tuple(NUMBERS)) if plural else "a", plural, adjective)
+    thing = group(noun, draw.one(COUNTS) if plural else "a", plural, adjective)
     return Sentence(Clause(subject, "not" if negated else "present", VERBS["have"], thing))
 
 
@@ -275,7 +276,7 @@ def _there(draw: Draw) -> Sentence:
     place, noun = _place(draw, "sight", "plant", "furnishing")
     adjectives = attributes(noun)
     adjective = draw.one(adjectives) if draw.often(0.5) else None
-    return Sentence(Clause(group(noun, draw.one(tuple(NUMBERS)), True, adjective), "is", place=place), "there")
+    return Sentence(Clause(group(noun, draw.one(COUNTS), True, adjective), "is", place=place), "there")
 
 
 def _give(draw: Draw) -> Sentence:
