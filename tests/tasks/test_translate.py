@@ -3,6 +3,8 @@
 import gzip
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.tasks.registry import recognise
 from weft.tasks.translate import Translate, sentences
 from weft.tasks.translation_measures import translation_measures
+from weft.training.loop import Fit
 
 TINY = {"dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4}
 ROWS = [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
@@ -50,6 +53,21 @@ def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     monkeypatch.setattr("weft.tasks.translation_measures.RESAMPLES", 5)
 
 
+@contextmanager
+def stopped_in(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A run is asked to stop while it makes a step."""
+    whole = Fit.step
+
+    def asking(fit: Fit) -> dict[str, Any]:
+        if fit.state.step == step:
+            fit.job.stop.asked = "SIGTERM"
+        return whole(fit)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Fit, "step", asking)
+        yield
+
+
 @pytest.mark.parametrize("model", PAIR_ZOO)
 def test_every_model_trains_translates_and_loads_again(model: str, pairs: Path, tmp_path: Path) -> None:
     run = train(pairs, model=model, out=tmp_path / "run")
@@ -67,13 +85,8 @@ def test_stopped_and_resumed_is_never_stopped(
 ) -> None:
     more: dict[str, Any] = {"model": model, "steps": 9, "dropout": 0.1, "smoothing": 0.1, "average": 3, "batch": 2}
     whole = train(pairs, out=tmp_path / "whole", **more)
-    from weft.training.signals import StopRequest
-
-    asked = iter(range(100))
-    monkeypatch.setattr(StopRequest, "asked", property(lambda self: "a test" if next(asked) == 5 else None))
-    with pytest.raises(Interrupted):
+    with stopped_in(5, monkeypatch), pytest.raises(Interrupted):
         train(pairs, out=tmp_path / "parts", **more)
-    monkeypatch.undo()
     parts = weft.train(out=tmp_path / "parts", resume=True, quiet=True)
     for name, tensor in whole.model.state_dict().items():
         assert torch.equal(tensor, parts.model.state_dict()[name]), name
@@ -147,13 +160,8 @@ def test_shifted_pairs_are_never_trained_on(tmp_path: Path) -> None:
 
 def test_a_file_that_changed_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write(tmp_path / "pairs.tsv", ROWS[:50])
-    from weft.training.signals import StopRequest
-
-    asked = iter(range(100))
-    monkeypatch.setattr(StopRequest, "asked", property(lambda self: "a test" if next(asked) == 2 else None))
-    with pytest.raises(Interrupted):
+    with stopped_in(2, monkeypatch), pytest.raises(Interrupted):
         train(data, out=tmp_path / "run")
-    monkeypatch.undo()
     write(data, ROWS[:51])
     with pytest.raises(WeftError, match="changed|not the data"):
         weft.train(out=tmp_path / "run", resume=True, quiet=True)
@@ -243,7 +251,7 @@ def test_the_paper_s_preset_is_the_paper_s_recipe() -> None:
 
 
 def test_a_run_starts_from_another(trained: weft.Run, pairs: Path, tmp_path: Path) -> None:
-    run = train(pairs, from_=trained.folder, out=tmp_path / "run", dim=None, depth=None, heads=None, vocab=None)
+    run = weft.train(pairs, from_=trained.folder, out=tmp_path / "run", steps=3, quiet=True)
     assert run.config["from"] == str(trained.folder) and run.config["model"] == trained.config["model"]
 
 

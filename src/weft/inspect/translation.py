@@ -50,6 +50,7 @@ class TranslationView:
         self.source_ids, self.target_ids = [*source, tokenizer.end], [*target, tokenizer.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
         self._readings = _readings(model, self.source_ids, self.target_ids, tokenizer.end)
+        self._chosen()
 
     @cached_property
     def pieces(self) -> Alignment:

@@ -12,6 +12,7 @@ from weft.config import Config
 from weft.data import documents
 from weft.data.files import ending
 from weft.data.pairs import Held, Pair, Pairs, read_pairs
+from weft.data.pairs.columns import language
 from weft.data.pairs.formats import ENDINGS
 from weft.data.samples.phrasebook import LANGUAGES, phrasebook
 from weft.errors import ConfigError, WeftError, nearest
@@ -90,10 +91,9 @@ class Translate(PairTask):
         )
 
     def read_held(self, run: Loaded, data: Sequence[str]) -> tuple[Sequence[Held], str]:
-        source, target = run.config["data"]["columns"]
-        training = run.config["training"]
-        known = {"source": training.get("source") or source, "target": training.get("target") or target}
-        pairs = read_pairs(data, **known)
+        training, (source, target) = run.config["training"], run.config["data"]["columns"]
+        asked = training["source"] or language(source), training["target"] or language(target)
+        pairs = read_pairs(data, source=asked[0], target=asked[1])
         return grouped(pairs.rows), ", ".join(data)
 
     def measures(self, found: Sequence[str], held: Sequence[Held]) -> tuple[dict[str, float], dict[str, Any]]:
@@ -187,7 +187,5 @@ def _phrasebook(settings: PairTraining) -> PairData:
 
 def _language(path: Path) -> bool:
     """Whether a file's ending looks like the name of a language: corpus.en, corpus.fr.gz."""
-    from weft.data.pairs.columns import language
-
     suffixes = [s for s in path.suffixes if s != ".gz"]
     return bool(suffixes) and language(suffixes[-1][1:]) is not None and ending(path, ENDINGS) is None
