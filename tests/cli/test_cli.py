@@ -59,7 +59,7 @@ def test_the_default_folder_counts_up(weft: Weft) -> None:
         assert done.json["run"] == f"runs/book-{number}"
 
 
-@pytest.mark.parametrize("words", [[], ["train"], ["predict"], ["evaluate"], ["tasks"], ["doctor"], ["demo"]])
+@pytest.mark.parametrize("words", [[], ["train"], ["predict"], ["evaluate"], ["tasks"], ["doctor"], ["demo"], ["look"]])
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_help_reads_well(weft: Weft, words: list[str], flag: str) -> None:
     done = weft(*words, flag)
@@ -119,13 +119,47 @@ def test_evaluate_as_json(there: Weft) -> None:
     assert there("evaluate", "run", "--json").json["data"].startswith("held out: the last 10%")
 
 
+SMALL_PHRASEBOOK = """
+import weft.data.samples.phrasebook as p, weft.tasks.translate as t, weft.tasks.demo as d
+book = p.phrasebook("fr")
+small = p.Phrasebook(book.train[:300], book.held_out[:10])
+t.phrasebook = d.phrasebook = lambda language="fr": small
+"""
+
+
 def test_tasks_doctor_and_demo_as_json(weft: Weft) -> None:
     assert weft("tasks", "--json").json["tasks"][0]["task"] == "language-model"
     doctor = weft("doctor", "--json").json
     assert {"torch", "device", "cores", "precision", "advice"} <= set(doctor)
-    small = "import pydoc_data.topics as t\nt.topics = {'a': t.topics['for'] * 3}\n"
-    demo = weft("demo", "--minutes", "0.01", "--json", before=small).json
-    assert demo["predictions"][0]["prompt"] == 'The "for" statement' and demo["steps"] >= 1
+    demo = weft("demo", "--minutes", "0.01", "--json", before=SMALL_PHRASEBOOK).json
+    assert demo["predictions"][1]["source"] == "My house is tiny and cozy." and demo["steps"] >= 1
+    assert 0 <= demo["alignment_error_rate"] <= 1 and "exact" in demo["metrics"]
+    assert (weft.folder / demo["picture"]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_pairs_are_translated_measured_and_looked_at(weft: Weft) -> None:
+    rows = [(f"the {a} {n} is {b} .", f"le {n} {a} est {b} .") for a in "abcd" for n in "efgh" for b in "klmn"]
+    (weft.folder / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows))
+    tiny = ["--set", "dim=16", "--set", "depth=1", "--set", "heads=2", "--set", "vocab=300"]
+    report = weft("train", "pairs.tsv", "--steps", "3", "--out", "run", *tiny, "--json").json
+    assert report["task"] == "translate" and {"bleu", "chrf", "exact", "loss"} <= set(report["metrics"])
+    found = weft("predict", "run", "the a e is k .", "--set", "best=2", "--set", "beam=3", "--json").json["predictions"]
+    assert [set(one) >= {"source", "text", "score"} for one in found] == [True, True]
+    assert len(weft("predict", "run", "the a e is k .", "the b f is l .").out.splitlines()) == 2
+    (weft.folder / "in.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nthe a e is k .\n")
+    assert weft("predict", "run", "--input", "in.srt", "--output", "out.srt").code == 0
+    assert "00:00:01,000 --> 00:00:02,000" in (weft.folder / "out.srt").read_text()
+    measured = weft("evaluate", "run", "pairs.tsv", "--json").json
+    assert "signatures" in measured and measured["examples"] == 64
+    assert "signature" not in weft("evaluate", "run").out and "nrefs" in weft("evaluate", "run").out
+    for name, start in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.html", b"<!doctype html>")):
+        assert weft("look", "run", "the a e is k .", "-o", name).code == 0
+        assert (weft.folder / name).read_bytes().startswith(start)
+    assert "softmax" in weft("look", "run", "the a e is k .", "--set", "token=1").out
+    assert weft("look", "run", "the a e is k .", "--json").json["look"]["source_words"][-1] == "<end>"
+    for words in (["look", "run"], ["look", "run", "a", "b"], ["look", "run", "a", "-o", "a.gif"],
+                  ["look", "run", "a", "--set", "layer=9"], ["predict", "run", "a", "--set", "best=9"]):  # fmt: skip
+        assert weft(*words).code == 2, words
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from torch.nn import functional as F
 from weft.core.rules import Rule
 from weft.core.scope import Scope, Shape
 
-# On a CPU three plain operations beat the fused kernel in two places: training in bf16 on short sequences, and reading
-# a long past with one query.
-SHORT = 256 * 256  # scores a head
+# On a CPU three plain operations beat the fused kernel in two places: training on short sequences (in bf16) or sentences
+# (in fp32), and reading a long past with one query.
+SHORT, TINY = 256 * 256, 32 * 32  # scores a head
 LONG_PAST = 512  # keys
 
 BiasOf = Callable[[Scope], Tensor]
@@ -96,6 +96,10 @@ def written_out(
 ) -> Float[Tensor, "B H Q e"]:
     """matmul, softmax, matmul in the input's precision: the fastest way for short sequences on CPUs."""
     groups, queries = k.shape[1], q.shape[2]
+    if groups == q.shape[1]:
+        scores = torch.matmul(q * factor, k.transpose(2, 3))
+        out = torch.matmul((scores if added is None else scores + added).softmax(-1), v)
+        return _nothing_is_zero(out, scope, shape, rules)
     q, k, v = (rearrange(t, "b (g r) n d -> (b g) (r n) d", g=groups) for t in (q, k, v))
     if added is None:
         scores = torch.bmm(q * factor, k.transpose(1, 2))
@@ -170,7 +174,7 @@ def additive(
 def _plain_is_faster(q: Tensor, k: Tensor) -> bool:
     queries, keys = q.shape[-2], k.shape[-2]
     if torch.is_grad_enabled():
-        return q.dtype is torch.bfloat16 and queries * keys <= SHORT
+        return queries * keys <= (SHORT if q.dtype is torch.bfloat16 else TINY)
     return queries == 1 and keys > LONG_PAST
 
 

@@ -1,0 +1,71 @@
+"""Beam search at the shape of the original Transformer: weft against Hugging Face's Marian with the same weights' sizes.
+
+6+6 layers, 512 wide, 8 heads, 16,000 tokens, beam 5, 16 sentences of 5 to 40 tokens. Weights are random, and every hypothesis is
+made to write exactly 24 tokens in all contestants.
+"""
+
+import numpy as np
+import torch
+from marian import marian, padded
+from race import Call, race
+from report import Table, arguments, hand_in, with_bf16
+from train_translation import END, PAD, SIZE, VOCAB, sentences
+
+from weft.generate.decode import Decoding, decode
+from weft.models.zoo.translation import TRANSLATION_MODELS
+
+NEW, BEAM, SENTENCES = 24, 5, 16
+
+
+def weft_decode(sources: list[np.ndarray], precision: str) -> Call:
+    """weft's decoding as `weft predict` does it; an end token that is never likely keeps it writing."""
+    model = TRANSLATION_MODELS["transformer"](SIZE, vocab=VOCAB, dropout=0.0).build().eval()
+    how = Decoding(beam=BEAM, precision=precision)
+
+    def run() -> None:
+        found = decode(model, sources, end=END, limits=[NEW] * len(sources), how=how)
+        assert all(len(best[0].ids) <= NEW for best in found)
+
+    return run
+
+
+def marian_decode(sources: list[np.ndarray], dtype: torch.dtype) -> Call:
+    """`generate` as its users call it."""
+    model = marian(SIZE, VOCAB, end=END).eval().to(dtype)
+    ids = padded([[*source.tolist(), END] for source in sources], PAD)
+    options = {"num_beams": BEAM, "do_sample": False, "min_new_tokens": NEW, "max_new_tokens": NEW}
+
+    @torch.inference_mode()
+    def run() -> None:
+        model.generate(input_ids=ids, attention_mask=(ids != PAD).long(), **options)
+
+    return run
+
+
+def measure(*, quick: bool = False, bf16: bool = False) -> list[Table]:
+    """The race as a table."""
+    torch.manual_seed(0)
+    rounded, note = with_bf16(bf16)
+    sources = [source for source, _ in sentences(2 if quick else SENTENCES)]
+    contestants = {
+        "weft fp32": weft_decode(sources, "fp32"),
+        "weft int8": weft_decode(sources, "int8"),
+        "Marian fp32": marian_decode(sources, torch.float32),
+    }
+    if rounded:
+        contestants |= {
+            "weft bf16": weft_decode(sources, "bf16"),
+            "Marian bf16": marian_decode(sources, torch.bfloat16),
+        }
+    timings = race(contestants, rounds=1 if quick else 5, least=0.0 if quick else 3.0)
+    ours = timings["weft fp32"]
+    lines = [[n, t.best, t.median, ours.best / t.best, ours.median / t.median] for n, t in timings.items()]
+    columns = ["beam 5", "seconds, best", "median", "speed, weft fp32 = 1, best", "median"]
+    return [
+        Table(f"Translating {len(sources)} sentences, {NEW} tokens each: 6+6 layers, 512 wide", columns, lines, note)
+    ]
+
+
+if __name__ == "__main__":
+    given = arguments(__doc__).parse_args()
+    hand_in(measure(quick=given.quick, bf16=given.bf16), given.json)
