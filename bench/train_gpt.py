@@ -10,6 +10,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import torch
+from fitting import fit_step
 from race import Call, Timing, race
 from report import Table, arguments, hand_in, with_bf16
 from torch import Tensor, nn
@@ -18,17 +19,11 @@ from torch.nn import functional as F
 from weft.data.windows import TextWindows
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
-from weft.training.loop import Fit, Job, State
-from weft.training.progress import Progress
-from weft.training.schedule import Horizon
 from weft.training.settings import Training
-from weft.training.signals import StopRequest
-from weft.training.world import World
 
 SIZE = Size(dim=384, depth=6, heads=6, context=256)
 VOCAB = 65
 PRODUCTS = 8  # matrix products in one call of the bare contestant
-CPU = torch.device("cpu")
 
 
 def operations(rows: int) -> float:
@@ -40,21 +35,12 @@ def operations(rows: int) -> float:
 def weft_step(rows: int, precision: str) -> Call:
     """One step of weft's training loop, on random text."""
     ids = np.random.default_rng(0).integers(VOCAB, size=200_000).astype(np.uint16)
-    training = Training(optimizer="adamw", lr=1e-3, batch=rows, precision=precision)
-    job = Job(
-        model=LANGUAGE_MODELS["gpt"](SIZE, vocab=VOCAB).build(),
-        objective=NextToken.Config().build(),
-        source=TextWindows(ids, ids[:1000], context=SIZE.context, fingerprint="random", seed=0),
-        training=training,
-        device=CPU,
-        seconds=None,
-        note=lambda line: None,
-        save=lambda *arguments: None,
-        progress=Progress(quiet=True),
-        stop=StopRequest(),
-        world=World(),
+    return fit_step(
+        LANGUAGE_MODELS["gpt"](SIZE, vocab=VOCAB).build(),
+        NextToken.Config().build(),
+        TextWindows(ids, ids[:1000], context=SIZE.context, fingerprint="random", seed=0),
+        Training(optimizer="adamw", lr=1e-3, batch=rows, precision=precision),
     )
-    return Fit(job, State(horizon=Horizon(end=10**9))).step
 
 
 def hugging_face(attention: str) -> tuple[nn.Module, Callable[[nn.Module, Tensor], Tensor]]:

@@ -8,21 +8,16 @@ target tokens a second.
 
 import numpy as np
 import torch
+from fitting import fit_step
 from marian import loss, marian, padded
 from race import Call, race
 from report import Table, arguments, hand_in, with_bf16
-from train_gpt import CPU
 
 from weft.data.pairs.batches import Bundles, PairBundles, bundle
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.objectives import TargetToken
-from weft.training.loop import Fit, Job, State
-from weft.training.progress import Progress
-from weft.training.schedule import Horizon
 from weft.training.settings import Training
-from weft.training.signals import StopRequest
-from weft.training.world import World
 
 SIZE, VOCAB, PAIRS = Size(dim=512, depth=6, heads=8, context=128), 16_000, 64
 END, PAD = VOCAB - 1, VOCAB
@@ -55,21 +50,13 @@ class Same:
 
 def weft_step(source: PairBundles | Same, precision: str, counts: list[int]) -> Call:
     """One step of weft's training loop; the real target tokens of each are noted."""
-    job = Job(
-        model=TRANSLATION_MODELS["transformer"](SIZE, vocab=VOCAB, dropout=0.0).build(),
-        objective=TargetToken.Config().build(),
-        source=source,
-        training=Training(optimizer="adamw", lr=1e-4, batch=1, precision=precision),
-        device=CPU,
-        seconds=None,
-        note=lambda line: None,
-        save=lambda *arguments: None,
-        progress=Progress(quiet=True),
-        stop=StopRequest(),
-        world=World(),
+    step = fit_step(
+        TRANSLATION_MODELS["transformer"](SIZE, vocab=VOCAB, dropout=0.0).build(),
+        TargetToken.Config().build(),
+        source,
+        Training(optimizer="adamw", lr=1e-4, batch=1, precision=precision),
     )
-    fit = Fit(job, State(horizon=Horizon(end=10**9)))
-    return lambda: counts.append(fit.step()["count"])
+    return lambda: counts.append(step()["count"])
 
 
 def marian_step(batches: list[Encoded], counts: list[int], *, autocast: bool = False) -> Call:

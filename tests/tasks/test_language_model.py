@@ -370,7 +370,7 @@ def test_weights_with_other_names_are_refused(copy: Path) -> None:
         (lambda data: data["model"].update(type="Streem"), "unknown part 'Streem'"),
         (lambda data: data["model"].update(dimm=3), "unknown key 'dimm'"),
         (lambda data: data["model"].update(dim="wide"), "expected a whole number, found 'wide'"),
-        (lambda data: data["model"]["trunk"].update(depth=5000), "at most 1000 layers, found 5000"),
+        (lambda data: data["model"]["trunk"].update(depth=5000), "from 1 to 1000, found 5000"),
         (lambda data: data["model"].update(dim=2**40), "cannot be built|needs"),
     ],
 )

@@ -79,6 +79,8 @@ def root(
     epilog=examples(
         "weft train book.txt                        recognised as text; sized to your machine",
         "weft train texts/ --minutes 10",
+        "weft train pairs.tsv --minutes 20          sentence pairs: learns to translate",
+        "weft train corpus.en corpus.fr --model lstm-attention",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
         "weft train --resume --out runs/book-1      go on where a stopped run was",
     )

@@ -23,9 +23,10 @@ def exit_code(command: Callable[[], Any], *, commands: Sequence[str], as_json: b
         code = command() or 0
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError:  # whoever read the results has read enough
-        code = 0
     except BaseException as error:
+        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+            _settle()
+            return 0  # whoever read the results has read enough
         found = explained(error, commands)
         if found is None:
             raise

@@ -183,7 +183,8 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
     """The result of `weft tasks`."""
     if as_json:
         emit({"tasks": [{"task": t.name, "summary": t.summary, "data": t.files, "models": dict(t.models),
-                         "presets": dict(t.presets), "settings": _defaults(t.settings), "predict": _defaults(t.use)}
+                         "presets": dict(t.presets), "settings": _defaults(t.settings), "predict": _defaults(t.use),
+                         "look": _defaults(t.looking) if t.looking else {}}
                         for t in chosen]})  # fmt: skip
         return
     for task in chosen:
@@ -198,7 +199,10 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
             print(f"\n  {title}")
             for name, text in entries.items():
                 print(f"    {name:<14} {text}")
-        for title, settings in (("weft train --set", task.settings), ("weft predict --set", task.use)):
+        used = (("weft train --set", task.settings), ("weft predict --set", task.use), ("weft look --set", task.looking))
+        for title, settings in used:
+            if settings is None:
+                continue
             print(f"\n  {title} NAME=VALUE")
             for name, value in _defaults(settings).items():
                 print(f"    {name:<18} {_plain(value):<8} {settings.about.get(name, '')}")

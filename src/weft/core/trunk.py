@@ -13,6 +13,8 @@ from weft.core.scope import Pass
 from weft.errors import ConfigError
 from weft.tokens import Tokens
 
+MAX_DEPTH = 1000
+
 
 class Trunk(Part, nn.Module):
     """tokens -> block 1 ... block M -> norm (where the wiring leaves the stream without one)."""
@@ -29,8 +31,8 @@ class Trunk(Part, nn.Module):
         def check(self) -> None:
             if (self.block is None) == (not self.blocks):
                 raise ConfigError("give either one block with a depth, or a list of blocks", where="Trunk")
-            if self.depth < 1:
-                raise ConfigError(f"must be at least 1, found {self.depth}", where="Trunk.depth")
+            if not 1 <= self.depth <= MAX_DEPTH:
+                raise ConfigError(f"expected from 1 to {MAX_DEPTH}, found {self.depth}", where="Trunk.depth")
 
         def all_blocks(self) -> tuple[Block.Config, ...]:
             """The blocks in their order."""

@@ -20,12 +20,12 @@ from weft.modalities.tokenizer import Tokenizer, encode_pieces
 from weft.models.stream import Stream
 from weft.models.zoo import PRESETS
 from weft.objectives import NextToken
+from weft.tasks.planning import first_weights
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, with_settings
 from weft.tasks.text_data import data_record, looks_like_text, named, read_text, tokenizer_of
 from weft.tasks.text_plan import CATALOGUE, KEPT, TextTraining, budget_for, choose_model, context_of, plan_lines, shape
 from weft.training.card import finite
 from weft.training.folder import RunFolder
-from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work
 
@@ -86,14 +86,11 @@ class LanguageModel(Task):
             training=settings,
             budget=budget,
             record={
-                "task": self.name,
-                "model_name": CATALOGUE.model_name(request),
-                "preset": request.preset,
-                "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
+                **CATALOGUE.record(self.name, request),
                 "data": data_record(request.sources, request.valid, read),
             },
             files={"tokenizer.json": read.tokenizer.to_json()},
-            start=None if request.origin is None else Weights(request.origin.model, torch.float32).tensors(),
+            start=first_weights(request),
         )
         lines = {"task": f"{self.name}: {self.summary}", **plan_lines(request, read, config, settings, budget)}
         return Plan(work, lines, _stem(sources))

@@ -26,13 +26,15 @@ from weft.tasks.task import Request, with_settings
 from weft.training.run import Budget
 
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
-RATIO = 4.0  # target tokens seen for each weight of the trunks
+RATIO = 1.5  # target tokens seen for each weight of the trunks
+FEW_STEPS, MANY_STEPS = 500, 8000  # fewer than so many are too few to learn in; more learn as much from larger bundles
 LADDER = (
     Size(dim=64, depth=1, heads=2, context=128),
     Size(dim=96, depth=2, heads=3, context=128),
     Size(dim=128, depth=2, heads=4, context=128),
     Size(dim=160, depth=2, heads=5, context=128),
-    Size(dim=192, depth=3, heads=6, context=128),
+    Size(dim=192, depth=2, heads=6, context=128),
+    Size(dim=224, depth=3, heads=7, context=128),
     Size(dim=256, depth=3, heads=8, context=128),
     Size(dim=320, depth=4, heads=10, context=128),
     Size(dim=384, depth=5, heads=12, context=128),
@@ -52,7 +54,7 @@ CATALOGUE = Catalogue(
     presets=PRESETS,
     default="swift",
     recipes={
-        "swift": {"lr": 2e-2, "matrix_lr": 1.0, "table_decay": 0.1},
+        "swift": {"lr": 5e-2, "matrix_lr": 0.6, "table_decay": 0.1},
         "transformer": PAPER,
         "lstm": {"lr": 1e-2, "matrix_lr": 2.0},
         "lstm-attention": {"lr": 1e-2, "matrix_lr": 2.0},
@@ -131,9 +133,9 @@ def for_work(work: float, vocab: int, data_tokens: int) -> Sized:
 
 
 def with_bundles(size: Size, seen: float, data_tokens: int) -> Sized:
-    """Small bundles learn more from each token until there are very many steps; repeated data wants dropout."""
-    tokens = 1024
-    while seen / tokens > 8000 and tokens < 8192:
+    """Larger bundles make each step of the optimizer pay, as long as there are steps enough; repeats want dropout."""
+    tokens = 1024 if seen / 2048 < FEW_STEPS else 2048
+    while seen / tokens > MANY_STEPS and tokens < 8192:
         tokens *= 2
     epochs = seen / max(1, data_tokens)
     return Sized(size, tokens, 0.0 if epochs < 6 else 0.1 if epochs < 40 else 0.2, seen / tokens)

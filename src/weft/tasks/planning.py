@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
+from weft.core.trunk import MAX_DEPTH
 from weft.errors import ConfigError, WeftError, nearest
 from weft.models.stream import Model
 from weft.models.zoo import Size
 from weft.tasks.task import Request, with_settings
-from weft.training.precision import pick_precision, product_rate
+from weft.training.precision import Weights, pick_precision, product_rate
 from weft.training.progress import count, duration
-from weft.training.run import MAX_LAYERS, Budget, size_of
+from weft.training.run import Budget, size_of
 from weft.training.settings import Training
 
 QUICK_STEPS = 150  # of the preset that trains in seconds
@@ -44,7 +46,7 @@ class SizedTraining(Training):
 
     def check(self) -> None:
         super().check()
-        for name, most in (("context", 2**20), ("dim", 2**20), ("heads", 2**20), ("depth", MAX_LAYERS)):
+        for name, most in (("context", 2**20), ("dim", 2**20), ("heads", 2**20), ("depth", MAX_DEPTH)):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= most:
                 raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
@@ -77,6 +79,15 @@ class Catalogue:
             raise WeftError(f"the run to start from is a {was}, not a {name}", where="--model", fix="leave it out")
         return name
 
+    def record(self, task: str, request: Request) -> dict[str, Any]:
+        """What config.json says of the request."""
+        return {
+            "task": task,
+            "model_name": self.model_name(request),
+            "preset": request.preset,
+            "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
+        }
+
     def check(self, request: Request) -> None:
         """Refuse what cannot be meant, before any data is read."""
         if request.preset is not None and request.preset not in self.presets:
@@ -98,6 +109,11 @@ class Catalogue:
             was = request.origin.config["training"]
             settings = settings.replace(**{name: was[name] for name in kept})
         return with_settings(settings, request.training_settings)
+
+
+def first_weights(request: Request) -> Mapping[str, Tensor] | None:
+    """The weights of the run to start from, if any."""
+    return None if request.origin is None else Weights(request.origin.model, torch.float32).tensors()
 
 
 def choose_budget(request: Request, minutes: float) -> Budget:

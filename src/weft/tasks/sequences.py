@@ -34,11 +34,11 @@ from weft.tasks.pair_plan import (
     plan_lines,
     shape,
 )
+from weft.tasks.planning import first_weights
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, with_settings
 from weft.tasks.text_data import named, tokenizer_of
 from weft.training.card import finite
 from weft.training.folder import RunFolder
-from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work
 
@@ -117,10 +117,7 @@ class PairTask(Task):
             training=settings,
             budget=budget,
             record={
-                "task": self.name,
-                "model_name": CATALOGUE.model_name(request),
-                "preset": request.preset,
-                "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
+                **CATALOGUE.record(self.name, request),
                 "data": {
                     **named(request.sources),
                     "valid": None if request.valid is None else str(Path(request.valid).absolute()),
@@ -130,7 +127,7 @@ class PairTask(Task):
                 },
             },
             files={"tokenizer.json": read.tokenizer.to_json()},
-            start=None if request.origin is None else Weights(request.origin.model, torch.float32).tensors(),
+            start=first_weights(request),
         )
         lines = {
             "task": f"{self.name}: {self.summary}",

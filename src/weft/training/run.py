@@ -3,7 +3,7 @@
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from weft.config import Config, field_types
 from weft.core.threads import suited_threads
 from weft.data.source import Source
 from weft.errors import ConfigError
@@ -31,7 +30,6 @@ from weft.training.signals import StopRequest
 from weft.training.world import World
 
 SMALL_STEP = 200_000  # weights in matrices, below which a training step is fastest on one thread
-MAX_LAYERS = 1000
 TRAINING_BYTES = 16  # for each weight: itself, its gradient, and what the optimizer remembers
 
 
@@ -172,9 +170,6 @@ def build(config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = 
 
 def size_of(config: Model.Config, *, training: bool) -> int:
     """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
-    layers = max(depths(config), default=0)
-    if layers > MAX_LAYERS:
-        raise ConfigError(f"expected at most {MAX_LAYERS} layers, found {layers}", where="depth")
     try:
         with torch.device("meta"), _Unfilled():
             size = parameters(config.build())
@@ -200,19 +195,6 @@ class _Unfilled(TorchFunctionMode):
         if getattr(call, "__name__", "") in ("normal_", "trunc_normal_", "uniform_"):
             return given["tensor"] if "tensor" in given else args[0]
         return call(*args, **given)
-
-
-def depths(config: Any) -> Iterator[int]:
-    """Every depth in a tree of configs."""
-    if isinstance(config, tuple):
-        for item in config:
-            yield from depths(item)
-    elif isinstance(config, Config):
-        for name in field_types(type(config)):
-            value = getattr(config, name)
-            if name == "depth" and isinstance(value, int):
-                yield value
-            yield from depths(value)
 
 
 def _memory() -> float:

@@ -53,7 +53,7 @@ def swift(size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
 
     return Seq2Seq.Config(
         source=side("free", None, None),
-        target=side("line", read, PerToken.Config(cap=15.0, std=0.0)),
+        target=side("line", read, PerToken.Config(std=0.0)),
         shared=True,
     )
 
