@@ -137,6 +137,14 @@ def test_files_of_pairs_are_recognised(tmp_path: Path, pairs: Path) -> None:
         (tmp_path / name).write_text("x")
     for names in (["x.csv"], ["x.tmx"], ["x.po"], ["c.en", "c.fr.gz"]):
         assert recognise([str(tmp_path / name) for name in names]).name == "translate"
+    for line, name in (
+        ('{"source": "a", "target": "b"}', "translate"),
+        ('{"translation": {"en": "a", "fr": "b"}}', "translate"),
+        ('{"text": "a"}', "language-model"),
+        ("no json", "language-model"),
+    ):
+        (tmp_path / "x.jsonl").write_text(line + "\n")
+        assert recognise([str(tmp_path / "x.jsonl")]).name == name
     assert recognise([str(tmp_path / "d.txt"), str(tmp_path / "e.txt")]).name == "language-model"
     assert recognise([str(tmp_path / "t.mrg")]).name == "parse"
 

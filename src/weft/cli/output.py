@@ -199,7 +199,11 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
             print(f"\n  {title}")
             for name, text in entries.items():
                 print(f"    {name:<14} {text}")
-        used = (("weft train --set", task.settings), ("weft predict --set", task.use), ("weft look --set", task.looking))
+        used = (
+            ("weft train --set", task.settings),
+            ("weft predict --set", task.use),
+            ("weft look --set", task.looking),
+        )
         for title, settings in used:
             if settings is None:
                 continue

@@ -36,10 +36,10 @@ def demo(
 
 def phrasebook_alignment_error(run: Run, phrases: tuple[Phrase, ...]) -> float:
     """How far attention, averaged over heads and layers, is from the alignment that the grammar gives."""
-    tokenizer, found = run.task.tokenizer(run._loaded), []  # type: ignore[attr-defined]
+    found = []
     for phrase in phrases:
-        ids = (tokenizer.encode(text).tolist() for text in (phrase.source, phrase.target))
-        view = TranslationView(run.model, tokenizer, *ids)  # type: ignore[arg-type]
+        view = run.look(phrase.source, target=phrase.target)
+        assert isinstance(view, TranslationView)
         rows, columns = len(words(phrase.target)), len(words(phrase.source))
         found.append(links(view.alignment.mean().weights[0, 0, :rows, :columns]))
     return alignment_error_rate(found, [phrase.alignment for phrase in phrases])

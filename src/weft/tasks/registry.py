@@ -28,7 +28,7 @@ def recognise(sources: Sequence[str]) -> Task:
     for path in paths:
         if not os.path.lexists(path) and not is_pattern(path):
             raise missing(path)
-    for task in TASKS.values():
+    for task in reversed(TASKS.values()):  # those with forms of their own before plain text
         if task.recognises(paths):
             return task
     takes = "\n     ".join(f"{task.name}: {task.files}" for task in TASKS.values())

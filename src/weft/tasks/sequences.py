@@ -187,7 +187,7 @@ class PairTask(Task):
         self, run: Loaded, texts: Sequence[str], how: Decoding, progress: Progress | None = None
     ) -> list[list[tuple[str, Hypothesis]]]:
         """The best answers to each text, with their tokens and scores."""
-        model, tokenizer = _model(run), self.tokenizer(run)
+        model, tokenizer = model_of(run), self.tokenizer(run)
         ids = [tokenizer.encode(text) for text in texts]
         context, ratio = context_of(model.config), run.config["data"].get("ratio", 2.0)
         for text, one in zip(texts, ids, strict=True):
@@ -215,7 +215,7 @@ class PairTask(Task):
 
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         held, what = self.read_held(run, data) if data else self.own_held_out(run)
-        model, tokenizer = _model(run), self.tokenizer(run)
+        model, tokenizer = model_of(run), self.tokenizer(run)
         context = context_of(model.config)
         fitting = [one for one in held if len(tokenizer.encode(one.source)) < context]
         if not fitting:
@@ -243,7 +243,7 @@ class PairTask(Task):
 
     def tokenizer(self, run: Loaded) -> Tokenizer:
         """The run's tokenizer."""
-        return tokenizer_of(run.folder, run.config, _model(run).config.target.embed.size)
+        return tokenizer_of(run.folder, run.config, model_of(run).config.target.embed.size)
 
 
 @torch.inference_mode()
@@ -260,7 +260,8 @@ def score(model: Seq2Seq, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]]
     return sum(float(loss.total) for loss in losses), sum(loss.count for loss in losses)
 
 
-def _model(run: Loaded) -> Seq2Seq:
+def model_of(run: Loaded) -> Seq2Seq:
+    """The run's model, which is an encoder–decoder."""
     assert isinstance(run.model, Seq2Seq)
     return run.model
 

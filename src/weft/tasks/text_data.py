@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def described(corpus: Corpus) -> str:
 def tokenizer_of(folder: RunFolder, config: Mapping[str, Any], size: int | None) -> Tokenizer:
     """The tokenizer of a run, which must be the one that its model of `size` tokens learned with."""
     where = str(folder.path / "tokenizer.json")
-    tokenizer = Tokenizer.from_json(folder.text("tokenizer.json"), where)
+    tokenizer = _parsed(folder.text("tokenizer.json"), where)
     fix = "put the run's own tokenizer.json back"
     if tokenizer.size != size:
         problem = f"the tokenizer has {tokenizer.size} tokens, the model {size}: they are of different runs"
@@ -122,6 +123,11 @@ def tokenizer_of(folder: RunFolder, config: Mapping[str, Any], size: int | None)
         problem = "this is not the tokenizer that the run was trained with, though it has as many tokens"
         raise ConfigError(problem, where=where, fix=fix)
     return tokenizer
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str, where: str) -> Tokenizer:
+    return Tokenizer.from_json(text, where)
 
 
 def _several(names: list[str]) -> str:

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 from weft.config import Config
 from weft.data import documents
 from weft.data.files import ending
+from weft.data.jsonl import numbered, read_object
 from weft.data.pairs import Held, Pair, Pairs, read_pairs
-from weft.data.pairs.columns import language
+from weft.data.pairs.columns import is_known, language
 from weft.data.pairs.formats import ENDINGS
 from weft.data.samples.phrasebook import LANGUAGES, phrasebook
 from weft.errors import ConfigError, WeftError, nearest
@@ -21,11 +22,12 @@ from weft.generate.decode import Decoding
 from weft.inspect.translation import Look, StepView, TranslationView
 from weft.tasks.pair_data import PairData, grouped, held_apart, stem
 from weft.tasks.pair_plan import PairTraining, context_of
-from weft.tasks.sequences import Finding, PairTask, _model
+from weft.tasks.sequences import Finding, PairTask, model_of
 from weft.tasks.task import Loaded, View, with_settings
 from weft.tasks.translation_measures import translation_measures
 from weft.training.progress import Progress
 
+FORMS = (".tsv", ".csv", ".tmx", ".po")  # that nothing else is likely to be
 SENTENCE = re.compile(r"(?<=[.!?…。！？।؟])[\"'»”’)\]]*\s+|(?<=[。！？])")
 UNSPACED = re.compile(r"[。！？]$")
 
@@ -67,7 +69,7 @@ class Translate(PairTask):
     def recognises(self, sources: Sequence[Path]) -> bool:
         if len(sources) == 2 and all(path.is_file() and _language(path) for path in sources):
             return True
-        return all(path.is_file() and ending(path, (".tsv", ".csv", ".tmx", ".po")) is not None for path in sources)
+        return all(path.is_file() and (ending(path, FORMS) is not None or _pairs_in_json(path)) for path in sources)
 
     def read(self, sources: Sequence[str], valid: str | None, settings: PairTraining) -> PairData:
         if not sources:
@@ -106,7 +108,7 @@ class Translate(PairTask):
         self, run: Loaded, texts: Sequence[str], how: Decoding, progress: Progress | None = None
     ) -> list[list[tuple[str, Hypothesis]]]:
         """As for all pairs; a text beyond the model's context is translated sentence by sentence."""
-        tokenizer, context = self.tokenizer(run), context_of(_model(run).config)
+        tokenizer, context = self.tokenizer(run), context_of(model_of(run).config)
         parts = [[text] if len(tokenizer.encode(text)) < context else sentences(text) for text in texts]
         flat = super().find(run, [part for several in parts for part in several], how, progress)
         result, place = [], 0
@@ -129,7 +131,7 @@ class Translate(PairTask):
         else:
             target = tuple(tokenizer.encode(how.target).tolist())
         chosen = Look(layer=how.layer, head=how.head, every=how.every, pieces=how.pieces)
-        view = TranslationView(_model(run), tokenizer, tokenizer.encode(input).tolist(), target, chosen)
+        view = TranslationView(model_of(run), tokenizer, tokenizer.encode(input).tolist(), target, chosen)
         return view if how.token is None else StepView(view, how.token, how.side)
 
 
@@ -183,6 +185,19 @@ def _phrasebook(settings: PairTraining) -> PairData:
         described="weft's phrasebook",
         notes=(f"{len(rows):,} pairs, en -> {target}", f"the first: {rows[0].source} -> {rows[0].target}"),
     )
+
+
+def _pairs_in_json(path: Path) -> bool:
+    """Whether the first line of a .jsonl file is an object of two texts, and not of one to continue."""
+    if ending(path, (".jsonl",)) is None:
+        return False
+    try:
+        _, line = next(numbered(path), (0, ""))
+        found = read_object(line, where=str(path), fix="")
+    except WeftError:
+        return False  # the task that reads it will say what is wrong
+    named = [name for name in found if name == "translation" or is_known(name)]
+    return "text" not in found and (len(named) > 1 or named == ["translation"])
 
 
 def _language(path: Path) -> bool:

@@ -107,14 +107,33 @@ city | f ville | f città | f Stadt | place town tour modern own in:person in:si
 
 # Names of several words: the number after a word says which English words it stands for. German: stem of the adjective.
 _NAMES = """
-European.1 Economic.2 Area.3 | f zone.3 économique.2 européenne.1 | m Spazio.3 economico.2 europeo.1 | m Europäisch-.1 Wirtschaftsraum.23 | topic
-European.1 Union.2 | f Union.2 européenne.1 | f Unione.2 europea.1 | f Europäisch-.1 Union.2 | topic body
-European.1 Parliament.2 | m Parlement.2 européen.1 | m Parlamento.2 europeo.1 | n Europäisch-.1 Parlament.2 | topic body
-European.1 Central.2 Bank.3 | f Banque.3 centrale.2 européenne.1 | f Banca.3 centrale.2 europea.1 | f Europäisch-.1 Zentralbank.23 | topic body
-World.1 Bank.2 | f Banque.2 mondiale.1 | f Banca.2 mondiale.1 | f Weltbank.12 | topic body
-International.1 Monetary.2 Fund.3 | m Fonds.3 monétaire.2 international.1 | m Fondo.3 monetario.2 internazionale.1 | m International-.1 Währungsfonds.23 | topic body
-United.1 Nations.2 | fp Nations.2 unies.1 | fp Nazioni.2 Unite.1 | fp Vereint-.1 Nationen.2 | topic body
-Security.1 Council.2 | m Conseil.2 de.1 sécurité.1 | m Consiglio.2 di.1 sicurezza.1 | m Sicherheitsrat.12 | topic body
+European.1 Union.2 | f Union.2 européenne.1 | f Unione.2 europea.1 | f Europäisch-.1 Union.2 | topic body lone
+European.1 Parliament.2 | m Parlement.2 européen.1 | m Parlamento.2 europeo.1 | n Europäisch-.1 Parlament.2 | topic body lone
+European.1 Central.2 Bank.3 | f Banque.3 centrale.2 européenne.1 | f Banca.3 centrale.2 europea.1 | f Europäisch-.1 Zentralbank.23 | topic body lone
+World.1 Bank.2 | f Banque.2 mondiale.1 | f Banca.2 mondiale.1 | f Weltbank.12 | topic body lone
+International.1 Monetary.2 Fund.3 | m Fonds.3 monétaire.2 international.1 | m Fondo.3 monetario.2 internazionale.1 | m International-.1 Währungsfonds.23 | topic body lone
+United.1 Nations.2 | fp Nations.2 unies.1 | fp Nazioni.2 Unite.1 | fp Vereint-.1 Nationen.2 | topic body lone
+Security.1 Council.2 | m Conseil.2 de.1 sécurité.1 | m Consiglio.2 di.1 sicurezza.1 | m Sicherheitsrat.12 | topic body lone
+"""
+
+# Names put together freely, so that each of their words has to be looked at: European Economic Area, African Cultural Fund …
+_ORIGINS = """
+European | européen européenne | europeo europea | Europäisch-
+African | africain africaine | africano africana | Afrikanisch-
+Asian | asiatique asiatique | asiatico asiatica | Asiatisch-
+American | américain américaine | americano americana | Amerikanisch-
+"""
+_FIELDS = """
+Economic | économique économique | economico economica | Wirtschafts
+Monetary | monétaire monétaire | monetario monetaria | Währungs
+Cultural | culturel culturelle | culturale culturale | Kultur
+"""
+_BODIES = """
+Area | f zone | m Spazio | m raum | topic
+Union | f Union | f Unione | f union | topic body
+Council | m Conseil | m Consiglio | m rat | topic body
+Fund | m Fonds | m Fondo | m fonds | topic body
+Bank | f Banque | f Banca | f bank | topic body
 """
 
 # English | French m f (+ the form before a vowel) | Italian m, or all four | German predicate (stem) | scale | tags
@@ -257,6 +276,17 @@ def _name(cells: list[str]) -> Noun:
     return Noun(" ".join(word for word, _ in forms["en"][0]), forms, gender, frozenset(tags.split()))
 
 
+def _combined(origin: list[str], field: list[str], body: list[str]) -> list[str]:
+    """The cells of a name of three words: the last comes first in French and Italian, German joins two."""
+    cells = [f"{origin[0]}.1 {field[0]}.2 {body[0]}.3"]
+    for i in (1, 2):
+        gender, noun = body[i].split()
+        of, where = (words[i].split()["mf".index(gender)] for words in (field, origin))
+        cells.append(f"{gender} {noun}.3 {of}.2 {where}.1")
+    gender, noun = body[3].split()
+    return [*cells, f"{gender} {origin[3]}.1 {field[3]}{noun}.23", body[4]]
+
+
 def _adjective(cells: list[str]) -> Adjective:
     english, french, italian, german, scale, tags = cells
     before = french.startswith("<")
@@ -285,6 +315,7 @@ def _verb(cells: list[str]) -> Verb:
 
 
 NOUNS = {noun.name: noun for noun in map(_noun, _rows(_NOUNS))}
-NAMES = {name.name: name for name in map(_name, _rows(_NAMES))}
+_COMBINED = [_combined(o, f, b) for o in _rows(_ORIGINS) for f in _rows(_FIELDS) for b in _rows(_BODIES)]
+NAMES = {name.name: name for name in map(_name, [*_rows(_NAMES), *_COMBINED])}
 ADJECTIVES = {adjective.name: adjective for adjective in map(_adjective, _rows(_ADJECTIVES))}
 VERBS = {verb.name: verb for verb in map(_verb, _rows(_VERBS))}

@@ -36,8 +36,9 @@ TRAVELS = ["arrive", "leave", "return"]
 
 @cache
 def kind(*tags: str) -> list[Noun]:
-    """The nouns and names with one of some tags."""
-    return [noun for noun in (*NOUNS.values(), *NAMES.values()) if noun.tags & set(tags)]
+    """The nouns and names with one of some tags; names that stand for themselves come more often than combined ones."""
+    found = [noun for noun in (*NOUNS.values(), *NAMES.values()) if noun.tags & set(tags)]
+    return [noun for noun in found for _ in range(4 if "lone" in noun.tags else 1)]
 
 
 @cache
