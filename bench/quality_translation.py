@@ -3,8 +3,8 @@
     python bench/quality_translation.py --data pairs.tsv.gz --minutes 12 --models swift --peer
     python bench/quality_translation.py --data pairs.tsv.gz --minutes 6 --models swift,lstm,lstm-attention --picture by-length.png
 
-weft decides everything but the model and the time. The peer is Hugging Face's Marian, 3+3 layers, 256 wide, 4 heads, random
-batches of 128 pairs, AdamW, label smoothing 0.1, in fp32. All are scored on the sources that weft holds out, by sacrebleu, with all
+weft decides everything but the model and the time. The peer is Hugging Face's Marian in the size of weft's first model, or in
+the one that `--peer-size` gives, with random batches of 128 pairs, AdamW, label smoothing 0.1, in fp32. All are scored on the sources that weft holds out, by sacrebleu, with all
 the references there are; the clock counts training alone. The peer uses the tokenizer of weft's first run.
 """
 
@@ -28,8 +28,7 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size
 from weft.tasks.translation_measures import translation_measures
 
-PEER, BATCH, RATE, WARMUP = "Marian 3+3 x 256, random batches", 128, 1e-3, 200
-PEER_SIZE = Size(dim=256, depth=3, heads=4, context=128)
+BATCH, RATE, WARMUP = 128, 1e-3, 200  # of the peer
 STRETCHES = ((1, 6), (7, 9), (10, 12), (13, 16), (17, 20), (21, 99))  # words of a source
 
 
@@ -46,14 +45,14 @@ def translations(run: str, held: list[Held]) -> list[str]:
 
 
 def peer_run(
-    rows: list[Any], held: list[Held], tokenizer: Tokenizer, minutes: float
+    rows: list[Any], held: list[Held], tokenizer: Tokenizer, minutes: float, size: Size
 ) -> tuple[list[str], dict[str, Any]]:
     """Train Marian as long, as its users would; returns its translations and a report."""
     end, pad = tokenizer.end, tokenizer.size
     pairs = [(tokenizer.encode(p.source).tolist(), tokenizer.encode(p.target).tolist()) for p in rows]
-    pairs = [(a, b) for a, b in pairs if max(len(a), len(b)) < PEER_SIZE.context - 2]
+    pairs = [(a, b) for a, b in pairs if max(len(a), len(b)) < size.context - 2]
     torch.manual_seed(0)
-    model = marian(PEER_SIZE, tokenizer.size, end=end, dropout=0.0).train()
+    model = marian(size, tokenizer.size, end=end, dropout=0.0).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     draw, steps, seen, start = np.random.default_rng(0), 0, 0, time.perf_counter()
     while (done := (time.perf_counter() - start) / (60 * minutes)) < 1:
@@ -126,7 +125,7 @@ def measure(given: Any) -> list[Table]:
     asked = {"source": given.source, "target": given.target}
     split = split_pairs(read_pairs(given.data, **asked))
     options = [o for name, value in asked.items() if value for o in ("--set", f"{name}={value}")]
-    lines, curves, tokenizer = [], {}, None
+    lines, curves, tokenizer, first_size = [], {}, None, None
     with tempfile.TemporaryDirectory() as folder:
         keep = Path(given.keep or folder)
         for model in given.models.split(","):
@@ -136,13 +135,18 @@ def measure(given: Any) -> list[Table]:
             found = translations(out, split.held_out)
             tokenizer = tokenizer or Tokenizer.from_json((Path(out) / "tokenizer.json").read_text())
             seen = sum(line.get("count", 0) for line in metrics)
-            real = json.loads((Path(out) / "config.json").read_text())["data"]["real_share"]
+            config = json.loads((Path(out) / "config.json").read_text())
+            first_size = first_size or tuple(config["training"][name] for name in ("dim", "depth", "heads"))
+            real = config["data"]["real_share"]
             lines.append(_line(f"weft {model}", report, seen, found, split.held_out, real))
             curves[model] = by_length(found, split.held_out)
         if given.peer:
             assert tokenizer is not None
-            found, report = peer_run(split.train, split.held_out, tokenizer, given.minutes)
-            lines.append(_line(PEER, report, report["tokens"], found, split.held_out, None))
+            dim, depth, heads = map(int, given.peer_size.split("x")) if given.peer_size else first_size
+            size = Size(dim=dim, depth=depth, heads=heads, context=128)
+            found, report = peer_run(split.train, split.held_out, tokenizer, given.minutes, size)
+            name = f"Marian {depth}+{depth} x {dim}, random batches"
+            lines.append(_line(name, report, report["tokens"], found, split.held_out, None))
             curves["Marian"] = by_length(found, split.held_out)
     if given.picture:
         picture(curves, given.minutes, given.picture)
@@ -171,6 +175,7 @@ if __name__ == "__main__":
     parser.add_argument("--minutes", type=float, default=12)
     parser.add_argument("--models", default="swift")
     parser.add_argument("--peer", action="store_true", help="train Hugging Face's Marian too")
+    parser.add_argument("--peer-size", metavar="DIMxDEPTHxHEADS", help="the peer's size; that of weft's first model")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="BLEU against length as a picture")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the runs there")
     given = parser.parse_args()

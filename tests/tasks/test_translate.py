@@ -194,6 +194,12 @@ def test_a_source_beyond_the_context_is_translated_in_sentences_or_refused(pairs
         run.predict([" ".join(["house"] * 60)])
 
 
+def test_to_a_blank_text_nothing_is_said(trained: weft.Run) -> None:
+    found = trained.predict(["", "My house is tiny.", "  "])
+    assert [one["text"] for one in found][::2] == ["", ""]
+    assert found[1] == trained.predict(["My house is tiny."])[0]
+
+
 def test_sentences_are_cut_behind_their_ends() -> None:
     assert sentences('He came. "Stop!" she said. 3.5 is a number…  So?') == [
         "He came.", '"Stop!"', "she said.", "3.5 is a number…", "So?",

@@ -165,7 +165,10 @@ def predict(
         if document is not None:
             output.document(document[0], output_)
             return
-    asked = [*(inputs or ()), *(_lines(input) if input else ())] or _piped() or [""]
+    asked = [*(inputs or ()), *(_lines(input) if input else ())] or _piped()
+    if not asked and not loaded.task.streams:
+        raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
+    asked = asked or [""]
     streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
     stream = output.Stream(asked[0]) if streams else None
     found = loaded.predict(asked, listen=stream, **settings)

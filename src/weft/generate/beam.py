@@ -15,6 +15,7 @@ from weft.config import Config
 from weft.errors import ConfigError, WeftError
 from weft.generate.search import Move
 
+Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
 ADVICE = "its weights are damaged, or its training diverged: train it anew"
 
 
@@ -70,10 +71,10 @@ class BeamSearch:
         beam, sources = self.how.beam, len(self.going)
         scores, parents, tokens = self._offers(logits.float(), min(2 * beam, logits.shape[1]))
         self.length += 1
-        kept: list[tuple[int, list[tuple[float, int, int]]]] = []
-        for place, i in enumerate(self.going):
+        kept: list[tuple[int, list[Offer]]] = []
+        for place in range(sources):
             offers = zip(scores[place].tolist(), parents[place].tolist(), tokens[place].tolist(), strict=True)
-            onward = self._sort(i, list(offers))
+            onward = self._sort(place, list(offers))
             if onward:
                 kept.append((place, onward))
         if not kept:
@@ -104,11 +105,10 @@ class BeamSearch:
         order = best.flatten(1).topk(min(each, best[0].numel()), -1)
         return order.values, order.indices // each, tokens.view(sources, -1).gather(1, order.indices)
 
-    def _sort(self, i: int, offers: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
+    def _sort(self, place: int, offers: list[Offer]) -> list[Offer]:
         """Note the offers that end; returns those that go on, none if the source is done."""
-        beam, ended = self.how.beam, self.ended[i]
-        onward: list[tuple[float, int, int]] = []
-        place = self.going.index(i)
+        beam, source = self.how.beam, self.going[place]
+        ended, onward = self.ended[source], list[Offer]()
         for number, (score, parent, token) in enumerate(offers):
             if token == self.end:
                 if number < beam:
@@ -120,7 +120,7 @@ class BeamSearch:
         del ended[beam:]
         if not onward:
             return []
-        if self.length >= self.limits[i]:
+        if self.length >= self.limits[source]:
             for score, parent, token in onward:
                 ended.append(
                     Hypothesis((*self.running[place][parent], token), score, self.rank(score, self.length), False)

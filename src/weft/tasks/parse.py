@@ -79,7 +79,10 @@ class Parse(PairTask):
 
     def answer(self, run: Loaded, text: str, found: tuple[str, Hypothesis]) -> dict[str, Any]:
         answer, hypothesis = found
-        parsed = parse_linear(_symbols(answer), _apart(text).split())
+        words = _apart(text).split()
+        if not words:
+            return {"source": text, "text": "", "score": 0.0, "well_formed": True}
+        parsed = parse_linear(_symbols(answer), words)
         return {"source": text, "text": str(parsed.tree), "score": round(hypothesis.score, 4),
                 "well_formed": parsed.well_formed and hypothesis.ended}  # fmt: skip
 
@@ -95,7 +98,7 @@ class Parse(PairTask):
         return super().find(run, [_apart(text) for text in texts], how, progress)
 
     def shown(self, prediction: Mapping[str, Any]) -> str:
-        return draw(read_tree(prediction["text"]))
+        return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
 
 def _pair(tree: Tree) -> Pair:

@@ -186,7 +186,11 @@ class PairTask(Task):
     def find(
         self, run: Loaded, texts: Sequence[str], how: Decoding, progress: Progress | None = None
     ) -> list[list[tuple[str, Hypothesis]]]:
-        """The best answers to each text, with their tokens and scores."""
+        """The best answers to each text, with their tokens and scores. To a blank text nothing is said."""
+        said = [text for text in texts if text.strip()]
+        if len(said) < len(texts):
+            found = iter(self.find(run, said, how, progress))
+            return [next(found) if text.strip() else [("", Hypothesis((), 0.0, 0.0, True))] for text in texts]
         model, tokenizer = model_of(run), self.tokenizer(run)
         ids = [tokenizer.encode(text) for text in texts]
         context, ratio = context_of(model.config), run.config["data"].get("ratio", 2.0)
@@ -199,10 +203,10 @@ class PairTask(Task):
                 )
         limits = [how.max_tokens or min(context, math.ceil(ratio * (len(one) + 1)) + ROOM) for one in ids]
         done = _counter(progress, len(texts))
-        found = decode(model, ids, end=tokenizer.end, limits=limits, how=how, listen=done)
+        hypotheses = decode(model, ids, end=tokenizer.end, limits=limits, how=how, listen=done)
         if progress is not None:
             progress.stop()
-        return [[(tokenizer.decode(h.ids).strip(), h) for h in best] for best in found]
+        return [[(tokenizer.decode(h.ids).strip(), h) for h in best] for best in hypotheses]
 
     def answer(self, run: Loaded, text: str, found: tuple[str, Hypothesis]) -> dict[str, Any]:
         """One prediction as the user gets it."""
