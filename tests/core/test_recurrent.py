@@ -72,7 +72,8 @@ def test_tokens_that_are_not_real_leave_the_state_as_it_was(kind: str, read: boo
     padded = run(mixer, Tokens.line(x, valid=valid), memory)
     assert close(padded[valid].reshape(2, 4, DIM), run(mixer, Tokens.line(real), memory))
     assert torch.equal(padded[:, 6], padded[:, 5])
-    assert not padded[:, 0].any()
+    begun = mixer.first_state(x[:, 0], Pass(Tokens.line(x), memory=memory))[0]
+    assert torch.equal(padded[:, 0], begun) and bool(begun.any()) == read
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -92,7 +93,7 @@ def test_stepping_with_the_state_in_a_cache_equals_one_pass(kind: str, read: boo
 def test_the_context_is_read_from_the_memory_with_the_last_state_as_the_query():
     mixer, x = built("rnn", read=True), numbers(1, 3, DIM)
     memory = Tokens.free(numbers(1, 4, 4, seed=4))
-    reader, h, outs = mixer.read, torch.zeros(1, DIM, dtype=torch.float64), []
+    reader, h, outs = mixer.read, torch.tanh(mixer.start(memory.x[:, -1])), []
     k, v = reader.kv(memory.x).chunk(2, -1)
     for t in range(3):
         energy = torch.tanh(reader.q(h)[:, None] + k) @ reader.score.v.weight[0]

@@ -56,8 +56,8 @@ CATALOGUE = Catalogue(
     recipes={
         "swift": {"lr": 5e-2, "matrix_lr": 0.6, "table_decay": 0.1},
         "transformer": PAPER,
-        "lstm": {"lr": 1e-2, "matrix_lr": 2.0},
-        "lstm-attention": {"lr": 1e-2, "matrix_lr": 2.0},
+        "lstm": {"lr": 3e-2, "matrix_lr": 1.0},
+        "lstm-attention": {"lr": 3e-2, "matrix_lr": 1.0},
     },
     of_preset={"base": "transformer", "big": "transformer"},
 )

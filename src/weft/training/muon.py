@@ -18,36 +18,14 @@ NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 
 def orthogonal(matrices: Float[Tensor, "M r c"], *, steps: int, dtype: torch.dtype) -> Float[Tensor, "M r c"]:
     """Each matrix with its singular values moved near one, keeping its singular vectors."""
+    a, b, c = NEWTON_SCHULZ
     tall = matrices.shape[1] > matrices.shape[2]
     x = (matrices.mT if tall else matrices).to(dtype)
     x = x / x.flatten(1).norm(dim=1).clamp(min=1e-7)[:, None, None]
-    oblong = x.shape[2] >= 2 * x.shape[1] and dtype is torch.float32
-    y = _by_gram(x, steps) if oblong else _direct(x, steps)
-    return y.mT if tall else y
-
-
-def _direct(x: Float[Tensor, "M r c"], steps: int) -> Float[Tensor, "M r c"]:
-    a, b, c = NEWTON_SCHULZ
     for _ in range(steps):
         gram = torch.bmm(x, x.mT)
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x
-
-
-def _by_gram(x: Float[Tensor, "M r c"], steps: int) -> Float[Tensor, "M r c"]:
-    """The same steps on x x^T, which is smaller: all factors q commute, so x_n = q_n ... q_1 x and g_n+1 = q_n^2 g_n.
-
-    Two thirds of the arithmetic for a matrix four times as long as wide. Squares cost digits: not for bf16.
-    """
-    a, b, c = NEWTON_SCHULZ
-    gram, product = torch.bmm(x, x.mT), None
-    for step in range(steps):
-        q = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
-        q.diagonal(dim1=1, dim2=2).add_(a)
-        product = q if product is None else torch.bmm(q, product)
-        if step < steps - 1:
-            gram = torch.bmm(q, torch.bmm(q, gram))
-    return x if product is None else torch.bmm(product, x)
+    return x.mT if tall else x
 
 
 class Muon(torch.optim.Optimizer):

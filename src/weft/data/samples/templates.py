@@ -38,7 +38,7 @@ TRAVELS = ["arrive", "leave", "return"]
 def kind(*tags: str) -> list[Noun]:
     """The nouns and names with one of some tags; names that stand for themselves come more often than combined ones."""
     found = [noun for noun in (*NOUNS.values(), *NAMES.values()) if noun.tags & set(tags)]
-    return [noun for noun in found for _ in range(4 if "lone" in noun.tags else 1)]
+    return [noun for noun in found for _ in range(5 if "lone" in noun.tags else 1)]
 
 
 @cache
@@ -167,7 +167,7 @@ class Draw:
         if self.often(0.35):
             return self.group(noun, plain=0.4)
         plural = "plural" in noun.tags and self.often(0.4)
-        if "of" in noun.tags and self.often(0.5):
+        if "of" in noun.tags and self.often(0.65):
             return group(noun, plural=plural, preposition="of", name=self.one(kind("body")))
         return group(noun, plural=plural, preposition="on", name=self.one(kind("topic")))
 

@@ -102,7 +102,8 @@ def _recurrent(size: Size, vocab: int, dropout: float, layers: list[Lstm.Config]
     def side(mixers: list[Lstm.Config], head: PerToken.Config | None) -> Stream.Config:
         blocks = tuple(Block.Config(mix=mix, wiring=Plain.Config(), dropout=dropout) for mix in mixers)
         embed = TextEmbed.Config(vocab=vocab, context=size.context, std=0.1, dropout=dropout)
-        return Stream.Config(dim=size.dim, embed=embed, trunk=Trunk.Config(blocks=blocks), head=head)
+        trunk = Trunk.Config(blocks=blocks, init=XavierInit.Config())
+        return Stream.Config(dim=size.dim, embed=embed, trunk=trunk, head=head)
 
     return Seq2Seq.Config(source=side([Lstm.Config()] * size.depth, None), target=side(layers, PerToken.Config()))
 
