@@ -112,14 +112,13 @@ def test_a_memory_is_not_shared_where_what_is_read_depends_on_the_row() -> None:
         assert best[0].log_probability == pytest.approx(rescored(model, source, best[0].ids, best[0].ended), abs=1e-5)
 
 
-def test_a_target_at_its_limit_is_marked_as_cut() -> None:
-    model = translation_model("swift")
-    with torch.no_grad():
-        model.target.head.out.weight[END] = 0
-        model.target.head.out.weight[:END] += 1
-    for limit, best in zip(LIMITS, found(model, beam=2, best=2), strict=True):
-        assert all(len(h.ids) <= limit for h in best)
-        assert any(not h.ended for h in best) or all(h.ended for h in best)
+@every_model
+def test_a_target_at_its_limit_is_marked_as_cut(name: str) -> None:
+    for limits in ([1] * 5, LIMITS):
+        for limit, best in zip(limits, found(translation_model(name), limits=limits, beam=3, best=3), strict=True):
+            assert all(h.ended or len(h.ids) == limit for h in best)
+            assert all(len(h.ids) < limit for h in best if h.ended)
+            assert limit > 1 or sum(h.ended for h in best) <= 1 < len(best)
 
 
 def test_scores_that_are_no_numbers_are_an_error() -> None:

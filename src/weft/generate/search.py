@@ -53,12 +53,11 @@ def search(session: Session, prompts: list[list[int]], strategy: Strategy) -> No
 
 @dataclass(frozen=True)
 class Generated:
-    """One continuation: its text, its tokens, why it ended ("end", "stop" or "length"), and its log-probability."""
+    """One continuation: its text, its tokens, and why it ended ("end", "stop" or "length")."""
 
     text: str
     ids: tuple[int, ...]
     ended: str
-    score: float | None = None
 
 
 class Line:

@@ -14,11 +14,11 @@ from weft.data.pairs.batches import PairBundles
 from weft.errors import DataError
 from weft.modalities import tokenizer as tokenizers
 from weft.modalities.tokenizer import Tokenizer
+from weft.tasks.text_data import several
 from weft.training.progress import count
 
 Encoded = tuple[np.ndarray, np.ndarray]
 MOST_TOKENS = 512  # the longest side that is trained on unless the user sets a context
-SEVERAL = 3  # names that are listed in full
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,7 @@ def pair_lines(data: PairData, read: ReadPairs) -> Mapping[str, str]:
         lines[" " * (number + 1)] = note
     if data.skipped:
         names = [f"{name} ({reason})" for name, reason in data.skipped]
-        more = f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else ""
-        lines["skipped"] = "; ".join(names[:SEVERAL]) + more
+        lines["skipped"] = several(names)
     if read.long:
         lines["left out"] = f"{read.long:,} pairs with a side of {read.context} tokens or more (--set context=…)"
     held = data.rule.partition(" (")[0]

@@ -66,7 +66,7 @@ class PairTask(Task):
     """Learns to answer texts with texts."""
 
     models = {
-        "swift": "the default: rotary, normalised queries and keys, squared ReLU; learns fastest per minute",
+        "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
         "transformer": "the Transformer of 2017: post-norm, sinusoids, label smoothing, warm-up, averaged weights",
         "lstm": "LSTM encoder and decoder through one context vector",
         "lstm-attention": "the same with a new context at each step, by additive attention",

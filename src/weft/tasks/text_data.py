@@ -93,7 +93,7 @@ def data_record(sources: Sequence[str], valid: str | None, read: Read) -> dict[s
         "documents": corpus.documents,
         "bytes": corpus.bytes,
         "characters": corpus.characters,
-        "described": f"{_several([shown(file.path.name) for file in corpus.files])} ({amount(corpus.bytes)})",
+        "described": f"{several([shown(file.path.name) for file in corpus.files])} ({amount(corpus.bytes)})",
         "tokenizer": read.tokenizer.kind,
         "tokenizer_digest": read.tokenizer.digest,
         "vocabulary": read.tokenizer.size,
@@ -107,7 +107,7 @@ def described(corpus: Corpus) -> str:
     """The data in a line: how much there is, and what was left out and why."""
     text = f"{amount(corpus.bytes)} in {corpus.documents:,} document{'s' if corpus.documents != 1 else ''}"
     if corpus.skipped:
-        text += f"; skipped: {_several([f'{name} ({reason})' for name, reason in corpus.skipped])}"
+        text += f"; skipped: {several([f'{name} ({reason})' for name, reason in corpus.skipped])}"
     return text
 
 
@@ -130,6 +130,7 @@ def _parsed(text: str, where: str) -> Tokenizer:
     return Tokenizer.from_json(text, where)
 
 
-def _several(names: list[str]) -> str:
+def several(names: list[str]) -> str:
+    """The first few names, and how many more there are."""
     more = f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else ""
     return ", ".join(names[:SEVERAL]) + more

@@ -24,6 +24,7 @@ from weft.tasks.pair_data import PairData, grouped, held_apart, stem
 from weft.tasks.pair_plan import PairTraining, context_of
 from weft.tasks.sequences import Finding, PairTask, model_of
 from weft.tasks.task import Loaded, View, with_settings
+from weft.tasks.text_data import several
 from weft.tasks.translation_measures import translation_measures
 from weft.training.progress import Progress
 
@@ -87,7 +88,7 @@ class Translate(PairTask):
             columns=pairs.columns,
             fingerprint=fingerprint,
             rule=rule,
-            described=", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else ""),
+            described=several(names),
             notes=tuple(pairs.report()),
             skipped=pairs.skipped,
         )
@@ -110,11 +111,11 @@ class Translate(PairTask):
         """As for all pairs; a text beyond the model's context is translated sentence by sentence."""
         tokenizer, context = self.tokenizer(run), context_of(model_of(run).config)
         parts = [[text] if len(tokenizer.encode(text)) < context else sentences(text) for text in texts]
-        flat = super().find(run, [part for several in parts for part in several], how, progress)
+        flat = super().find(run, [part for pieces in parts for part in pieces], how, progress)
         result, place = [], 0
-        for several in parts:
-            result.append(_joined(flat[place : place + len(several)]))
-            place += len(several)
+        for pieces in parts:
+            result.append(_joined(flat[place : place + len(pieces)]))
+            place += len(pieces)
         return result
 
     def document(self, path: Path) -> documents.Document | None:
