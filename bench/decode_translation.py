@@ -1,8 +1,11 @@
 """Beam search at the shape of the original Transformer: weft against Hugging Face's Marian with the same weights' sizes.
 
 6+6 layers, 512 wide, 8 heads, 16,000 tokens, beam 5, 16 sentences of 5 to 40 tokens. Weights are random, and every hypothesis is
-made to write exactly 24 tokens in all contestants.
+made to write exactly 24 tokens in all contestants. CTranslate2 takes part where it is installed.
 """
+
+import tempfile
+from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -42,6 +45,32 @@ def marian_decode(sources: list[np.ndarray], dtype: torch.dtype) -> Call:
     return run
 
 
+def ctranslate2_decode(sources: list[np.ndarray], kind: str) -> Call:
+    """CTranslate2's `translate_batch` on Marian's weights, turned into its format."""
+    import ctranslate2
+    from ctranslate2.converters.transformers import MarianMTLoader
+
+    spec = MarianMTLoader().get_model_spec(marian(SIZE, VOCAB, end=END).eval())
+    words = [f"w{i}" for i in range(VOCAB)]
+    words[END] = "</s>"
+    spec.register_source_vocabulary(words)
+    spec.register_target_vocabulary(words)
+    spec.config.decoder_start_token = spec.config.eos_token = "</s>"
+    spec.config.unk_token = words[0]
+    spec.validate()
+    spec.optimize(quantization=kind)
+    with tempfile.TemporaryDirectory() as folder:
+        spec.save(folder)
+        translator = ctranslate2.Translator(folder, compute_type=kind, intra_threads=torch.get_num_threads())
+    lines = [[words[i] for i in (*source.tolist(), END)] for source in sources]
+
+    def run() -> None:
+        found = translator.translate_batch(lines, beam_size=BEAM, max_decoding_length=NEW, min_decoding_length=NEW)
+        assert all(len(one.hypotheses[0]) == NEW for one in found)
+
+    return run
+
+
 def measure(*, quick: bool = False, bf16: bool = False) -> list[Table]:
     """The race as a table."""
     torch.manual_seed(0)
@@ -52,6 +81,8 @@ def measure(*, quick: bool = False, bf16: bool = False) -> list[Table]:
         "weft int8": weft_decode(sources, "int8"),
         "Marian fp32": marian_decode(sources, torch.float32),
     }
+    if find_spec("ctranslate2"):
+        contestants |= {f"CTranslate2 {k}": ctranslate2_decode(sources, k) for k in ("float32", "int8")}
     if rounded:
         contestants |= {
             "weft bf16": weft_decode(sources, "bf16"),

@@ -57,7 +57,7 @@ class LanguageModel(Task):
     summary = "learn to continue a text"
     files = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
     models = {
-        "swift": "the default: rotary, normalised queries and keys, squared ReLU; learns fastest per minute",
+        "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
         "gpt": "GPT-2's layout: learned positions, pre-norm, GELU",
         "llama": "Llama's layout: rotary, RMS norm, gated MLP, shared key heads",
         "lstm": "stacked LSTMs, the recurrent baseline",

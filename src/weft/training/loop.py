@@ -26,7 +26,7 @@ from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
 
-REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes
+REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes; a tenth of the run where that is less
 MARKS = 6  # the pace is that since so many looks ago: a slow moment does not move the end by much
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 EVALUATIONS = 10  # in a run, unless the user gives steps
@@ -229,7 +229,7 @@ class Fit:
     def fit_to_clock(self) -> None:
         """In a run by minutes, move the end to where the clock will be."""
         job, state, now = self.job, self.state, self.state.seconds
-        if job.seconds is None or now - self.marks[-1][0] < REFIT_EVERY:
+        if job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
             return
         seconds, step = self.marks[0]
         pace = (now - seconds) / max(1, state.step - step)

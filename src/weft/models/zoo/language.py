@@ -1,4 +1,4 @@
-"""Language models by name: `gpt`, `llama`, `lstm`, and `swift`, the default that learns fastest per minute."""
+"""Language models by name: `gpt`, `llama`, `lstm`, and `swift`, the default."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
