@@ -5,6 +5,7 @@ The shape legend of the package:
     B batch    N tokens    D width    Q queries    K keys
     H heads    G key heads (H is a multiple of G)  d head width
     V vocabulary           A axes          M rows of a memory (B is a multiple of M)
+    C channels             Y X height and width in pixels
 
 Who may read whom follows from `rank` alone: a token may read real tokens of rank <= its own.
 
@@ -30,7 +31,7 @@ from torch import Tensor
 class Order(Enum):
     """What is known about the ranks without looking at them."""
 
-    FREE = "all ranks are equal"
+    FREE = "all ranks are zero"
     LINE = "ranks grow by one from each token to the next"
     ANY = "nothing is known"
 
@@ -176,7 +177,7 @@ def join(first: Tokens, second: Tokens) -> Tokens:
         {name: both(name) for name in {**first.coords, **second.coords}},
         {name: block(name) for name in {**first.pairs, **second.pairs}},
         full=first.full and second.full,
-        order=Order.FREE if free and first.rank is second.rank else Order.ANY,
+        order=Order.FREE if free else Order.ANY,
     )
 
 

@@ -61,14 +61,17 @@ class Pooled(Head):
     """One answer for all tokens: W of the mean over the real tokens, or of the first token (a class token)."""
 
     class Config(Head.Config):
-        """`first` reads the first real token; otherwise the mean."""
+        """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`."""
 
         first: bool = False
+        std: float = 0.02
 
     def __init__(self, config: Config, *, dim: int, size: int, table: nn.Embedding | None = None):
         super().__init__()
         self.first = config.first
         self.out = nn.Linear(dim, size)
+        nn.init.normal_(self.out.weight, std=config.std)
+        nn.init.zeros_(self.out.bias)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
         if self.first:

@@ -20,7 +20,7 @@ class Trunk(Part, nn.Module):
     """tokens -> block 1 ... block M -> norm (where the wiring leaves the stream without one)."""
 
     class Config(BaseConfig):
-        """`depth` copies of `block`, or the listed `blocks` in their order, where they differ."""
+        """`depth` copies of `block`, or the listed `blocks` in their order, where they differ. A depth of 0 needs neither."""
 
         depth: int = 1
         block: Block.Config | None = None
@@ -29,10 +29,10 @@ class Trunk(Part, nn.Module):
         init: Init.Config = Gpt2Init.Config()
 
         def check(self) -> None:
-            if (self.block is None) == (not self.blocks):
+            if (self.block is None) == (not self.blocks) and self.depth:
                 raise ConfigError("give either one block with a depth, or a list of blocks", where="Trunk")
-            if not 1 <= self.depth <= MAX_DEPTH:
-                raise ConfigError(f"expected from 1 to {MAX_DEPTH}, found {self.depth}", where="Trunk.depth")
+            if not 0 <= self.depth <= MAX_DEPTH:
+                raise ConfigError(f"expected from 0 to {MAX_DEPTH}, found {self.depth}", where="Trunk.depth")
 
         def all_blocks(self) -> tuple[Block.Config, ...]:
             """The blocks in their order."""
@@ -42,7 +42,7 @@ class Trunk(Part, nn.Module):
         super().__init__()
         blocks = config.all_blocks()
         self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=memory_dim) for block in blocks)
-        unnormed = isinstance(blocks[-1].wiring, PreNorm.Config)
+        unnormed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
         self.norm = config.norm.build(dim=dim) if config.norm is not None and unnormed else None
         config.init.build().apply(self, depth=len(blocks))
 

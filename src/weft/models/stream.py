@@ -3,6 +3,7 @@
 Whether it encodes or decodes is not decided here: the tokens' ranks say who reads whom.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -25,6 +26,30 @@ class Model(Part, nn.Module):
 
     class Config(BaseConfig):
         """The wirings."""
+
+    frozen: tuple[str, ...] = ()  # parts that are used as they are and learn nothing
+
+    def freeze(self, *names: str) -> "Model":
+        """Let these parts stay as they are: no gradients, and always as in use (no dropout, no statistics of a batch)."""
+        self.frozen = (*self.frozen, *names)
+        for name in names:
+            self.get_submodule(name).requires_grad_(False)
+        return self.train(self.training)
+
+    def train(self, mode: bool = True) -> "Model":
+        """Ready for training or for use, frozen parts always for use."""
+        super().train(mode)
+        for name in self.frozen:
+            self.get_submodule(name).eval()
+        return self
+
+    def backbone(self) -> "tuple[Stream.Config, str]":
+        """The stream inside that other tasks may go on with, and how the names of its weights begin."""
+        raise ConfigError(f"a {type(self).__name__} has no part that another task could go on with", where="--from")
+
+    def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
+        """What changes besides the optimizer's work after each step, `weights` by name in full precision; did anything?"""
+        return False
 
 
 class Stream(Model):
@@ -59,6 +84,9 @@ class Stream(Model):
             if size is None:
                 raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
             self.head = config.head.build(dim=config.dim, size=size, table=getattr(self.embed, "table", None))
+
+    def backbone(self) -> "tuple[Stream.Config, str]":
+        return self.config, ""
 
     def encode(self, raw: Any, *, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """The trunk's last tokens."""

@@ -4,9 +4,10 @@ Everything here is a function of coordinates, looked up by axis name. Knows no m
 """
 
 from weft.position.biases import Alibi, Bias
-from weft.position.codes import Add, Code, Concatenate, Fourier, Learned, Place, Sinusoidal
+from weft.position.codes import Add, Code, Concatenate, Fourier, Grid, Learned, Place, Sinusoidal
 from weft.position.turns import Rotary, Turn, turn
 
 __all__ = [
-    "Add", "Alibi", "Bias", "Code", "Concatenate", "Fourier", "Learned", "Place", "Rotary", "Sinusoidal", "Turn", "turn",
+    "Add", "Alibi", "Bias", "Code", "Concatenate", "Fourier", "Grid", "Learned", "Place", "Rotary", "Sinusoidal", "Turn",
+    "turn",
 ]  # fmt: skip

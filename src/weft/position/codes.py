@@ -71,6 +71,49 @@ class Learned(Code):
             ) from None
 
 
+class Grid(Code):
+    """A learned vector for each place of a grid; between the places, those around are mixed in proportion.
+
+    So pictures of another size than the grid was learned for find their codes: whoever gives the coordinates stretches
+    them over the grid (Dosovitskiy et al., 2021). Beyond the edge the code of the edge is used.
+    """
+
+    class Config(Code.Config):
+        """`rows` times `columns` places; vectors start with standard deviation `std`."""
+
+        rows: int
+        columns: int
+        axes: tuple[str, ...] = ("row", "column")
+        std: float = 0.02
+
+        def check(self) -> None:
+            at_least(self, 1, "rows", "columns")
+            if len(self.axes) != 2:
+                raise ConfigError(f"a grid has two axes, found {len(self.axes)}", where="Grid.axes")
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.axes, self.rows, self.columns = config.axes, config.rows, config.columns
+        self.table = nn.Embedding(config.rows * config.columns, dim)
+        nn.init.normal_(self.table.weight, std=config.std)
+
+    def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        row, column = (coords[axis].to(self.table.weight.dtype) for axis in self.axes)
+        return sum(
+            (share * across)[..., None] * self.table(y * self.columns + x)
+            for y, share in _beside(row, self.rows)
+            for x, across in _beside(column, self.columns)
+        )
+
+
+def _beside(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
+    """The whole places on both sides of each place, and how near it is to them; shares add up to one."""
+    place = place.clamp(0, size - 1)
+    below = place.floor()
+    above = (below + 1).clamp(max=size - 1)
+    return [(below.long(), 1 - (place - below)), (above.long(), place - below)]
+
+
 class Sinusoidal(Code):
     """sin and cos of the coordinate at frequencies 1 ... 1/base (Vaswani et al., 2017), the width shared by the axes."""
 

@@ -13,9 +13,9 @@ from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.pair_data import ReadPairs
 from weft.tasks.planning import (
-    OF_THE_MODEL,
+    OF_A_READER,
     Catalogue,
-    SizedTraining,
+    ReaderTraining,
     choose_budget,
     fitted,
     model_line,
@@ -61,10 +61,10 @@ CATALOGUE = Catalogue(
     },
     of_preset={"base": "transformer", "big": "transformer"},
 )
-KEPT = (*OF_THE_MODEL, "tokens", "source", "target", "smoothing")  # taken over from the run to start from
+KEPT = (*OF_A_READER, "tokens", "source", "target", "smoothing")  # taken over from the run to start from
 
 
-class PairTraining(SizedTraining):
+class PairTraining(ReaderTraining):
     """Settings of an encoder–decoder's training."""
 
     batch: int = 1
@@ -76,7 +76,7 @@ class PairTraining(SizedTraining):
     skip: float | None = None
 
     about = {
-        **SizedTraining.about,
+        **ReaderTraining.about,
         "depth": "number of layers on each side",
         "batch": "bundles of sentences in a step, each of so many `tokens`",
         "micro": "bundles computed at once",

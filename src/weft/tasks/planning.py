@@ -23,22 +23,16 @@ USUAL_SECONDS, USUAL_RATE = 300.0, 1e11
 
 
 class SizedTraining(Training):
-    """Settings of a training whose model reads text and is sized by the plan."""
+    """Settings of a training whose model is sized by the plan."""
 
-    context: int | None = None
     dropout: float | None = None
-    tokenizer: str | None = None
-    vocab: int | None = None
     dim: int | None = None
     depth: int | None = None
     heads: int | None = None
 
     about = {
         **Training.about,
-        "context": "tokens that the model reads at once",
         "dropout": "share of values dropped in training",
-        "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
-        "vocab": "size of a bpe vocabulary",
         "dim": "width of the model",
         "depth": "number of layers",
         "heads": "heads of attention in a layer",
@@ -46,15 +40,40 @@ class SizedTraining(Training):
 
     def check(self) -> None:
         super().check()
-        for name, most in (("context", 2**20), ("dim", 2**20), ("heads", 2**20), ("depth", MAX_DEPTH)):
-            value = getattr(self, name)
-            if value is not None and not 1 <= value <= most:
-                raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
+        for name, most in (("dim", 2**20), ("heads", 2**20), ("depth", MAX_DEPTH)):
+            within(self, name, 1, most)
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="dropout")
 
 
-OF_THE_MODEL = ("dim", "depth", "heads", "context", "dropout", "tokenizer", "vocab")
+class ReaderTraining(SizedTraining):
+    """Settings of a training whose model reads text."""
+
+    context: int | None = None
+    tokenizer: str | None = None
+    vocab: int | None = None
+
+    about = {
+        **SizedTraining.about,
+        "context": "tokens that the model reads at once",
+        "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
+        "vocab": "size of a bpe vocabulary",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "context", 1, 2**20)
+
+
+def within(settings: Training, name: str, least: int, most: int) -> None:
+    """Refuse a setting that is given and out of bounds."""
+    value = getattr(settings, name)
+    if value is not None and not least <= value <= most:
+        raise ConfigError(f"expected from {least} to {most}, found {value}", where=name)
+
+
+OF_A_TRUNK = ("dim", "depth", "heads", "dropout")
+OF_A_READER = (*OF_A_TRUNK, "context", "tokenizer", "vocab")
 Settings = TypeVar("Settings", bound=SizedTraining)
 
 
@@ -63,10 +82,11 @@ class Catalogue:
     """The models of a task: by name, by preset, and the settings at which each learns fastest (docs/choices.md)."""
 
     models: Mapping[str, Callable[..., Any]]
-    presets: Mapping[str, Size]
+    presets: Mapping[str, Any]
     default: str
     recipes: Mapping[str, Mapping[str, Any]]
     of_preset: Mapping[str, str]  # presets that mean another model than the default
+    of_model: tuple[str, ...] = OF_A_READER  # settings that a run takes over from the one whose model it goes on with
 
     def model_name(self, request: Request) -> str:
         """The name of the model that is asked for, given or inherited."""
@@ -95,7 +115,7 @@ class Catalogue:
             raise WeftError(f"there is no preset {request.preset!r}", where="--preset", fix=fix)
         if request.origin is None:
             return
-        fixed = [name for name in request.settings if name in OF_THE_MODEL or name.startswith("model.")]
+        fixed = [name for name in request.settings if name in self.of_model or name.startswith("model.")]
         if fixed or request.preset is not None:
             names = ", ".join([*fixed, *(["preset"] if request.preset else [])])
             raise ConfigError(
@@ -130,7 +150,7 @@ def work_of(request: Request, settings: Training, budget: Budget) -> float:
     return budget.seconds * product_rate(request.device, pick_precision(settings.precision, request.device))
 
 
-def fitted(size: Size, settings: SizedTraining) -> Size:
+def fitted(size: Size, settings: ReaderTraining) -> Size:
     """A size with the user's numbers in place of its own."""
     given = {name: value for name in ("dim", "depth", "heads", "context") if (value := getattr(settings, name))}
     values = {"dim": size.dim, "depth": size.depth, "heads": size.heads, "context": size.context, **given}

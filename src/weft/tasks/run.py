@@ -8,14 +8,15 @@ import torch
 from torch import nn
 
 from weft.config import from_json
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, StorageError, WeftError
 from weft.models.stream import Model
 from weft.tasks.registry import task_named
-from weft.tasks.task import Loaded, Task, View
+from weft.tasks.task import Loaded, Measured, Task, View
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
+from weft.training.store import write_file
 
 
 class Run:
@@ -73,8 +74,22 @@ class Run:
         """Measures on data; on the run's own held-out part when none is named."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
         found = self.task.evaluate(self._loaded, [str(d) for d in named], Progress(quiet=quiet))
+        written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": found.data, "examples": found.examples,
-                "metrics": dict(found.metrics), **found.more}  # fmt: skip
+                "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
+
+    def _illustrate(self, found: Measured, data: Sequence[str | Path]) -> dict[str, Any]:
+        """The pictures of an evaluation, written into the run folder, and where they are."""
+        if not found.pictures:
+            return {}
+        stem = f"evaluation-{Path(data[0]).absolute().name.split('.')[0]}" if data else "."
+        try:
+            (self.folder / stem).mkdir(exist_ok=True)
+            for name, picture in found.pictures.items():
+                write_file(self.folder / stem / name, picture)
+        except StorageError as error:
+            return {"pictures_not_written": str(error)}
+        return {"pictures": [str(self.folder / stem / name) for name in found.pictures]}
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""

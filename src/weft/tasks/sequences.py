@@ -39,7 +39,7 @@ from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, with_
 from weft.tasks.text_data import named, tokenizer_of
 from weft.training.card import finite
 from weft.training.folder import RunFolder
-from weft.training.progress import Progress
+from weft.training.progress import Progress, counter
 from weft.training.run import Budget, Outcome, Work
 
 ROOM = 10  # tokens that a target may have beyond what its source's length lets expect
@@ -202,7 +202,7 @@ class PairTask(Task):
                     fix="give it in shorter parts, or train with a longer context (--set context=…)",
                 )
         limits = [how.max_tokens or min(context, math.ceil(ratio * (len(one) + 1)) + ROOM) for one in ids]
-        done = _counter(progress, len(texts))
+        done = None if progress is None else counter(progress, len(texts), "answered")
         hypotheses = decode(model, ids, end=tokenizer.end, limits=limits, how=how, listen=done)
         if progress is not None:
             progress.stop()
@@ -279,18 +279,3 @@ def _ratio(read: ReadPairs) -> float:
     ratios = [(len(target) + 1) / (len(source) + 1) for source, target in read.train]
     return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
 
-
-def _counter(progress: Progress | None, total: int) -> Callable[[int], None] | None:
-    """A listener that shows how many answers are found, where someone watches."""
-    if progress is None:
-        return None
-    import time
-
-    began = time.monotonic()
-    progress.start(0.0)
-
-    def done(count: int) -> None:
-        left = (time.monotonic() - began) / count * (total - count)
-        progress.step(count / total, {"answered": f"{count}/{total}"}, left)
-
-    return done

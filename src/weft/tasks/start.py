@@ -78,7 +78,7 @@ def train(
             origin = open_run(from_) if from_ is not None else None
             chosen = _choose(sources, task, origin)
             valid = None if valid is None else str(valid)
-            plan = chosen.plan(Request(sources, model, preset, budget, valid, settings, device, origin))
+            plan = chosen.plan(Request(sources, model, preset, budget, valid, settings, device, origin, progress))
         work = plan.work if resume or not world.first else plan.work.decided(device)
         with claim(work, out, resume=resume, world=world, stem=plan.stem) as folder:
             for name, text in {**plan.lines, "run": shown(folder.path)}.items():
@@ -101,7 +101,7 @@ def _choose(sources: tuple[str, ...], name: str | None, origin: Loaded | None) -
     else:
         fix = "name your files, or a --task to use the sample that ships for it"
         raise WeftError("no data named", where="weft train", fix=fix)
-    if origin is not None and was != chosen.name:
+    if origin is not None and was not in (chosen.name, *chosen.takes):
         raise WeftError(f"the run to start from is of the task {was}, not {chosen.name}", where="--from")
     return chosen
 
@@ -152,7 +152,7 @@ def _finish(outcome: Outcome, progress: Progress) -> None:
     name = shown(Path(folder.path.absolute().name))
     curve = loss_curve(folder.metrics(), unit=ending.unit, title=name)
     card = model_card(name, result, summary=ending.summary, use=ending.use, facts=ending.facts)
-    folder.finish(outcome.weights, {**config, "result": result}, {"README.md": card, "loss.png": curve})
+    folder.finish(outcome.weights, {**config, "result": result}, {**ending.pictures, "README.md": card, "loss.png": curve})
 
 
 def fit(

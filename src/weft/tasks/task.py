@@ -31,6 +31,7 @@ class Request:
     settings: Mapping[str, Any]
     device: torch.device
     origin: "Loaded | None" = None  # the run that this one starts from
+    progress: Progress = field(default_factory=lambda: Progress(quiet=True))
 
     @property
     def model_settings(self) -> dict[str, Any]:
@@ -69,6 +70,7 @@ class Measured:
     examples: int
     metrics: Mapping[str, float]
     more: Mapping[str, Any] = field(default_factory=dict)
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # file name -> what it holds
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Ending:
     facts: Mapping[str, str]
     unit: str  # what the loss is per
     sample: str = ""
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # for the run folder
 
 
 @runtime_checkable
@@ -120,6 +123,7 @@ class Task:
     settings: ClassVar[type[Training]]  # for training
     use: ClassVar[type[Config]]  # for prediction
     looking: ClassVar[type[Config] | None] = None  # for a look inside
+    takes: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
     streams: ClassVar[bool] = False  # whether a prediction can be shown as it is made
 
     def recognises(self, sources: Sequence[Path]) -> bool:

@@ -9,9 +9,9 @@ from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, PRESETS
 from weft.tasks import sizing
 from weft.tasks.planning import (
-    OF_THE_MODEL,
+    OF_A_READER,
     Catalogue,
-    SizedTraining,
+    ReaderTraining,
     choose_budget,
     fitted,
     model_line,
@@ -23,7 +23,7 @@ from weft.tasks.text_data import Read, described
 from weft.training.progress import count
 from weft.training.run import Budget
 
-KEPT = (*OF_THE_MODEL, "batch")  # settings that a run takes over from the one it starts from
+KEPT = (*OF_A_READER, "batch")  # settings that a run takes over from the one it starts from
 CATALOGUE = Catalogue(
     models=LANGUAGE_MODELS,
     presets=PRESETS,
@@ -38,7 +38,7 @@ CATALOGUE = Catalogue(
 )
 
 
-class TextTraining(SizedTraining):
+class TextTraining(ReaderTraining):
     """Settings of a language model's training."""
 
 

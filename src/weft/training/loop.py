@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from weft.core.block import Block
 from weft.data.source import Source
 from weft.errors import Diverged, Interrupted
+from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
@@ -65,7 +66,7 @@ class State:
 class Job:
     """A run to be trained: the parts, the settings, and where notes and checkpoints go."""
 
-    model: nn.Module
+    model: Model
     objective: Objective
     source: Source
     training: Training
@@ -73,6 +74,7 @@ class Job:
     seconds: float | None  # the budget of a run by minutes
     note: Callable[[dict[str, Any]], None]
     save: Callable[..., bool]  # step, groups of tensors, state, last=True where no other will follow; was it saved?
+    show: Callable[[Model], None]  # draws what is worth seeing of the model
     progress: Progress
     stop: StopRequest
     world: World
@@ -147,10 +149,12 @@ class Fit:
         self.at = state.step
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
         total, seen = job.world.add(*accumulate(job, indices[self.mine], state.step))
-        job.world.add_gradients(self.weights.work.values())
+        job.world.add_gradients(p for p in self.weights.work.values() if p.requires_grad)
         self.weights.collect()
         factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule)
         norm = self.optimizer.step(seen, factor) if math.isfinite(total) else math.nan
+        if math.isfinite(norm) and job.model.follow(self.weights.master, state.horizon.progress(state.step)):
+            self.weights.spread()
         self.weights.clear()
         if not math.isfinite(norm):
             if self.sound():
@@ -214,6 +218,7 @@ class Fit:
             self.best = {name: t.clone() for name, t in self.weights.tensors().items()}
         else:
             state.waited += 1
+        self.job.show(self.job.model)
         return held_out
 
     def show(self, line: Mapping[str, Any]) -> None:

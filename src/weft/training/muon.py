@@ -41,7 +41,7 @@ class Muon(torch.optim.Optimizer):
         steps: int = 5,
         dtype: torch.dtype = torch.float32,
     ):
-        """All parameters must be matrices; `dtype` is the precision of the iteration."""
+        """Parameters are matrices, or convolutions: one row for each of their filters. `dtype` is that of the iteration."""
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
         self.steps, self.dtype = steps, dtype
 
@@ -65,7 +65,9 @@ class Muon(torch.optim.Optimizer):
         buffers = [self.state[p]["momentum"] for p in params]
         torch._foreach_lerp_(buffers, grads, 1 - momentum)
         ahead = torch._foreach_lerp(grads, buffers, momentum)
-        updates = orthogonal(torch.stack(ahead), steps=self.steps, dtype=self.dtype).to(params[0].dtype)
-        rows, columns = params[0].shape
+        matrices = torch.stack([one.flatten(1) for one in ahead])
+        updates = orthogonal(matrices, steps=self.steps, dtype=self.dtype).to(params[0].dtype)
+        rows, columns = matrices.shape[1:]
         torch._foreach_mul_(params, 1 - lr * weight_decay)
-        torch._foreach_add_(params, list(updates.unbind(0)), alpha=-lr * max(1.0, rows / columns) ** 0.5)
+        each = [update.view(params[0].shape) for update in updates.unbind(0)]
+        torch._foreach_add_(params, each, alpha=-lr * max(1.0, rows / columns) ** 0.5)

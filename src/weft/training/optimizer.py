@@ -17,7 +17,7 @@ SMALLEST_MATRIX = 8  # thinner ones are vectors to Muon
 
 
 class Optimizer:
-    """Muon for the hidden matrices and AdamW for the rest, or AdamW for all."""
+    """Muon for the hidden matrices and filters and AdamW for the rest, or AdamW for all. Frozen weights are in no group."""
 
     def __init__(self, weights: Weights, training: Training, *, fast: torch.dtype):
         """`fast` is the precision in which this device multiplies matrices fastest."""
@@ -43,6 +43,7 @@ class Optimizer:
         inside = _parameters_of(model, Trunk)
         heads = _parameters_of(model, Head)
         linear = {id(m.weight) for m in model.modules() if isinstance(m, nn.Linear)}
+        filters = {id(m.weight) for m in model.modules() if isinstance(m, nn.Conv2d)}
         self.hidden: list[str] = []
         groups: dict[str, tuple[list[str], float, float]] = {
             "matrices": ([], 1.0, training.weight_decay),
@@ -51,7 +52,10 @@ class Optimizer:
             "vectors": ([], 1.0, 0.0),
         }
         for name, p in self.weights.work.items():
-            matrix = id(p) in inside and id(p) in linear and min(p.shape) >= SMALLEST_MATRIX
+            if not p.requires_grad:
+                continue
+            wide = p.ndim >= 2 and min(p.shape[:2]) >= SMALLEST_MATRIX
+            matrix = wide and ((id(p) in inside and id(p) in linear) or id(p) in filters)
             if matrix and training.optimizer == "muon":
                 self.hidden.append(name)
             elif matrix:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from weft.errors import harmless
@@ -92,6 +93,18 @@ class Progress:
             except (OSError, ValueError):
                 self.quiet = True
             self._bar = None
+
+
+def counter(progress: Progress, total: int, word: str) -> Callable[[int], None]:
+    """A listener that shows how many of some things are done, where someone watches."""
+    began = time.monotonic()
+    progress.start(0.0)
+
+    def done(number: int) -> None:
+        left = (time.monotonic() - began) / number * (total - number)
+        progress.step(number / total, {word: f"{number:,}/{total:,}"}, left)
+
+    return done
 
 
 def _terminal() -> bool:

@@ -3,7 +3,7 @@
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from weft.core.threads import suited_threads
 from weft.data.source import Source
-from weft.errors import ConfigError
+from weft.errors import ConfigError, StorageError
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training import loop
@@ -76,7 +76,9 @@ class Work:
     budget: Budget
     record: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
-    start: Mapping[str, Tensor] | None = None  # weights to begin with, instead of fresh ones
+    start: Mapping[str, Tensor] | None = None  # weights to begin with, instead of fresh ones, for all of the model or parts
+    frozen: tuple[str, ...] = ()  # parts of the model that learn nothing
+    illustrate: Callable[[Any], Mapping[str, bytes]] | None = None  # pictures drawn of the model now and then
 
     def config(self) -> dict[str, Any]:
         """All of it as config.json has it."""
@@ -107,7 +109,7 @@ def perform(
 ) -> Outcome:
     """Train, from the start or from the last checkpoint, in a folder that was claimed."""
     device = pick_device()
-    model = build(work.model, work.training.seed, work.start)
+    model = build(work.model, work.training.seed, work.start, work.frozen)
     with suited_threads(model, small=SMALL_STEP):
         found = _found(folder, resume, progress, world)
         job = loop.Job(
@@ -119,6 +121,7 @@ def perform(
             seconds=work.budget.seconds,
             note=_notes(work.training, folder, progress, found) if world.first else (lambda line: None),
             save=partial(folder.save, progress=progress),
+            show=_shows(work, folder, progress) if world.first else (lambda model: None),
             progress=progress,
             stop=stop,
             world=world,
@@ -159,13 +162,29 @@ def _notes(
     return note
 
 
-def build(config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None) -> nn.Module:
-    """The model with its first weights, the same for the same seed, or with given ones."""
+def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model], None]:
+    """What draws pictures of a model into the run folder; a full disk is no reason to stop."""
+
+    def show(model: Model) -> None:
+        if work.illustrate is None:
+            return
+        try:
+            for name, picture in work.illustrate(model).items():
+                folder.write(name, picture)
+        except StorageError as error:
+            progress.say(f"warning: {error}")
+
+    return show
+
+
+def build(config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None, frozen: Sequence[str] = ()) -> Model:
+    """The model with its first weights, the same for the same seed; those that are given in place of its own."""
     torch.manual_seed(seed)
-    model = config.build()
+    model: Model = config.build()
     if start is not None:
-        Weights(model, torch.float32).load(dict(start))
-    return model
+        weights = Weights(model, torch.float32)
+        weights.load({**weights.tensors(), **start})
+    return model.freeze(*frozen)
 
 
 def size_of(config: Model.Config, *, training: bool) -> int:
@@ -214,13 +233,13 @@ def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
     """Measured seconds of a training step, on a model that is thrown away."""
     import numpy as np
 
-    model = build(work.model, work.training.seed).to(device)
+    model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
     dtype = pick_precision(work.training.precision, device)
     weights = Weights(model, dtype)
     optimizer = Optimizer(weights, work.training, fast=dtype)
     objective = work.objective.build()
     job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None,
-                   lambda *args, **more: True, Progress(quiet=True), StopRequest(), World())  # fmt: skip
+                   lambda *args, **more: True, lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
     times = []
     for step in range(steps + 2):
         start = time.perf_counter()

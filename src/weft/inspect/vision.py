@@ -1,0 +1,182 @@
+"""What a model for pictures looks at: maps over one picture, and what its embedder learned."""
+
+import base64
+import html
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from weft.core.attention import Attention
+from weft.core.recording import record
+from weft.errors import ConfigError, WeftError
+from weft.inspect import learned, maps
+from weft.inspect.rollout import rollout
+from weft.inspect.translation import page
+from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
+from weft.models.stream import Stream
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What to show: all, or one layer and head (counted from 1); whose attention: the summary's, or one patch's."""
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+    patch: tuple[int, int] | None = None  # row and column, counted from 1
+
+
+class PictureView:
+    """One picture, and what was read of it in every layer. Shows itself in a notebook."""
+
+    def __init__(self, model: Stream, raw: Picture, pixels: np.ndarray, how: Glance = Glance(), title: str = ""):
+        """`raw` is the picture as the model reads it, `pixels` as people see it."""
+        self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title
+        self.weights = attention_of(model, raw)
+        if how.patch is not None:
+            self.asked  # refuses a patch that is not there
+
+    @cached_property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of tokens."""
+        step = self.model.config.embed.stride  # type: ignore[attr-defined]
+        height, width = self.raw.pixels.shape[2:]
+        return -(-height // step), -(-width // step)
+
+    @cached_property
+    def asked(self) -> tuple[int, int] | None:
+        """The patch whose attention is shown, counted from 0."""
+        if self.how.patch is None:
+            return None
+        for place, most, name in zip(self.how.patch, self.grid, ("row", "column"), strict=True):
+            if not 1 <= place <= most:
+                raise ConfigError(f"expected a {name} from 1 to {most}, found {place}", where="patch")
+        return self.how.patch[0] - 1, self.how.patch[1] - 1
+
+    @cached_property
+    def maps(self) -> maps.Maps:
+        """How much of each patch was read, for every layer and head, and through all of them."""
+        layers = np.stack([self._read(w[0]).numpy() for w in self.weights])
+        through = self._read(rollout(self.weights)[0][None])[0].numpy()
+        return maps.Maps(self.pixels, layers, through, self.title, self.asked)
+
+    def _read(self, weights: Tensor) -> Tensor:
+        """(H N N) -> (H rows columns): the row of who asks, without the class token."""
+        first = weights.shape[-1] - self.grid[0] * self.grid[1]  # 1 where a class token stands in front
+        if self.asked is not None:
+            row = weights[:, first + self.asked[0] * self.grid[1] + self.asked[1]]
+        else:
+            row = weights[:, 0] if first else weights.mean(1)
+        return rearrange(row[:, first:], "h (r c) -> h r c", r=self.grid[0]).float().cpu()
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """The maps as a picture."""
+        layer, head = (None if v is None else v - 1 for v in (self.how.layer, self.how.head))
+        return maps.draw(self.maps, format=format, layer=layer, head=head, every=self.how.every)
+
+    def page(self) -> bytes:
+        """The maps as a page that needs nothing else."""
+        return picture_page(self.title or "attention", self.picture())
+
+    def text(self) -> str:
+        """The map in characters, for a terminal."""
+        return maps.as_text(self.maps)
+
+    def note(self) -> str | None:
+        """Nothing to add."""
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return maps.to_json(self.maps)
+
+    def _repr_png_(self) -> bytes:
+        return self.picture("png")
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+class LearnedView:
+    """What the embedder learned: its filters' principal components, and how alike the codes of places are."""
+
+    def __init__(self, model: Stream, what: tuple[str, ...]):
+        self.what = what
+        embed = model.embed
+        if not isinstance(embed, PictureEmbed):
+            raise WeftError("this model reads no pictures")
+        self.weights, self.size, self.codes = None, None, None
+        if "filters" in what:
+            if not isinstance(embed, PatchEmbed):
+                raise WeftError("this model has no patch filters: its tokens come from a convolutional network")
+            side = embed.patch
+            self.weights = embed.project.weight.detach().float().numpy()
+            self.size = (side, side, embed.config.channels)
+        if "positions" in what:
+            self.codes = position_codes(embed)
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """All that was asked for in one picture."""
+        return learned.draw(self.weights, self.size, self.codes, format=format)
+
+    def page(self) -> bytes:
+        """The picture as a page."""
+        return picture_page(" and ".join(self.what), self.picture())
+
+    def text(self) -> str:
+        """In numbers."""
+        lines = []
+        if self.weights is not None and self.size is not None:
+            _, shares = learned.components(self.weights, self.size, 8)
+            lines.append("filters, share of variance: " + ", ".join(f"{s:.1%}" for s in shares))
+        if self.codes is not None:
+            alike = learned.similarity(self.codes)
+            lines.append(f"positions, mean cosine similarity {alike.mean():.3f}")
+        return "\n".join(lines)
+
+    def note(self) -> str | None:
+        """Nothing to add."""
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"what": list(self.what), "text": self.text()}
+
+    def _repr_png_(self) -> bytes:
+        return self.picture("png")
+
+
+@torch.no_grad()
+def position_codes(embed: PictureEmbed) -> np.ndarray:
+    """The code of each place of the grid that was learned, (rows, columns, D)."""
+    if embed.place is None:
+        raise WeftError("this model has no codes of places")
+    rows, columns = embed.config.grid
+    side = embed.config.stride
+    blank = Picture(torch.zeros(1, embed.config.channels, rows * side, columns * side))
+    codes = embed.place.code(embed.coordinates(blank))  # type: ignore[union-attr, operator]
+    return codes[0].reshape(rows, columns, -1).float().numpy()
+
+
+@torch.inference_mode()
+def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
+    """The weights of every layer of attention, first to last, from one pass: (B H N N) each."""
+    model.eval()
+    with record(model) as recorder:
+        model.encode(raw)
+    found = [recorder.readings[name][0].weights() for name, module in model.named_modules()
+             if isinstance(module, Attention) and name in recorder.readings]  # fmt: skip
+    if not found:
+        raise WeftError("this model has no attention to look at", fix="train with --model vit or vit-hybrid")
+    return found
+
+
+def picture_page(title: str, png: bytes) -> bytes:
+    """A page around a picture."""
+    data = base64.b64encode(png).decode()
+    return page(title, f'<img alt="{html.escape(title)}" style="max-width:100%" src="data:image/png;base64,{data}">')

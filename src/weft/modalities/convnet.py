@@ -1,0 +1,172 @@
+"""Tokens from a convolutional network: the grid of features of a ResNet, a vector for each place.
+
+A ResNet that classifies is a stream whose embedder does all the work (`ConvEmbed`, no blocks, the mean of the tokens); a
+hybrid vision transformer puts a trunk on top.
+"""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.config import Config as BaseConfig
+from weft.config import Part, at_least
+from weft.errors import ConfigError
+from weft.modalities.image import PictureEmbed, to_multiple
+
+
+class Convolution(nn.Sequential):
+    """Convolve, then batch norm: each channel brought to a common scale over the batch (Ioffe and Szegedy, 2015)."""
+
+    def __init__(self, inside: int, outside: int, kernel: int = 3, stride: int = 1):
+        super().__init__(
+            nn.Conv2d(inside, outside, kernel, stride, padding=kernel // 2, bias=False), nn.BatchNorm2d(outside)
+        )
+        nn.init.kaiming_normal_(self[0].weight, mode="fan_out", nonlinearity="relu")
+
+
+class Residual(Part, nn.Module):
+    """relu(f(x) + x); where the shape changes, a convolution takes the place of the plain skip (He et al., 2016)."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of branch. `build(inside=, width=, stride=)`."""
+
+        def outside(self, width: int) -> int:
+            """The channels that leave a block of this width."""
+            return width
+
+    def __init__(self, branch: nn.Module, inside: int, outside: int, stride: int):
+        super().__init__()
+        self.branch = branch
+        changes = stride != 1 or inside != outside
+        self.skip = Convolution(inside, outside, 1, stride) if changes else nn.Identity()
+
+    def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C2 Y2 X2"]:
+        return F.relu(self.branch(x) + self.skip(x))
+
+
+class Basic(Residual):
+    """Two 3x3 convolutions: ResNet-18 and -34."""
+
+    class Config(Residual.Config):
+        """Nothing to choose."""
+
+    def __init__(self, config: Config, *, inside: int, width: int, stride: int = 1):
+        branch = nn.Sequential(Convolution(inside, width, 3, stride), nn.ReLU(), Convolution(width, width))
+        super().__init__(branch, inside, width, stride)
+
+
+class Bottleneck(Residual):
+    """1x1 to narrow, 3x3, 1x1 to widen: ResNet-50 and deeper."""
+
+    class Config(Residual.Config):
+        """`widen` is how much wider the stream is than the branch."""
+
+        widen: int = 4
+
+        def outside(self, width: int) -> int:
+            return self.widen * width
+
+    def __init__(self, config: Config, *, inside: int, width: int, stride: int = 1):
+        outside = config.outside(width)
+        layers = [Convolution(inside, width, 1), nn.ReLU(), Convolution(width, width, 3, stride), nn.ReLU()]
+        super().__init__(nn.Sequential(*layers, Convolution(width, outside, 1)), inside, outside, stride)
+
+
+class ResNet(Part, nn.Module):
+    """Stages of residual blocks, each at half the resolution and with more channels than the one before."""
+
+    class Config(BaseConfig):
+        """`depths` blocks of `widths` channels in each stage.
+
+        The stem is one 3x3 convolution for small pictures, or 7x7 at a quarter of the resolution for large ones. Between
+        stages the first block takes a stride of two, or (`pool`) a convolution and a maximum over 2x2 stand before the
+        blocks, which then may be none.
+        """
+
+        depths: tuple[int, ...] = (2, 2, 2, 2)
+        widths: tuple[int, ...] = (64, 128, 256, 512)
+        block: Residual.Config = Basic.Config()
+        stem: Literal["small", "large"] = "large"
+        between: Literal["stride", "pool"] = "stride"
+
+        def check(self) -> None:
+            if len(self.depths) != len(self.widths) or not self.depths:
+                raise ConfigError(f"{len(self.depths)} depths and {len(self.widths)} widths", where="ResNet.depths")
+            least = 0 if self.between == "pool" else 1
+            if min(self.depths) < least or min(self.widths) < 1:
+                problem = f"depths must be at least {least} and widths 1, found {self.depths} and {self.widths}"
+                raise ConfigError(problem, where="ResNet")
+
+        @property
+        def stride(self) -> int:
+            """Pixels along a side of a feature."""
+            return (4 if self.stem == "large" else 1) * 2 ** (len(self.depths) - 1)
+
+        @property
+        def outside(self) -> int:
+            """The channels of the features."""
+            return self.block.outside(self.widths[-1])
+
+    def __init__(self, config: Config, *, channels: int):
+        super().__init__()
+        self.stride = config.stride
+        first = config.widths[0]
+        large = config.stem == "large"
+        self.stem = nn.Sequential(Convolution(channels, first, 7 if large else 3, 2 if large else 1), nn.ReLU())
+        if large:
+            self.stem.append(nn.MaxPool2d(3, 2, padding=1))
+        self.stages, inside = nn.ModuleList(), first
+        for i, (depth, width) in enumerate(zip(config.depths, config.widths, strict=True)):
+            layers: list[nn.Module] = []
+            halve = i > 0
+            if halve and config.between == "pool":
+                layers += [Convolution(inside, width), nn.MaxPool2d(2), nn.ReLU()]
+                inside, halve = width, False
+            for j in range(depth):
+                layers.append(config.block.build(inside=inside, width=width, stride=2 if halve and j == 0 else 1))
+                inside = config.block.outside(width)
+            self.stages.append(nn.Sequential(*layers))
+        for block in self.modules():
+            if isinstance(block, Residual):
+                nn.init.zeros_(block.branch[-1][1].weight)  # every block starts as its skip
+
+    def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C2 Y2 X2"]:
+        x = self.stem(x.contiguous(memory_format=torch.channels_last))
+        for stage in self.stages:
+            x = stage(x)
+        return x
+
+
+class ConvEmbed(PictureEmbed):
+    """The features of a convolutional network as tokens, projected to the width (or as they are, where it is the same)."""
+
+    class Config(PictureEmbed.Config):
+        """`project` maps the features to the model's width; without it they must have that width."""
+
+        net: ResNet.Config
+        project: bool = True
+
+        def check(self) -> None:
+            super().check()
+            at_least(self, 1, "channels")
+
+        @property
+        def stride(self) -> int:
+            return self.net.stride
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__(config, dim=dim)
+        self.net = config.net.build(channels=config.channels).to(memory_format=torch.channels_last)
+        features = config.net.outside
+        if not config.project and features != dim:
+            raise ConfigError(f"features of width {features} in a model of width {dim}", where="ConvEmbed.project")
+        self.project = nn.Linear(features, dim) if config.project else nn.Identity()
+
+    def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
+        grid = self.net(to_multiple(pixels, self.config.stride))
+        return self.project(grid.flatten(2).mT)

@@ -1,0 +1,207 @@
+"""Picture tokens: a picture is cut into patches, and every patch is projected to a vector by one shared matrix.
+
+`PictureEmbed` is what all tokens made of pictures share: numbers brought to a common scale, places, the class token. What
+turns pixels into a grid of vectors is left to its kinds: `PatchEmbed` here, a convolutional network in `convnet`.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from einops import rearrange
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.config import at_least
+from weft.core.cache import Slots
+from weft.core.norms import Norm
+from weft.core.transforms import dropout
+from weft.errors import ConfigError
+from weft.modalities.embedder import Embedder
+from weft.position import Place
+from weft.tokens import Tokens, join
+
+ENOUGH = 0.5  # the share of a patch's pixels that must be known for it to be read
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A batch of pictures of one shape, in numbers from 0 to 1.
+
+    `missing` is true where a pixel has no known value; `metres` is the size of a pixel on the ground.
+    """
+
+    pixels: Float[Tensor, "B C Y X"]
+    missing: Bool[Tensor, "B 1 Y X"] | None = None
+    metres: Float[Tensor, "B"] | None = None
+
+    def to(self, device: torch.device | str) -> "Picture":
+        """The same on another device."""
+        return Picture(*(None if t is None else t.to(device) for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return self.pixels.shape[0]
+
+    def __getitem__(self, rows: slice) -> "Picture":
+        return Picture(*(None if t is None else t[rows] for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
+
+
+def cut(pixels: Float[Tensor, "B C Y X"], patch: int) -> Float[Tensor, "B N P"]:
+    """Patches from left to right and from top to bottom, each as one vector; what is left of a patch beyond the edge is zero."""
+    return rearrange(to_multiple(pixels, patch), "b c (r p) (s q) -> b (r s) (p q c)", p=patch, q=patch)
+
+
+def paste(
+    patches: Float[Tensor, "B N P"], height: int, width: int, patch: int
+) -> Float[Tensor, "B C Y X"]:
+    """Undoes `cut` for pictures of this height and width."""
+    whole = rearrange(patches, "b (r s) (p q c) -> b c (r p) (s q)", r=-(-height // patch), p=patch, q=patch)
+    return whole[:, :, :height, :width]
+
+
+def to_multiple(pixels: Float[Tensor, "B C Y X"], step: int) -> Float[Tensor, "B C Y2 X2"]:
+    """With zeros below and to the right, so that both sides are multiples of a step."""
+    down, right = -pixels.shape[2] % step, -pixels.shape[3] % step
+    return F.pad(pixels, (0, right, 0, down)) if down or right else pixels
+
+
+class PictureEmbed(Embedder):
+    """pixels -> a grid of vectors, each with its place, behind a class token where one is wanted."""
+
+    abstract = True
+
+    class Config(Embedder.Config):
+        """`grid` is the rows and columns of tokens that positions are learned for; other sizes are stretched over it.
+
+        `mean` and `std` bring the pixels of each channel to a common scale (one number stands for all channels). In
+        training, `drop` leaves out that share of the tokens. `reference` is the size of a pixel in metres at which the
+        axes `south` and `east` count tokens.
+        """
+
+        grid: tuple[int, ...]
+        channels: int = 3
+        place: Place.Config | None = None
+        class_token: bool = False
+        norm: Norm.Config | None = None
+        mean: tuple[float, ...] = (0.5,)
+        std: tuple[float, ...] = (0.25,)
+        reference: float = 1.0
+        dropout: float = 0.0
+        drop: float = 0.0
+
+        def check(self) -> None:
+            at_least(self, 1, "channels")
+            if len(self.grid) != 2 or min(self.grid) < 1:
+                raise ConfigError(f"expected rows and columns, found {list(self.grid)}", where="grid")
+            for name in ("mean", "std"):
+                if len(getattr(self, name)) not in (1, self.channels):
+                    problem = f"expected a number for each of {self.channels} channels, found {list(getattr(self, name))}"
+                    raise ConfigError(problem, where=name)
+            if min(self.std) <= 0 or self.reference <= 0:
+                raise ConfigError("std and reference must be above 0", where="PictureEmbed")
+            if not 0 <= self.drop < 1:
+                raise ConfigError(f"must be at least 0 and below 1, found {self.drop}", where="drop")
+
+        @property
+        def stride(self) -> int:
+            """Pixels along a side of a token."""
+            raise NotImplementedError
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.config = config
+        self.mean: Tensor
+        self.scale: Tensor
+        for name, values in (("mean", config.mean), ("scale", [1 / s for s in config.std])):
+            self.register_buffer(name, torch.tensor(values)[:, None, None], persistent=False)
+        self.place = config.place.build(dim=dim) if config.place else None
+        self.norm = config.norm.build(dim=dim) if config.norm else None
+        self.summary = nn.Parameter(torch.randn(1, 1, dim) * 0.02) if config.class_token else None
+
+    def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
+        """The grid's vectors from normalised pixels, row by row."""
+        raise NotImplementedError
+
+    def forward(self, raw: Picture, *, slots: Slots | None = None) -> Tokens:
+        return self.summarised(self.dropped(self.patches(raw)))
+
+    def patches(self, raw: Picture) -> Tokens:
+        """The tokens of the grid, without a class token."""
+        x = self.features(self.normalised(raw))
+        if self.norm is not None:
+            x = self.norm(x)
+        coords = self.coordinates(raw)
+        if self.place is not None:
+            x = self.place(x, coords)
+        x = dropout(x, self.config.dropout, self.training)
+        coords = {axis: c.expand(x.shape[:2]) for axis, c in coords.items()}
+        return Tokens.free(x, valid=self.readable(raw), coords=coords)
+
+    def summarised(self, tokens: Tokens) -> Tokens:
+        """Behind the class token, where there is one."""
+        if self.summary is None:
+            return tokens
+        first = Tokens.free(self.summary.expand(tokens.shape[0], -1, -1))
+        return join(first, tokens)
+
+    def normalised(self, raw: Picture) -> Float[Tensor, "B C Y X"]:
+        """Pixels on a common scale; what is not known is zero, which is the mean."""
+        pixels = raw.pixels
+        if pixels.shape[1] != self.config.channels:
+            raise ConfigError(f"a picture of {pixels.shape[1]} channels, and the model reads {self.config.channels}")
+        pixels = (pixels - self.mean) * self.scale
+        return pixels if raw.missing is None else pixels.masked_fill(raw.missing, 0.0)
+
+    def readable(self, raw: Picture) -> Bool[Tensor, "B N"] | None:
+        """Which patches have enough known pixels; None where nothing is missing."""
+        if raw.missing is None:
+            return None
+        known = to_multiple((~raw.missing).to(raw.pixels.dtype), self.config.stride)
+        share = F.avg_pool2d(known, self.config.stride).flatten(1)
+        inside = F.avg_pool2d(to_multiple(torch.ones_like(raw.pixels[:1, :1]), self.config.stride), self.config.stride)
+        return share >= ENOUGH * inside.flatten(1)
+
+    def coordinates(self, raw: Picture) -> dict[str, Float[Tensor, "#B N"]]:
+        """Where each token is: row and column of the grid that was learned; south and east in steps on the ground."""
+        step, (height, width) = self.config.stride, raw.pixels.shape[2:]
+        lines = [torch.arange(math.ceil(side / step), device=raw.pixels.device) + 0.5 for side in (height, width)]
+        y, x = (t.flatten()[None] for t in torch.meshgrid(*lines, indexing="ij"))
+        rows, columns = (places * step / side for places, side in zip(self.config.grid, (height, width), strict=True))
+        ground = (1.0 if raw.metres is None else raw.metres[:, None]) / self.config.reference
+        return {"row": y * rows - 0.5, "column": x * columns - 0.5, "south": y * ground, "east": x * ground}
+
+    def dropped(self, tokens: Tokens) -> Tokens:
+        """In training, without a random share of the tokens: cheaper, and harder to learn by heart."""
+        if not (self.training and self.config.drop):
+            return tokens
+        rows, length = tokens.shape
+        chance = torch.rand(rows, length, device=tokens.x.device)
+        return tokens.take(chance.argsort(1)[:, : max(1, round((1 - self.config.drop) * length))])
+
+
+class PatchEmbed(PictureEmbed):
+    """x_i = W patch_i + b, patches of `patch` times `patch` pixels side by side (Dosovitskiy et al., 2021)."""
+
+    class Config(PictureEmbed.Config):
+        """`patch` is the side of a patch in pixels."""
+
+        patch: int = 16
+
+        def check(self) -> None:
+            super().check()
+            at_least(self, 1, "patch")
+
+        @property
+        def stride(self) -> int:
+            return self.patch
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__(config, dim=dim)
+        self.patch = config.patch
+        self.project = nn.Linear(config.patch**2 * config.channels, dim)
+        nn.init.trunc_normal_(self.project.weight, std=self.project.in_features**-0.5)
+        nn.init.zeros_(self.project.bias)
+
+    def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
+        return self.project(cut(pixels, self.patch))

@@ -1,0 +1,66 @@
+"""Autoencoder: some tokens are hidden, the rest is encoded, and a small decoder says what was hidden (MAE)."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from weft.core.trunk import Trunk
+from weft.errors import ConfigError
+from weft.modalities.image import PatchEmbed, Picture
+from weft.models.stream import Model, Stream
+from weft.position import Place
+from weft.tokens import Tokens
+
+
+class Autoencoder(Model):
+    """visible patches -> encoder -> memory of what is seen; with a mask token for what is not -> decoder -> all patches.
+
+    The encoder never sees hidden patches (He et al., 2022), so three quarters hidden cost about a quarter of the work.
+    Patches whose pixels are missing are hidden in the same way, and always.
+    """
+
+    class Config(Model.Config):
+        """The decoder is a trunk of width `dim`, with places of its own."""
+
+        encoder: Stream.Config
+        decoder: Trunk.Config
+        dim: int
+        place: Place.Config | None = None
+
+        def check(self) -> None:
+            if not isinstance(self.encoder.embed, PatchEmbed.Config):
+                raise ConfigError("an autoencoder of pictures reads patches", where="Autoencoder.encoder.embed")
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config = config
+        self.encoder = config.encoder.build()
+        self.narrow = nn.Linear(config.encoder.dim, config.dim)
+        self.hidden = nn.Parameter(torch.randn(1, 1, config.dim) * 0.02)
+        self.place = config.place.build(dim=config.dim) if config.place else None
+        self.decoder = config.decoder.build(dim=config.dim)
+        embed: PatchEmbed = self.encoder.embed
+        self.out = nn.Linear(config.dim, embed.project.in_features)
+
+    def backbone(self) -> tuple[Stream.Config, str]:
+        return self.config.encoder, "encoder."
+
+    def forward(self, raw: Picture, shown: Int[Tensor, "B M"]) -> Float[Tensor, "B N P"]:
+        """The pixels of all patches, normalised, from those that are shown."""
+        embed: PatchEmbed = self.encoder.embed
+        patches = embed.patches(raw)
+        seen = self.encoder.trunk(embed.summarised(patches.take(shown)))
+        return self.out(self.decode(seen, patches, shown).x)
+
+    def decode(self, seen: Tokens, patches: Tokens, shown: Int[Tensor, "B M"]) -> Tokens:
+        """The decoder's tokens for all patches."""
+        own = self.narrow(seen.x)
+        first = seen.shape[1] - shown.shape[1]  # a class token stands in front
+        empty = Tokens.free(self.hidden.to(own.dtype).expand(*patches.shape, -1), coords=patches.coords)
+        known = seen.with_x(own).take(torch.arange(first, seen.shape[1], device=own.device).expand(own.shape[0], -1))
+        keep = known.valid[..., None]
+        filled = known.with_x(torch.where(keep, known.x, self.hidden.to(own.dtype))).put_back(shown, empty)
+        if self.place is not None:
+            filled = filled.with_x(self.place(filled.x, filled.coords))
+        return self.decoder(filled)
+

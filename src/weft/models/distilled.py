@@ -1,0 +1,110 @@
+"""Distilled: a student learns to say of a part of a picture what its teacher says of the whole (DINO).
+
+The teacher is the running average of the student itself (Caron et al., 2021): no labels anywhere.
+"""
+
+import copy
+import math
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.config import Config as BaseConfig
+from weft.config import Part, at_least
+from weft.errors import ConfigError
+from weft.modalities.image import Picture
+from weft.models.stream import Model, Stream
+from weft.tokens import Tokens
+
+
+class Projector(Part, nn.Module):
+    """x -> MLP -> a direction of length 1 -> its cosines with `outputs` prototypes."""
+
+    class Config(BaseConfig):
+        """`hidden` is the width of the MLP, `narrow` of the direction."""
+
+        outputs: int = 1024
+        hidden: int = 256
+        narrow: int = 64
+
+        def check(self) -> None:
+            at_least(self, 2, "outputs", "hidden", "narrow")
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.mlp = nn.Sequential(
+            nn.Linear(dim, config.hidden), nn.GELU(), nn.Linear(config.hidden, config.hidden), nn.GELU(),
+            nn.Linear(config.hidden, config.narrow),
+        )  # fmt: skip
+        self.prototypes = nn.Parameter(F.normalize(torch.randn(config.outputs, config.narrow), dim=-1))
+
+    def forward(self, x: Float[Tensor, "B D"]) -> Float[Tensor, "B V"]:
+        return F.normalize(self.mlp(x), dim=-1) @ F.normalize(self.prototypes, dim=-1).T
+
+
+class Distilled(Model):
+    """student(part) learns teacher(whole), centred and sharpened so that neither falls into saying always the same."""
+
+    class Config(Model.Config):
+        """The teacher keeps `momentum` of itself in each step, rising to all of it at the end of the run.
+
+        `sharp` and `soft` are the temperatures of teacher and student; the centre of the teacher's answers moves by
+        `drift` of the way in each step.
+        """
+
+        student: Stream.Config
+        projector: Projector.Config = Projector.Config()
+        momentum: float = 0.99
+        sharp: float = 0.04
+        soft: float = 0.1
+        drift: float = 0.1
+
+        def check(self) -> None:
+            if self.student.head is not None:
+                raise ConfigError("a student has no head of its own", where="Distilled.student.head")
+            if not 0 <= self.momentum < 1:
+                raise ConfigError(f"must be at least 0 and below 1, found {self.momentum}", where="momentum")
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config = config
+        self.student = config.student.build()
+        self.student_says = config.projector.build(dim=config.student.dim)
+        self.teacher = copy.deepcopy(self.student)
+        self.teacher_says = copy.deepcopy(self.student_says)
+        self.centre: Tensor
+        self.register_buffer("centre", torch.zeros(config.projector.outputs))
+        self.freeze("teacher", "teacher_says")
+
+    def backbone(self) -> tuple[Stream.Config, str]:
+        return self.config.student, "teacher."
+
+    def forward(self, picture: Picture) -> Float[Tensor, "B V"]:
+        """What the student says, in shares of the prototypes."""
+        return (self.student_says(summary(self.student.encode(picture))) / self.config.soft).log_softmax(-1)
+
+    @torch.no_grad()
+    def taught(self, picture: Picture) -> Float[Tensor, "B V"]:
+        """What the teacher says; in training its centre follows."""
+        said = self.teacher_says(summary(self.teacher.encode(picture)))
+        shares = ((said - self.centre) / self.config.sharp).softmax(-1)
+        if self.training:
+            self.centre.lerp_(said.mean(0).to(self.centre.dtype), self.config.drift)
+        return shares
+
+    @torch.no_grad()
+    def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
+        """The teacher moves towards the student, less and less."""
+        keep = 1 - (1 - self.config.momentum) * (1 + math.cos(math.pi * progress)) / 2
+        for name, value in weights.items():
+            if name.startswith("teacher"):
+                value.lerp_(weights[name.replace("teacher", "student", 1)], 1 - keep)
+        return True
+
+
+def summary(tokens: Tokens) -> Float[Tensor, "B D"]:
+    """The class token."""
+    return tokens.x[:, 0]

@@ -1,0 +1,181 @@
+"""Models for pictures by name: `vit`, the paper's; `vit-hybrid`, on the features of a convolutional network; `resnet`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from weft.core import Attention, Block, Head, Mlp, Pooled, Trunk
+from weft.errors import ConfigError
+from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, ResNet
+from weft.modalities.image import PatchEmbed
+from weft.models.autoencoder import Autoencoder
+from weft.models.distilled import Distilled
+from weft.models.stream import Stream
+from weft.position import Add, Grid, Sinusoidal
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a model is told of its pictures: their size in pixels, channels, and the scale of their numbers."""
+
+    height: int
+    width: int
+    channels: int = 3
+    mean: tuple[float, ...] = (0.5,)
+    std: tuple[float, ...] = (0.25,)
+    metres: float = 1.0  # of a pixel on the ground, typically
+
+
+@dataclass(frozen=True)
+class VisionSize:
+    """The sizes that a preset or a plan fixes: of the trunk, of a patch in pixels, and of a convolutional network."""
+
+    dim: int
+    depth: int
+    heads: int = 1
+    patch: int = 16
+    net: ResNet.Config = field(default_factory=ResNet.Config)
+
+    def check(self) -> None:
+        """Refuse what cannot be built, with the arithmetic."""
+        for name, least in (("dim", 1), ("depth", 0), ("heads", 1), ("patch", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"must be at least {least}, found {getattr(self, name)}", where=name)
+        if self.dim % self.heads:
+            problem = f"a width of {self.dim} does not divide into {self.heads} heads"
+            raise ConfigError(problem, where="heads", fix=f"set dim={self.heads * max(1, round(self.dim / self.heads))}")
+
+
+def vit(
+    size: VisionSize,
+    sight: Sight,
+    *,
+    outputs: int | None,
+    dropout: float = 0.0,
+    drop: float = 0.0,
+    summary: str = "class",
+) -> Stream.Config:
+    """The Vision Transformer (Dosovitskiy et al., 2021): y = LN(z_L^0) of a class token, or the mean of all tokens."""
+    grid = (-(-sight.height // size.patch), -(-sight.width // size.patch))
+    embed = PatchEmbed.Config(
+        patch=size.patch,
+        grid=grid,
+        channels=sight.channels,
+        mean=sight.mean,
+        std=sight.std,
+        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1])),
+        class_token=summary == "class",
+        dropout=dropout,
+        drop=drop,
+    )
+    return Stream.Config(
+        dim=size.dim, embed=embed, trunk=_trunk(size, dropout), head=_head(outputs, summary), outputs=outputs
+    )
+
+
+def vit_hybrid(
+    size: VisionSize,
+    sight: Sight,
+    *,
+    outputs: int | None,
+    dropout: float = 0.0,
+    drop: float = 0.0,
+    summary: str = "class",
+) -> Stream.Config:
+    """The same on the features of a ResNet: one token for each place of its grid."""
+    grid = (-(-sight.height // size.net.stride), -(-sight.width // size.net.stride))
+    embed = ConvEmbed.Config(
+        net=size.net,
+        grid=grid,
+        channels=sight.channels,
+        mean=sight.mean,
+        std=sight.std,
+        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1])),
+        class_token=summary == "class",
+        dropout=dropout,
+        drop=drop,
+    )
+    return Stream.Config(
+        dim=size.dim, embed=embed, trunk=_trunk(size, dropout), head=_head(outputs, summary), outputs=outputs
+    )
+
+
+def resnet(
+    size: VisionSize,
+    sight: Sight,
+    *,
+    outputs: int | None,
+    dropout: float = 0.0,
+    drop: float = 0.0,
+    summary: str = "mean",
+) -> Stream.Config:
+    """A ResNet (He et al., 2016): the network makes the features, and their mean decides. No transformer at all."""
+    grid = (-(-sight.height // size.net.stride), -(-sight.width // size.net.stride))
+    embed = ConvEmbed.Config(
+        net=size.net,
+        project=False,
+        grid=grid,
+        channels=sight.channels,
+        mean=sight.mean,
+        std=sight.std,
+        dropout=dropout,
+        drop=drop,
+    )
+    trunk = Trunk.Config(depth=0, norm=None)
+    return Stream.Config(dim=size.net.outside, embed=embed, trunk=trunk, head=_head(outputs, "mean"), outputs=outputs)
+
+
+def mae(size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0) -> Stream.Config:
+    """The encoder of a masked autoencoder (He et al., 2022): a ViT whose places are sines and cosines of row and column."""
+    return _sinusoidal(size, sight, dropout, ("row", "column"))
+
+
+def scale_mae(
+    size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0
+) -> Stream.Config:
+    """The same with places on the ground (Reed et al., 2023): a step counts as many metres as it is, whatever the pixels."""
+    return _sinusoidal(size, sight, dropout, ("south", "east"))
+
+
+def _sinusoidal(size: VisionSize, sight: Sight, dropout: float, axes: tuple[str, ...]) -> Stream.Config:
+    config = vit(size, sight, outputs=None, dropout=dropout)
+    place = Add.Config(code=Sinusoidal.Config(axes=axes))
+    return config.replace(embed=config.embed.replace(place=place, reference=sight.metres))
+
+
+def autoencoder(encoder: Stream.Config) -> Autoencoder.Config:
+    """A masked autoencoder around an encoder: the decoder has half its width and a third of its depth."""
+    heads = max(1, encoder.trunk.all_blocks()[0].mix.heads // 2)  # type: ignore[union-attr]
+    dim = max(8, encoder.dim // 2 // (4 * heads) * 4 * heads)
+    block = Block.Config(mix=Attention.Config(heads=heads), transform=Mlp.Config())
+    depth = max(1, len(encoder.trunk.all_blocks()) // 3)
+    place = encoder.embed.place  # type: ignore[attr-defined]
+    return Autoencoder.Config(encoder=encoder, decoder=Trunk.Config(depth=depth, block=block), dim=dim, place=place)
+
+
+def distilled(student: Stream.Config) -> Distilled.Config:
+    """DINO around a student (Caron et al., 2021)."""
+    return Distilled.Config(student=student)
+
+
+def _trunk(size: VisionSize, dropout: float) -> Trunk.Config:
+    block = Block.Config(mix=Attention.Config(heads=size.heads), transform=Mlp.Config(), dropout=dropout)
+    return Trunk.Config(depth=size.depth, block=block)
+
+
+def _head(outputs: int | None, summary: str) -> Head.Config | None:
+    return None if outputs is None else Pooled.Config(first=summary == "class")
+
+
+VISION_MODELS: dict[str, Callable[..., Stream.Config]] = {"vit": vit, "vit-hybrid": vit_hybrid, "resnet": resnet}
+
+RESNETS = {
+    "resnet18": ResNet.Config(depths=(2, 2, 2, 2)),
+    "resnet34": ResNet.Config(depths=(3, 4, 6, 3)),
+    "resnet50": ResNet.Config(depths=(3, 4, 6, 3), block=Bottleneck.Config()),
+}
+
+
+def small_net(width: int, depths: tuple[int, ...] = (0, 1, 0, 1)) -> ResNet.Config:
+    """A residual network for small pictures that learns in minutes: few layers, twice as wide at each halving."""
+    widths = tuple(width * 2**i for i in range(len(depths)))
+    return ResNet.Config(depths=depths, widths=widths, block=Basic.Config(), stem="small", between="pool")

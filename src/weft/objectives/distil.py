@@ -1,0 +1,26 @@
+"""Distil: the student's answer to each view of a picture, against the teacher's answers to the whole."""
+
+import torch
+from torch import Tensor
+
+from weft.data.images.views import Views
+from weft.models.distilled import Distilled
+from weft.objectives.objective import Loss, Objective
+
+
+class Distil(Objective):
+    """-sum teacher(view a) . log student(view b), over all wide views a and all views b other than a."""
+
+    class Config(Objective.Config):
+        """Nothing to choose."""
+
+    unit = "views"
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def __call__(self, model: Distilled, batch: Views) -> Loss:
+        taught = [model.taught(view) for view in batch.wide]
+        said = [model(view) for view in (*batch.wide, *batch.near)]
+        pairs: list[Tensor] = [-(t * s).sum(-1) for i, t in enumerate(taught) for j, s in enumerate(said) if i != j]
+        return Loss(torch.stack(pairs).sum(), len(pairs) * len(batch))

@@ -1,0 +1,76 @@
+"""Reconstruct: the pixels of hidden patches, from those that are shown."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from weft.errors import ConfigError
+from weft.modalities.image import Picture, cut
+from weft.models.autoencoder import Autoencoder
+from weft.objectives.objective import Loss, Objective
+
+
+class Reconstruct(Objective):
+    """Mean of (x - predicted)^2 over the known pixels of each hidden patch, in units of the data's spread.
+
+    Which patches are hidden is drawn anew in every step; a model that is being evaluated always meets the same ones.
+    """
+
+    class Config(Objective.Config):
+        """`hide` is the share of patches that are hidden; `even` brings each patch to mean 0 and spread 1 first."""
+
+        hide: float = 0.75
+        even: bool = False
+
+        def check(self) -> None:
+            if not 0 < self.hide < 1:
+                raise ConfigError(f"must be above 0 and below 1, found {self.hide}", where="hide")
+
+    unit = "patches"
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def __call__(self, model: Autoencoder, batch: Picture) -> Loss:
+        shown = draw_shown(model, batch, self.config.hide)
+        predicted = model(batch, shown)
+        targets, known = truth(model, batch)
+        if self.config.even:
+            targets = evened(targets)
+        hidden = torch.ones_like(known[..., 0]).scatter(1, shown, False) | ~readable(model, batch, known)
+        squares = ((predicted - targets) ** 2).masked_fill(~known, 0.0).sum(-1) / known.sum(-1).clamp(min=1)
+        scored = hidden & known.any(-1)
+        return Loss(squares[scored].sum(), int(scored.sum()))
+
+
+def draw_shown(model: Autoencoder, batch: Picture, hide: float, *, seed: int = 0) -> Int[Tensor, "B M"]:
+    """Which patches are shown: a random share, those that can be read before those that cannot.
+
+    Outside of training the draw follows from the seed alone.
+    """
+    generator = None if model.training else torch.Generator().manual_seed(seed)
+    valid = model.encoder.embed.readable(batch)
+    count = model.encoder.embed.coordinates(batch)["row"].shape[1]
+    chance = torch.rand(len(batch), count, generator=generator).to(batch.pixels.device)
+    if valid is not None:
+        chance = chance + 2.0 * ~valid
+    return chance.argsort(1)[:, : max(1, round((1 - hide) * count))]
+
+
+def truth(model: Autoencoder, batch: Picture) -> tuple[Float[Tensor, "B N P"], Bool[Tensor, "B N P"]]:
+    """The patches' pixels as the model should say them, and which of them are known (beyond the edge none are)."""
+    embed = model.encoder.embed
+    pixels = embed.normalised(batch)
+    known = torch.ones_like(pixels) if batch.missing is None else (~batch.missing).to(pixels.dtype).expand_as(pixels)
+    return cut(pixels, embed.patch), cut(known, embed.patch) > 0
+
+
+def readable(model: Autoencoder, batch: Picture, known: Tensor) -> Bool[Tensor, "B N"]:
+    """Which patches the encoder may read."""
+    valid = model.encoder.embed.readable(batch)
+    return torch.ones_like(known[..., 0]) if valid is None else valid
+
+
+def evened(patches: Float[Tensor, "B N P"]) -> Float[Tensor, "B N P"]:
+    """Each patch with mean 0 and spread 1."""
+    return (patches - patches.mean(-1, keepdim=True)) / (patches.var(-1, keepdim=True) + 1e-6).sqrt()

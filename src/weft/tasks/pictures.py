@@ -1,0 +1,269 @@
+"""What tasks on pictures share: reading and sizing them, planning, going on with a run, looking inside.
+
+`PictureTask` leaves to the tasks built on it which model is wrapped around the backbone, what it learns, and how it is used.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.config import from_json
+from weft.data.ahead import Ahead
+from weft.data.images.album import Album
+from weft.data.images.decoding import Decoded
+from weft.data.images.frames import Frames, FromFiles, in_channels, whole_shape
+from weft.data.images.reading import find_pictures, looks_like_images
+from weft.data.source import Source
+from weft.errors import DataError, WeftError
+from weft.models.stream import Model, Stream
+from weft.objectives.objective import Objective
+from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
+from weft.tasks.picture_plan import (
+    CATALOGUE,
+    OF_A_PICTURE,
+    PRESETS,
+    PictureTraining,
+    budget_for,
+    choose_size,
+    decided,
+    make_of,
+    operations,
+    plan_lines,
+    usual_size,
+)
+from weft.tasks.planning import Catalogue, work_of
+from weft.tasks.task import Loaded, Plan, Request, Task
+from weft.training.folder import RunFolder
+from weft.training.precision import Weights
+from weft.training.run import Budget, Work
+
+KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
+
+
+class PictureTask(Task):
+    """Learns from pictures."""
+
+    presets = {
+        n: f"{s.depth} layers, {s.dim} wide, {s.heads} heads, patches of {s.patch} pixels; "
+        f"as resnet {'-'.join(map(str, s.net.widths))} wide"
+        for n, s in PRESETS.items()
+    }
+    sample = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
+    settings: ClassVar[type[PictureTraining]] = PictureTraining
+    catalogue: ClassVar[Catalogue] = CATALOGUE
+    labelled: ClassVar[bool] = False
+
+    def recognises(self, sources: Sequence[Path]) -> bool:
+        return bool(sources) and all(looks_like_images(source) for source in sources)
+
+    def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
+        """The model that learns, around a backbone."""
+        raise NotImplementedError
+
+    def objective(self, settings: PictureTraining) -> Objective.Config:
+        """What is learned."""
+        raise NotImplementedError
+
+    def source(self, data: PictureData, seen: Seen, settings: PictureTraining, stride: int) -> Source:
+        """The samples."""
+        raise NotImplementedError
+
+    def outputs(self, data: PictureData) -> int | None:
+        """The size of the backbone's head; None where it has none."""
+        return None
+
+    def plan(self, request: Request) -> Plan:
+        self.catalogue.check(request)
+        settings = self.first_settings(request)
+        data = read_pictures(
+            request.sources, request.valid, labels=self.labelled, skip=settings.allowed, progress=request.progress
+        )
+        size = working_size(data.train, settings.size, usual_size(request))
+        budget = budget_for(request, len(data.train), size)
+        origin = None if request.origin is None else request.origin.model.backbone()
+        channels = None if origin is None else origin[0].embed.channels  # type: ignore[attr-defined]
+        seen = see(data, size, channels, request.progress)
+        name = self.model_name(request)
+        if origin is not None:
+            backbone, start = self.outgoing(origin[0], data), self.start(request, data)
+        else:
+            make = make_of(self.catalogue.models[name], settings, seen.sight, self.outputs(data))
+            backbone, start = make(choose_size(request, settings, name, len(data.train), budget, make)), None
+        rounds = self.rounds(request, settings, budget, backbone, len(data.train))
+        settings = decided(request, settings, backbone, size, rounds=rounds, grey=seen.sight.channels == 1)
+        model = self.wrapped(backbone, data, settings)
+        work = Work(
+            model=model,
+            objective=self.objective(settings),
+            source=self.ready(data, seen, settings, backbone),
+            training=settings,
+            budget=budget,
+            record={
+                **self.catalogue.record(self.name, request),
+                "model_name": name,
+                "data": {
+                    **picture_record(request.sources, request.valid, data, seen),
+                    **({"classes": list(data.train.classes)} if self.labelled else {}),
+                },
+            },
+            start=start,
+            frozen=("embed", "trunk") if settings.freeze else (),
+            illustrate=self.illustrations(seen, backbone.embed.stride),  # type: ignore[attr-defined]
+        )
+        lines = {
+            "task": f"{self.name}: {self.summary}",
+            **picture_lines(data, seen, data.train.classes if self.labelled else None),
+            **plan_lines(request, name, backbone, settings, budget),
+        }
+        return Plan(work, lines, _stem(request.sources))
+
+    def first_settings(self, request: Request) -> PictureTraining:
+        """The settings before anything is known of the data."""
+        plain = {k: v for k, v in request.settings.items() if not k.startswith("augment.")}
+        request = Request(**{**vars(request), "settings": plain})
+        settings = self.catalogue.first_settings(request, self.settings, KEPT if self.goes_on(request) else ())
+        if request.origin is not None:
+            settings = settings.replace(size=request.origin.config["training"]["size"])
+        if settings.freeze and request.origin is None:
+            raise WeftError("there is nothing to freeze: no run to start from", where="--set freeze", fix="add --from RUN")
+        return settings
+
+    def goes_on(self, request: Request) -> bool:
+        """Whether the run to start from is of this very task."""
+        return request.origin is not None and request.origin.config.get("task") == self.name
+
+    def model_name(self, request: Request) -> str:
+        """The name of the model that is asked for, given or inherited."""
+        if request.origin is not None and not self.goes_on(request):
+            return str(request.origin.config.get("backbone", "vit"))
+        return self.catalogue.model_name(request)
+
+    def rounds(
+        self, request: Request, settings: PictureTraining, budget: Budget, backbone: Stream.Config, pictures: int
+    ) -> float:
+        """About how often each picture will be seen."""
+        if budget.epochs is not None:
+            return budget.epochs
+        if budget.steps is not None:
+            return budget.steps * settings.batch / pictures
+        return 0.4 * work_of(request, settings, budget) / operations(backbone) / pictures
+
+    def outgoing(self, backbone: Stream.Config, data: PictureData) -> Stream.Config:
+        """A backbone that was trained, ready for this task."""
+        return backbone
+
+    def start(self, request: Request, data: PictureData) -> Mapping[str, Tensor]:
+        """The weights to begin with."""
+        assert request.origin is not None
+        return backbone_weights(request.origin.model)
+
+    def ready(self, data: PictureData, seen: Seen, settings: PictureTraining, backbone: Stream.Config) -> Source:
+        """The samples, read ahead where they come from files."""
+        source = self.source(data, seen, settings, backbone.embed.stride)  # type: ignore[attr-defined]
+        return source if seen.train.kept else Ahead(source)
+
+    def restore(self, folder: RunFolder, config: Mapping[str, Any], sources: tuple[str, ...]) -> Work:
+        where, record = f"{folder.path}/config.json", config["data"]
+        settings = from_json(config["training"], self.settings, where=f"{where}: training")
+        model = from_json(config["model"], Model.Config, where=f"{where}: model")
+        data = read_pictures(sources or tuple(record["sources"]), record["valid"], labels=self.labelled, skip=settings.allowed)
+        backbone = backbone_config(model)
+        seen = see(data, record["size"], record["channels"])
+        moved = {"sources": [str(Path(source).absolute()) for source in sources], "sample": False}
+        return Work(
+            model=model,
+            objective=from_json(config["objective"], Objective.Config, where=f"{where}: objective"),
+            source=self.ready(data, seen, settings, backbone),
+            training=settings,
+            budget=Budget(**config["budget"]),
+            record={"data": {**record, **moved}} if sources else {},
+            frozen=("embed", "trunk") if settings.freeze else (),
+            illustrate=self.illustrations(seen, backbone.embed.stride),  # type: ignore[attr-defined]
+        )
+
+    def illustrations(self, seen: Seen, stride: int) -> Callable[[Model], Mapping[str, bytes]] | None:
+        """Pictures to be drawn now and then during training: file names and what they hold."""
+        return None
+
+    def own_data(self, run: Loaded) -> tuple[Album, str]:
+        """The held-out part of the run's own data, if that is still what it was."""
+        record = run.config["data"]
+        settings = from_json(run.config["training"], self.settings)
+        data = read_pictures(tuple(record["sources"]), record["valid"], labels=self.labelled, skip=settings.allowed)
+        if data.fingerprint != run.config["fingerprint"]:
+            problem = "the data of this run has changed since it was trained"
+            raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
+        return data.held_out, f"held out: {data.rule}"
+
+
+def frames_for(run: Loaded, album: Album) -> Frames:
+    """Pictures as the run's model reads them."""
+    record = run.config["data"]
+    files = FromFiles(album, round(1.25 * record["size"]), record["channels"])
+    pictures = [files[i] for i in range(len(album))] if len(album) <= 20_000 else files
+    return Frames(pictures, record["size"], record["channels"], album.scales)
+
+
+def given_pictures(run: Loaded, inputs: Sequence[Any]) -> tuple[list[str], list[Decoded]]:
+    """What a user hands over to be looked at: names of files, folders and patterns, or arrays, in the model's channels."""
+    names: list[str] = []
+    pictures: list[Decoded] = []
+    side, channels = round(1.25 * run.config["data"]["size"]), run.config["data"]["channels"]
+    for one in inputs:
+        if isinstance(one, str | Path):
+            album = find_pictures([one])
+            names += album.names
+            pictures += [in_channels(album.read(i, side), channels) for i in range(len(album))]
+        else:
+            names.append(f"picture {len(names) + 1}")
+            pictures.append(in_channels(_array(one), channels))
+    return names, pictures
+
+
+def _array(given: Any) -> Decoded:
+    pixels = np.asarray(given)
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
+        problem = f"expected the name of a picture, or an array of bytes (height, width, 3), found {type(given).__name__}"
+        raise WeftError(f"{problem} of shape {pixels.shape}" if pixels.ndim else problem)
+    return Decoded(pixels, None, ())
+
+
+def read_shape(run: Loaded, picture: Decoded, stride: int) -> tuple[int, int]:
+    """The height and width at which the run's model reads a picture."""
+    record = run.config["data"]
+    shape = picture.pixels.shape[:2]
+    if record["shape"] is not None and max(shape) <= max(record["shape"]):
+        return shape
+    return whole_shape(shape, record["size"], stride)
+
+
+def backbone_config(model: Model.Config) -> Stream.Config:
+    """The stream inside a model's config that reads pictures."""
+    for name in ("encoder", "student"):
+        if hasattr(model, name):
+            return getattr(model, name)
+    assert isinstance(model, Stream.Config)
+    return model
+
+
+@torch.no_grad()
+def backbone_weights(model: Model) -> dict[str, Tensor]:
+    """The weights of the stream that reads pictures, under its own names."""
+    _, prefix = model.backbone()
+    tensors = Weights(model, torch.float32).tensors()
+    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def _stem(sources: Sequence[str]) -> str:
+    if not sources:
+        return "digits"
+    name = Path(sources[0]).absolute().name
+    for end in (".gz", ".tar", ".tgz", ".zip", ".npz", ".npy", ".csv", ".tsv"):
+        name = name.removesuffix(end)
+    return name or "pictures"
