@@ -57,7 +57,7 @@ def beta(unit: np.ndarray, parameter: float) -> np.ndarray:
 
 @functools.lru_cache(maxsize=8)
 def _beta_table(parameter: float) -> tuple[np.ndarray, np.ndarray]:
-    """The distribution function of y = log(x / (1 - x)). Its density (x (1 - x))^parameter is smooth for every parameter."""
+    """The distribution function of log(x / (1 - x)): its density, (x (1 - x))^parameter, has no poles."""
     reach = 40 / parameter + 12 / math.sqrt(parameter)
     logits = np.linspace(-reach, reach, 8001)
     density = np.exp(parameter * (2 * math.log(2) - np.logaddexp(0, logits) - np.logaddexp(0, -logits)))

@@ -19,6 +19,7 @@ from weft.data.images.draws import Dice
 from weft.data.images.settings import Augment
 
 WIDEST = math.log(4 / 3)  # of a part that is zoomed into, against the picture's own proportions
+MOST_SLANT = 20.0  # degrees: what is turned all the way round is still not slanted beyond recognition
 STRONG_TURN, STRONG_SHEAR, STRONG_SHIFT = 30.0, 0.3, 0.3  # degrees, slope, share of the side
 
 
@@ -144,7 +145,7 @@ def _turned(
     if how.turn:
         drawn = dice.signed("turn", 2)
         angle = angle + how.turn * drawn[0]
-        slope = slope + math.tan(math.radians(min(how.turn, 45.0))) * drawn[1]
+        slope = slope + math.tan(math.radians(min(how.turn, MOST_SLANT))) * drawn[1]
     cos, sin, ratio = np.cos(np.radians(angle)), np.sin(np.radians(angle)), sides[0] / sides[1]
     across = np.stack([cos, (cos * slope - sin) * ratio], 1)
     down = np.stack([sin / ratio, sin * slope + cos], 1)

@@ -30,7 +30,7 @@ def mix(
     *,
     key: str,
 ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, "B"]]:
-    """Each picture mixed with its partner, and the share of the result that is its own: exactly 1 where nothing is mixed.
+    """Each picture mixed with its partner, and the share that is its own: exactly 1 where nothing is mixed.
 
     mixup:   share · picture + (1 - share) · partner
     cutmix:  a rectangle of the partner; the share is the area around it, counted in pixels

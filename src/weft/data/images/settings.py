@@ -27,8 +27,8 @@ OPERATIONS = (
 class Augment(Config):
     """How pictures are changed at random while a model trains. Zero of everything leaves them as they are.
 
-    The first six fields and `erase` change one picture; `mixup` and `cutmix` blend it, and its label, with another's. Where both
-    are set each picture takes one of the two.
+    `mixup` and `cutmix` blend a picture, and its label, with another; where both are set each picture takes one of
+    the two. All others change the picture alone.
     """
 
     shift: float = 0.0

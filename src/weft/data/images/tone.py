@@ -1,7 +1,7 @@
 """Light and colour of pictures. Knows nothing of where pixels are, but for sharpness.
 
-What brightness, contrast, posterising and the like do to a byte depends on the byte alone, so they are composed into one table
-a picture and channel, and applied by one lookup. Saturation and hue are one matrix a picture.
+What brightness, contrast, posterising and the like do to a byte depends on the byte alone, so they are composed into
+one table a picture and channel, and applied by one lookup. Saturation and hue are one matrix a picture.
 """
 
 import math
@@ -17,7 +17,7 @@ from weft.data.images.draws import Dice
 from weft.data.images.settings import OPERATIONS, Augment
 
 LUMINANCE = np.array([0.299, 0.587, 0.114])  # of red, green and blue (ITU-R BT.601)
-STRONG_LIGHT, STRONG_SHARPNESS, HUE = 0.6, 0.9, math.pi / 2
+STRONG_LIGHT, STRONG_SHARPNESS, HUE = 0.6, 0.9, math.pi / 4
 
 
 def strong_changes(how: Augment, dice: Dice) -> dict[str, np.ndarray]:
@@ -35,13 +35,14 @@ def toned(
     """Bytes as numbers from 0 to 1, in other light."""
     if not (how.colour or how.strong):
         return pixels.float().div_(255)
+    values = pixels.flatten(2).long()
     table = (torch.arange(256) / 255).expand(*pixels.shape[:2], 256)
     if how.strong:
-        table = _spread(table, pixels, strong)
-    table = _lit(table, pixels, how, dice, strong)
+        table = _spread(table, values, strong)
+    table = _lit(table, values, how, dice, strong)
     if how.strong:
         table = _broken(table, strong)
-    return table.gather(2, pixels.flatten(2).long()).view(pixels.shape)
+    return table.gather(2, values).view(pixels.shape)
 
 
 def tinted(
@@ -70,19 +71,21 @@ def sharpened(pictures: Float[Tensor, "B C H W"], strong: Mapping[str, np.ndarra
     rows = np.flatnonzero(strong["sharpness"])
     if rows.size:
         chosen = pictures[rows]
-        detail = chosen - F.avg_pool2d(chosen, 3, stride=1, padding=1, count_include_pad=False)
+        wide = F.pad(chosen, (1, 1, 1, 1), mode="replicate")
+        wide = wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]
+        detail = chosen - (wide[..., :-2, :] + wide[..., 1:-1, :] + wide[..., 2:, :]) / 9
         amount = _column(strong["sharpness"][rows] * STRONG_SHARPNESS)
         pictures[rows] = chosen + amount[:, None, None, None] * detail
     return pictures
 
 
-def _spread(table: Tensor, pixels: Tensor, strong: Mapping[str, np.ndarray]) -> Tensor:
+def _spread(table: Tensor, values: Tensor, strong: Mapping[str, np.ndarray]) -> Tensor:
     """Autocontrast, and equalise: the values that occur, or their shares, spread over the whole range."""
     table = table.clone()
     for name, spread in (("autocontrast", _stretched), ("equalise", _equalised)):
         rows = np.flatnonzero(strong[name])
         if rows.size:
-            table[rows] = spread(_histogram(pixels[rows]), table[rows])
+            table[rows] = spread(_histogram(values[rows]), table[rows])
     return table
 
 
@@ -100,14 +103,14 @@ def _equalised(histogram: Tensor, table: Tensor) -> Tensor:
     return torch.where(others > 0, ((up_to - lowest) / others).clamp_(0, 1), table)
 
 
-def _histogram(pixels: Tensor) -> Tensor:
+def _histogram(values: Tensor) -> Tensor:
     """How often each byte occurs, by picture and channel."""
-    flat = pixels.flatten(2).flatten(0, 1).long()
+    flat = values.flatten(0, 1)
     counts = torch.bincount((flat + 256 * torch.arange(len(flat))[:, None]).flatten(), minlength=256 * len(flat))
-    return counts.view(*pixels.shape[:2], 256)
+    return counts.view(*values.shape[:2], 256)
 
 
-def _lit(table: Tensor, pixels: Tensor, how: Augment, dice: Dice, strong: Mapping[str, np.ndarray]) -> Tensor:
+def _lit(table: Tensor, values: Tensor, how: Augment, dice: Dice, strong: Mapping[str, np.ndarray]) -> Tensor:
     """Brightness, and contrast about the picture's mean."""
     brightness = 1 + STRONG_LIGHT * strong["brightness"]
     contrast = 1 + STRONG_LIGHT * strong["contrast"]
@@ -115,7 +118,7 @@ def _lit(table: Tensor, pixels: Tensor, how: Augment, dice: Dice, strong: Mappin
         drawn = dice.signed("light", 2)
         brightness, contrast = brightness * (1 + how.colour * drawn[0]), contrast * (1 + how.colour * drawn[1])
     # A sum of whole numbers is exact, in whatever order.
-    mean = pixels.flatten(1).sum(1).numpy() / (255 * math.prod(pixels.shape[1:]))
+    mean = values.sum((1, 2)).numpy() / (255 * math.prod(values.shape[1:]))
     gain, offset = brightness * contrast, brightness * (1 - contrast) * mean
     return (table * _column(gain)[:, None, None]).add_(_column(offset)[:, None, None]).clamp_(0, 1)
 
