@@ -46,10 +46,8 @@ def mix(
     own = torch.from_numpy(share).float()
     weight = own[:, None, None, None].expand(-1, 1, *size)
     if how.cutmix:
-        box = (
-            _windows(1 - beta(drawn, how.cutmix), np.stack(centre, 1), size)
-            & torch.from_numpy(pasted)[:, None, None, None]
-        )
+        area = np.where(pasted, 1 - beta(drawn, how.cutmix), 0.0)
+        box = _windows(area, np.stack(centre, 1), size)
         weight = torch.where(box, 0.0, weight)
         around = 1 - box.flatten(1).sum(1) / (size[0] * size[1])
         own = torch.where(torch.from_numpy(pasted), around, own)
