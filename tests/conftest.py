@@ -14,6 +14,10 @@ from weft.config import Config
 # Shapes such as Float[Tensor, "B H Q d"] are checked at every call while tests run: of these modules, imported below.
 CHECKED = [
     "weft.core",
+    "weft.data.images.augment",
+    "weft.data.images.geometry",
+    "weft.data.images.mixing",
+    "weft.data.images.tone",
     "weft.data.windows",
     "weft.generate",
     "weft.modalities.embedder",

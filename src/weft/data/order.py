@@ -53,11 +53,11 @@ def _feistel(values: np.ndarray, half: np.uint64, keys: np.ndarray) -> np.ndarra
     mask = (np.uint64(1) << half) - np.uint64(1)
     left, right = values >> half, values & mask
     for row in keys:
-        left, right = right, left ^ (_mixed(right + row) & mask)
+        left, right = right, left ^ (mixed(right + row) & mask)
     return (left << half) | right
 
 
-def _mixed(x: np.ndarray) -> np.ndarray:
+def mixed(x: np.ndarray) -> np.ndarray:
     """The finalizer of SplitMix64 (Steele et al., 2014): every bit of the input stirs every bit of the output."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,0 +1,1 @@
+"""Pictures: their readers, and what is done to them before a model sees them."""

@@ -1,0 +1,86 @@
+"""Settings of augmentation that people may change with `--set name=value`. Numbers and their limits, nothing else."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+from weft.config import Config, at_least
+from weft.errors import ConfigError
+
+# What `strong` draws from. The order is part of what a key means: new ones go to the end.
+OPERATIONS = (
+    "turn",
+    "shear",
+    "across",
+    "down",
+    "brightness",
+    "contrast",
+    "saturation",
+    "posterise",
+    "solarise",
+    "equalise",
+    "autocontrast",
+    "invert",
+    "sharpness",
+)
+
+
+class Augment(Config):
+    """How pictures are changed at random while a model trains. Zero of everything leaves them as they are.
+
+    `mixup` and `cutmix` blend a picture, and its label, with another; where both are set each picture takes one of
+    the two. All others change the picture alone.
+    """
+
+    shift: float = 0.0
+    zoom: float = 0.0
+    flip: bool = False
+    turn: float = 0.0
+    colour: float = 0.0
+    strong: int = 0
+    erase: float = 0.0
+    mixup: float = 0.0
+    cutmix: float = 0.0
+
+    about: ClassVar[Mapping[str, str]] = {
+        "shift": "move by whole pixels, up to this share of the side; edges are mirrored",
+        "zoom": "keep a random part of the picture, of an area down to 1 - zoom",
+        "flip": "mirror left and right, half of the time; not for digits or text",
+        "turn": "turn and slant by up to so many degrees",
+        "colour": "change brightness, contrast, saturation and hue by up to this share",
+        "strong": f"so many further changes a picture, drawn from {', '.join(OPERATIONS)}",
+        "erase": "how often a rectangle is replaced by noise",
+        "mixup": "blend two pictures, by shares drawn from Beta(mixup, mixup); 0 is off",
+        "cutmix": "paste a rectangle of another picture, its area drawn from Beta(cutmix, cutmix); 0 is off",
+    }
+
+    @classmethod
+    def none(cls) -> Self:
+        """Pictures as they are."""
+        return cls()
+
+    @classmethod
+    def light(cls, flip: bool) -> Self:
+        """Small moves by whole pixels: no pixel is ever blurred."""
+        return cls(shift=0.125, flip=flip)
+
+    @classmethod
+    def medium(cls, flip: bool) -> Self:
+        """For some thousands of pictures: crops, small turns, other light."""
+        return cls(zoom=0.4, flip=flip, turn=5.0, colour=0.2)
+
+    @classmethod
+    def heavy(cls, flip: bool) -> Self:
+        """For long training: everything, about as much as vision transformers are given on large collections."""
+        return cls(zoom=0.6, flip=flip, turn=8.0, colour=0.3, strong=2, erase=0.25, mixup=0.2, cutmix=1.0)
+
+    def check(self) -> None:
+        at_least(self, 0, "shift", "zoom", "turn", "colour", "strong", "erase", "mixup", "cutmix")
+        limits = {"shift": 1, "zoom": 0.99, "turn": 180, "colour": 1, "strong": len(OPERATIONS), "erase": 1}
+        for name, most in limits.items():
+            if getattr(self, name) > most:
+                raise ConfigError(f"must be at most {most}, found {getattr(self, name)}", where=f"Augment.{name}")
+        for name in ("mixup", "cutmix"):
+            if 0 < getattr(self, name) < 0.01 or getattr(self, name) > 100:
+                raise ConfigError(
+                    f"must be 0 or from 0.01 to 100, found {getattr(self, name)}", where=f"Augment.{name}"
+                )
