@@ -5,6 +5,7 @@ Knows nothing of what is drawn.
 
 import io
 import re
+import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ SHADES = ["#ffffff", "#dbe8f5", "#9cc3e4", "#4a90c9", "#1c5b9e", "#0a2f63"]  # f
 SIGNS = ["#1c5b9e", "#9cc3e4", "#f7f8fa", "#ecaa9b", "#b5333f"]  # from -1 over nothing to 1
 SERIES = ["#1f5fa8", "#d1495b", "#3a8f6b", "#e0a030", "#7a5ba8", "#6b7785", "#45a5b8", "#a8623a"]
 DOTS = 160  # of an inch of a PNG
-SHARP = 64  # pictures with a side smaller than this show their pixels when they are enlarged
+SHARP = 32  # pictures with a side smaller than this, such as digits, show their pixels when they are enlarged
 
 
 class Sheet:
@@ -66,6 +67,13 @@ class Sheet:
         place = {"ha": "left", "va": "top", **more}
         self.figure.text(x, -y, shown, fontsize=size, color=color, family=fonts.families([shown]), **place)
 
+    def top(self) -> float:
+        """How far up reaches what was drawn so far."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        with quiet():
+            return float(self.figure.get_tightbbox(FigureCanvasAgg(self.figure).get_renderer()).y1)
+
     def bytes(self) -> bytes:
         """What was drawn, as a PNG or SVG."""
         from matplotlib.text import Text
@@ -104,8 +112,8 @@ def resized(picture: np.ndarray, height: int, width: int) -> np.ndarray:
     from PIL import Image
 
     pixels = coloured(picture)
-    small = min(pixels.shape[:2]) < SHARP and height >= pixels.shape[0]
-    how = Image.Resampling.NEAREST if small else Image.Resampling.LANCZOS
+    grows, small = height >= pixels.shape[0], min(pixels.shape[:2]) < SHARP
+    how = Image.Resampling.LANCZOS if not grows else Image.Resampling.NEAREST if small else Image.Resampling.BICUBIC
     return np.asarray(Image.fromarray(pixels).resize((max(width, 1), max(height, 1)), how))
 
 
@@ -121,6 +129,11 @@ def shades(colours: Sequence[str]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("shades", list(colours))
+
+
+def breadth(label: str) -> float:
+    """About how wide a label is, in sizes of its font."""
+    return sum(1.0 if unicodedata.east_asian_width(sign) in "WF" else 0.62 for sign in label)
 
 
 def writable(text: str) -> str:

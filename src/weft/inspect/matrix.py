@@ -1,14 +1,26 @@
 """The picture of an alignment: target words down the side, source words along the top, cells as dark as their weight."""
 
 import re
-import unicodedata
 from typing import Any
 
 import numpy as np
 
 from weft.inspect import fonts
 from weft.inspect.alignment import Alignment
-from weft.inspect.figures import EDGE, INK, LINES, PALE, SHADES, Format, quiet, shades, sheet, writable, written
+from weft.inspect.figures import (
+    EDGE,
+    INK,
+    LINES,
+    PALE,
+    SHADES,
+    Format,
+    breadth,
+    quiet,
+    shades,
+    sheet,
+    writable,
+    written,
+)
 
 LONGEST = 24  # characters of a label
 MOST = 24.0  # inches of a picture's side
@@ -115,8 +127,8 @@ class _Panel:
     def _name(self, rows: int, columns: int) -> None:
         size = float(np.clip(self.cell * 40, 5.5, 10.5))
         step = max(1, int(np.ceil(size * 1.15 / 72 / self.cell)))  # cells smaller than a line of text: not every word
-        fits = [_width(label) * size / 72 < self.cell * 0.95 for label in self.labels.source]
-        east = any(fit and _width(label) == len(label) for fit, label in zip(fits, self.labels.source, strict=True))
+        fits = [breadth(label) * size / 72 < self.cell * 0.95 for label in self.labels.source]
+        east = any(fit and breadth(label) == len(label) for fit, label in zip(fits, self.labels.source, strict=True))
         for number in range(0, columns, step):
             label = self.labels.source[number]
             upright = all(fits) or (east and len(label) == 1)  # short words, and signs beside those of CJK
@@ -196,8 +208,3 @@ def _scale_note(chosen: Alignment, layer: int | None, head: int | None) -> str:
     over = [*([f"{layers} layers"] if layers > 1 else []), *([f"{heads} heads"] if heads > 1 else [])]
     parts += [f"averaged over {' × '.join(over)}"] if over else []
     return ", ".join(["how much each row read of each column", *parts])
-
-
-def _width(label: str) -> float:
-    """About how wide a label is, in sizes of its font."""
-    return sum(1.0 if unicodedata.east_asian_width(sign) in "WF" else 0.62 for sign in label)
