@@ -51,12 +51,18 @@ def _step(cell: float) -> int:
     return max(1, int(np.ceil(_font(cell) * 1.1 / 72 / cell)))
 
 
+def _darkest(counts: np.ndarray) -> float:
+    """The share of a class that is the darkest red: of the commonest mistake, if it is no rare one."""
+    shares = counts / np.maximum(counts.sum(1), 1e-30)[:, None]
+    return max(float(shares[~np.eye(len(counts), dtype=bool)].max(initial=0.0)), 0.05)
+
+
 def _cells(on: Sheet, counts: np.ndarray, total: np.ndarray, cell: float) -> None:
     """The shades, and in few large cells the numbers."""
     size = len(counts)
     shares = counts / np.maximum(total, 1e-30)[:, None]
     own = np.eye(size, dtype=bool)
-    worst = max(float(shares[~own].max(initial=0.0)), 0.05)
+    worst = _darkest(counts)
     colours = np.where(own[..., None], shades(SHADES)(shares * 0.85), shades(WRONG)(np.minimum(shares / worst, 1)))
     axis = on.axis(0, 0, cell * size, cell * size)
     axis.imshow(np.round(colours * 255).astype(np.uint8), aspect="auto", interpolation="none")
@@ -66,7 +72,7 @@ def _cells(on: Sheet, counts: np.ndarray, total: np.ndarray, cell: float) -> Non
     if size > NUMBERED:
         return
     for i, j in np.argwhere(counts > 0):
-        number = f"{counts[i, j]:g}"
+        number = f"{counts[i, j]:.0f}"
         dark = shares[i, j] > 0.5 if i == j else shares[i, j] / worst > 0.6
         fits = min(_font(cell), cell * 0.9 * 72 / (0.66 * len(number)))
         axis.text(j, i, number, ha="center", va="center_baseline", fontsize=fits, color="white" if dark else INK)
@@ -105,13 +111,12 @@ def _words(on: Sheet, counts: np.ndarray, classes: Sequence[str], y: float) -> N
     """Below: how much is right in all, how red is to be read, and the commonest mistakes."""
     total = counts.sum()
     mistakes = counts * ~np.eye(len(counts), dtype=bool)
-    right = f"{np.trace(counts):g} of {total:g} are right, {np.trace(counts) / max(total, 1e-30):.1%}"
-    worst = (mistakes / np.maximum(counts.sum(1), 1e-30)[:, None]).max(initial=0.0)
-    red = f"; darkest red: {worst:.0%} of a class" if worst else ""
+    right = f"{np.trace(counts):,.0f} of {total:,.0f} are right, {np.trace(counts) / max(total, 1e-30):.1%}"
+    red = f"; red is darkest at {_darkest(counts):.0%} of a class" if mistakes.any() else ""
     on.text(0, y + 0.1, right + red, color=PALE)
-    if len(counts) <= NUMBERED or not worst:
+    if len(counts) <= NUMBERED or not mistakes.any():
         return
     order = np.argsort(-mistakes, axis=None, kind="stable")[:NAMED]
     common = [(*np.unravel_index(place, counts.shape), mistakes.flat[place]) for place in order if mistakes.flat[place]]
-    told = ", ".join(f"{_short(classes[i])} taken for {_short(classes[j])} {count:g}×" for i, j, count in common)
-    on.text(0, y + 0.27, f"most often: {told}", color=PALE)
+    told = "\n".join(f"{_short(classes[i])} taken for {_short(classes[j])} {count:,.0f}×" for i, j, count in common)
+    on.text(0, y + 0.27, f"most often:\n{told}", color=PALE, linespacing=1.3)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.errors import ConfigError, DataError
-from weft.inspect.figures import DOTS, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet
+from weft.inspect.figures import DOTS, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet, writable
 
 HEAT = ["#0a1a33", "#3a2a5c", "#a8324a", "#ee7733", "#ffc24d"]  # from what was left to what was read most
 EVEN = 0.8  # a patch read this much of the most is never darker than the map's dark end: even maps look even
@@ -57,7 +57,7 @@ class _Choice:
     name: str
     heading: str = ""
     names: Sequence[str] = ()
-    maps: Sequence[np.ndarray] = ()
+    maps: np.ndarray | tuple[()] = ()  # (maps, rows, columns)
 
 
 def draw(
@@ -73,18 +73,18 @@ def draw(
         wide, high = fitted(maps.picture, SIDE, SIDE)
         if maps.title:
             on.text(0, -0.29, maps.title, size=12, va="bottom")
-        for n, (name, pixels) in enumerate(
-            (("the picture", maps.picture), (chosen.name, _lit(maps.picture, chosen.map, wide))),
+        right = max(wide, 1.6) + GAP
+        for x, name, pixels in (
+            (0.0, "the picture", maps.picture),
+            (right, chosen.name, _lit(maps.picture, chosen.map, wide)),
         ):
-            place = (n * (max(wide, 1.6) + GAP), 0.0)
-            on.text(place[0], -0.05, name, va="bottom")
-            _mark(on.picture(pixels, *place, wide, high, frame=None), maps)
-        _scale(on, chosen.map, place[0] + wide + 0.12, high)
-        across = max(place[0] + wide, 4.8)
+            on.text(x, -0.05, name, va="bottom")
+            _mark(on.picture(pixels, x, 0, wide, high, frame=None), maps)
+        _scale(on, chosen.map, right + wide + 0.12, high)
         if every:
             _grid(on, maps, high + 0.36, layer, head)
         elif len(chosen.maps):
-            _row(on, maps, chosen, high + 0.36, across)
+            _row(on, maps, chosen, high + 0.36, max(right + wide, 4.8))
         return on.bytes()
 
 
@@ -129,7 +129,7 @@ def _lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
     height = width * picture.shape[0] / picture.shape[1]
     grey = resized(picture, round(height * DOTS), round(width * DOTS)) @ np.array([0.299, 0.587, 0.114]) / 255
     levels = Image.fromarray(_levels(map).astype(np.float32)).resize(grey.shape[::-1], Image.Resampling.BICUBIC)
-    heat, grey = shades(HEAT)(np.clip(levels, 0, 1))[..., :3], grey[..., None]
+    heat, grey = shades(HEAT)(np.clip(np.asarray(levels), 0, 1))[..., :3], grey[..., None]
     lit = heat * (0.72 + 0.1 * grey) + 0.43 * grey * (1 - 0.72 * heat)  # the heat glows on black and lets white through
     return np.round(np.clip(lit, 0, 1) * 255).astype(np.uint8)
 
@@ -221,7 +221,7 @@ def as_text(maps: Maps) -> str:
     body = [f"┌{line}┐", *(f"│{''.join(row)}│" for row in rows), f"└{line}┘"]
     key = f"{BLOCKS[-1] * 2} {high:.2g}, blank {low:.2g} or less" if high > low else "nothing was read"
     key += "; [] is the patch that reads" if maps.asked is not None else ""
-    return "\n".join([*([maps.title] if maps.title else []), chosen.name, *body, key])
+    return "\n".join([*([writable(maps.title)] if maps.title else []), chosen.name, *body, key])
 
 
 def to_json(maps: Maps) -> dict[str, Any]:
