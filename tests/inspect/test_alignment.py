@@ -1,7 +1,6 @@
 """Alignments: pieces become words without losing weight, and every script can be drawn."""
 
 import re
-import struct
 import xml.etree.ElementTree as xml
 from importlib.util import find_spec
 from itertools import pairwise
@@ -10,6 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
+from drawn import size, texts
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import numbers, randomised
@@ -224,15 +224,6 @@ def test_readings_of_a_memory_become_layers_whether_read_at_once_or_step_by_step
 
 
 # --- the picture
-
-
-def size(png: bytes) -> tuple[int, int]:
-    assert png.startswith(b"\x89PNG\r\n\x1a\n")
-    return struct.unpack(">II", png[16:24])
-
-
-def texts(svg: bytes) -> list[str]:
-    return [element.text for element in xml.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
 
 
 @pytest.mark.parametrize("every", [False, True])

@@ -1,21 +1,27 @@
 """The picture of an alignment: target words down the side, source words along the top, cells as dark as their weight."""
 
-import io
 import re
-import unicodedata
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from weft.errors import ConfigError, harmless
 from weft.inspect import fonts
 from weft.inspect.alignment import Alignment
+from weft.inspect.figures import (
+    EDGE,
+    INK,
+    LINES,
+    PALE,
+    SHADES,
+    Format,
+    breadth,
+    quiet,
+    shades,
+    sheet,
+    writable,
+    written,
+)
 
-INK, PALE, LINES = "#1b2733", "#6b7785", "#e3e8ee"
-SHADES = ["#ffffff", "#dbe8f5", "#9cc3e4", "#4a90c9", "#1c5b9e", "#0a2f63"]
 LONGEST = 24  # characters of a label
 MOST = 24.0  # inches of a picture's side
 BLANK = re.compile(r"\s")
@@ -26,7 +32,7 @@ RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 def draw(
     alignment: Alignment,
     *,
-    format: Literal["png", "svg"] = "png",
+    format: Format = "png",
     layer: int | None = None,
     head: int | None = None,
     every: bool = False,
@@ -36,15 +42,9 @@ def draw(
 
     Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
     """
-    if format not in ("png", "svg"):
-        raise ConfigError(f"expected png or svg, found {format!r}", where="format")
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
     chosen = alignment.of(layer, head)
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "weft", "text.parse_math": False}
-    with style.context(["default", settings]):  # whatever the user's own settings are
-        figure = Figure(figsize=(1, 1), dpi=160 if format == "png" else 72, facecolor="white")
+    with sheet(format) as on:
+        figure = on.figure
         labels = _Labels(chosen)
         panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen))
         panel.place(0.0, 0.0)
@@ -52,7 +52,7 @@ def draw(
         panel.heading(title, labels.note)
         if every:
             _heads(figure, chosen, labels, panel, layer, head)
-        return _written(figure, format, labels, pad=0.25 + (labels.unknown_width if format == "svg" else 0.0))
+        return written(figure, format, labels.wish, pad=0.25 + (labels.unknown_width if format == "svg" else 0.0))
 
 
 def _cell(alignment: Alignment) -> float:
@@ -84,12 +84,7 @@ def _first(sides: list[str]) -> str:
 
 def _drawable(label: str) -> str:
     shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label)
-    return _writable(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
-
-
-def _writable(text: str) -> str:
-    """A text without the signs that XML does not allow or a reader cannot bear."""
-    return re.sub("[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", harmless(text))
+    return writable(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
 
 
 class _Panel:
@@ -102,19 +97,22 @@ class _Panel:
 
     def place(self, x: float, y: float, *, top: float | None = None, named: bool = True) -> None:
         """Draw the cells at a place, with words along them where `named`; `top` is the weight of the darkest."""
-        from matplotlib.colors import LinearSegmentedColormap
-
         rows, columns = self.weights.shape
         self.x, self.y = x, y
         axis = self.figure.add_axes((x, -y - self.height, self.width, self.height))
-        shades = LinearSegmentedColormap.from_list("ink", SHADES)
         cells = self.weights if self.weights.size else np.zeros((max(rows, 1), max(columns, 1)))
         self.image = axis.imshow(
-            cells, cmap=shades, vmin=0, vmax=top or self.top, aspect="auto", interpolation="none", origin="upper"
+            cells,
+            cmap=shades(SHADES),
+            vmin=0,
+            vmax=top or self.top,
+            aspect="auto",
+            interpolation="none",
+            origin="upper",
         )
         axis.set_xlim(-0.5, cells.shape[1] - 0.5)
         axis.set_ylim(cells.shape[0] - 0.5, -0.5)
-        axis.spines[:].set(color=LINES if named else "#c5ced8", linewidth=0.8)
+        axis.spines[:].set(color=LINES if named else EDGE, linewidth=0.8)
         axis.tick_params(which="both", length=0, pad=3)
         axis.set_xticks([])
         axis.set_yticks([])
@@ -129,8 +127,8 @@ class _Panel:
     def _name(self, rows: int, columns: int) -> None:
         size = float(np.clip(self.cell * 40, 5.5, 10.5))
         step = max(1, int(np.ceil(size * 1.15 / 72 / self.cell)))  # cells smaller than a line of text: not every word
-        fits = [_width(label) * size / 72 < self.cell * 0.95 for label in self.labels.source]
-        east = any(fit and _width(label) == len(label) for fit, label in zip(fits, self.labels.source, strict=True))
+        fits = [breadth(label) * size / 72 < self.cell * 0.95 for label in self.labels.source]
+        east = any(fit and breadth(label) == len(label) for fit, label in zip(fits, self.labels.source, strict=True))
         for number in range(0, columns, step):
             label = self.labels.source[number]
             upright = all(fits) or (east and len(label) == 1)  # short words, and signs beside those of CJK
@@ -150,7 +148,7 @@ class _Panel:
         height = min(self.height, 2.6)
         axis = self.figure.add_axes((self.x + self.width + 0.22, -self.y - height, 0.13, height))
         bar = self.figure.colorbar(self.image, cax=axis)
-        bar.outline.set(edgecolor="#c5ced8", linewidth=0.6)
+        bar.outline.set(edgecolor=EDGE, linewidth=0.6)
         ticks = [0, self.top] if height < 0.8 else [0, self.top / 2, self.top]
         bar.set_ticks(ticks, labels=[f"{tick:.2g}" for tick in ticks])
         axis.tick_params(length=0, labelsize=8, labelcolor=PALE, pad=4)
@@ -163,7 +161,7 @@ class _Panel:
             families = fonts.families([title])
             top = self._above() + 0.16
             self.figure.text(
-                self.x, top, _writable(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
+                self.x, top, writable(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
             )  # fmt: skip
         if note:
             place = (self.x, -self.y - self.height - 0.12 - 0.16)
@@ -174,7 +172,7 @@ class _Panel:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         renderer = FigureCanvasAgg(self.figure).get_renderer()
-        with _quiet():
+        with quiet():
             return max((text.get_window_extent(renderer).y1 / self.figure.dpi for text in self.axis.texts), default=0.0)
 
 
@@ -210,30 +208,3 @@ def _scale_note(chosen: Alignment, layer: int | None, head: int | None) -> str:
     over = [*([f"{layers} layers"] if layers > 1 else []), *([f"{heads} heads"] if heads > 1 else [])]
     parts += [f"averaged over {' × '.join(over)}"] if over else []
     return ", ".join(["how much each row read of each column", *parts])
-
-
-def _width(label: str) -> float:
-    """About how wide a label is, in sizes of its font."""
-    return sum(1.0 if unicodedata.east_asian_width(sign) in "WF" else 0.62 for sign in label)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Of signs without a font `fonts.missing_glyphs` speaks, once and in words."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        yield
-
-
-def _written(figure: Any, format: str, labels: _Labels, pad: float) -> bytes:
-    buffer = io.BytesIO()
-    still = {"Date": None} if format == "svg" else {"Software": None}
-    with _quiet():
-        figure.savefig(buffer, format=format, bbox_inches="tight", pad_inches=pad, metadata=still)
-    if format == "png":
-        return buffer.getvalue()
-    # the fonts once, in the style sheet: every family that may have the signs on the machine where it is looked at
-    families = ", ".join(f"'{family}'" for family in labels.wish if not re.search("[^\\w .-]", family))
-    style = f"text{{unicode-bidi: plaintext; font-family: {families}, sans-serif}}"
-    text = re.sub(r'(<text style="[^"]*?)font-family: [^;"]*;? ?', r"\1", buffer.getvalue().decode("utf-8"))
-    return text.replace('<style type="text/css">', f'<style type="text/css">{style}', 1).encode("utf-8")

@@ -1,0 +1,238 @@
+"""Maps over a picture: how much was read of each of its patches, by each head of each layer and through all of them.
+
+Knows a picture and a grid of numbers; not which model they come from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.errors import ConfigError, DataError
+from weft.inspect.figures import DOTS, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet, writable
+
+HEAT = ["#0a1a33", "#3a2a5c", "#a8324a", "#ee7733", "#ffc24d"]  # from what was left to what was read most
+EVEN = 0.8  # a patch read this much of the most is never darker than the map's dark end: even maps look even
+SIDE, GAP, SEAM = 3.3, 0.14, 0.05  # inches: a large picture, between pictures, between those of the grid
+NARROW = 0.95  # inches that a name and a number need side by side
+BLOCKS = " ░▒▓█"
+
+
+@dataclass(frozen=True)
+class Maps:
+    """What one token read of a picture.
+
+    layers[layer, head, row, column] is a share of what was read; `rollout` follows it through all layers.
+    """
+
+    picture: np.ndarray  # (height, width, 3 or 1) of 0 to 255
+    layers: np.ndarray  # (layers, heads, rows, columns)
+    rollout: np.ndarray | None = None  # (rows, columns)
+    title: str = ""
+    asked: tuple[int, int] | None = None  # the row and column of the patch that reads; None: no patch, or all
+
+    def __post_init__(self) -> None:
+        coloured(self.picture)
+        layers = np.asarray(self.layers, np.float32)
+        if layers.ndim != 4 or 0 in layers.shape:
+            raise DataError(f"expected maps of (layers, heads, rows, columns), found {layers.shape}", where="maps")
+        if self.rollout is not None and np.shape(self.rollout) != layers.shape[2:]:
+            problem = f"expected a rollout of {layers.shape[2:]} patches, found {np.shape(self.rollout)}"
+            raise DataError(problem, where="maps")
+        if not all(np.isfinite(map).all() for map in (layers, *([] if self.rollout is None else [self.rollout]))):
+            raise DataError("some weights are not finite numbers", where="maps")
+        if self.asked is not None and not all(
+            0 <= n < most for n, most in zip(self.asked, layers.shape[2:], strict=True)
+        ):
+            raise ConfigError(f"there is no patch {self.asked} in a grid of {layers.shape[2:]}", where="asked")
+        object.__setattr__(self, "layers", layers)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The map to show large, what it is, and the small ones below it."""
+
+    map: np.ndarray
+    name: str
+    heading: str = ""
+    names: Sequence[str] = ()
+    maps: np.ndarray | tuple[()] = ()  # (maps, rows, columns)
+
+
+def draw(
+    maps: Maps, *, format: Format = "png", layer: int | None = None, head: int | None = None, every: bool = False
+) -> bytes:
+    """A PNG or SVG: the picture, the picture under the rollout, and each head of the last layer.
+
+    `layer` shows the average and the heads of another layer, `head` one head in all layers, both one map alone; counted
+    from 0. `every` shows all heads of all layers, or those of one layer or one head.
+    """
+    chosen = _choose(maps, layer, head)
+    with sheet(format) as on:
+        wide, high = fitted(maps.picture, SIDE, SIDE)
+        if maps.title:
+            on.text(0, -0.29, maps.title, size=12, va="bottom")
+        right = max(wide, 1.6) + GAP
+        for x, name, pixels in (
+            (0.0, "the picture", maps.picture),
+            (right, chosen.name, _lit(maps.picture, chosen.map, wide)),
+        ):
+            on.text(x, -0.05, name, va="bottom")
+            _mark(on.picture(pixels, x, 0, wide, high, frame=None), maps)
+        _scale(on, chosen.map, right + wide + 0.12, high)
+        if every:
+            _grid(on, maps, high + 0.36, layer, head)
+        elif len(chosen.maps):
+            _row(on, maps, chosen, high + 0.36, max(right + wide, 4.8))
+        return on.bytes()
+
+
+def _choose(maps: Maps, layer: int | None, head: int | None) -> _Choice:
+    layers, heads = maps.layers.shape[:2]
+    for name, index, most in (("layer", layer, layers), ("head", head, heads)):
+        if index is not None and not 0 <= index < most:
+            raise ConfigError(f"expected a number from 0 to {most - 1}, found {index}", where=name)
+    if layer is not None and head is not None:
+        return _Choice(maps.layers[layer, head], f"layer {layer + 1}, head {head + 1}")
+    if head is not None:
+        names = [f"layer {n + 1}" for n in range(layers)]
+        name = f"head {head + 1}, averaged over {layers} layers"
+        return _Choice(
+            maps.layers[:, head].mean(0), name, f"head {head + 1} in each layer", names, maps.layers[:, head]
+        )
+    names, shown = [f"head {n + 1}" for n in range(heads)], layers - 1 if layer is None else layer
+    small = (f"layer {shown + 1}, each head by itself", names, maps.layers[shown])
+    if layer is not None:
+        return _Choice(maps.layers[layer].mean(0), f"layer {layer + 1}, averaged over {heads} heads", *small)
+    if maps.rollout is None:
+        return _Choice(maps.layers.mean((0, 1)), f"averaged over {layers} layers × {heads} heads", *small)
+    return _Choice(np.asarray(maps.rollout, np.float32), f"rollout through {layers} layers", *small)
+
+
+def _range(map: np.ndarray) -> tuple[float, float]:
+    """The weights that are shown darkest and brightest."""
+    high = float(map.max())
+    return min(float(map.min()), EVEN * high), high
+
+
+def _levels(map: np.ndarray) -> np.ndarray:
+    """A map from 0, read least, to 1, read most; all 0 where nothing was read."""
+    low, high = _range(map)
+    return (map - low) / (high - low) if high > low else np.zeros_like(map)
+
+
+def _lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
+    """The picture in grey, so many inches wide, under the heat of a map, smooth between the middles of the patches."""
+    from PIL import Image
+
+    height = width * picture.shape[0] / picture.shape[1]
+    grey = resized(picture, round(height * DOTS), round(width * DOTS)) @ np.array([0.299, 0.587, 0.114]) / 255
+    levels = Image.fromarray(_levels(map).astype(np.float32)).resize(grey.shape[::-1], Image.Resampling.BICUBIC)
+    heat, grey = shades(HEAT)(np.clip(np.asarray(levels), 0, 1))[..., :3], grey[..., None]
+    lit = heat * (0.72 + 0.1 * grey) + 0.43 * grey * (1 - 0.72 * heat)  # the heat glows on black and lets white through
+    return np.round(np.clip(lit, 0, 1) * 255).astype(np.uint8)
+
+
+def _mark(axis: Any, maps: Maps) -> None:
+    """A frame around the patch that reads."""
+    from matplotlib.patches import Rectangle
+
+    if maps.asked is None:
+        return
+    wide, high = 1 / maps.layers.shape[3], 1 / maps.layers.shape[2]
+    corner = (maps.asked[1] * wide, 1 - (maps.asked[0] + 1) * high)
+    for color, width in (("#0a1a33", 3.2), ("#ffffff", 1.6)):
+        axis.add_patch(
+            Rectangle(corner, wide, high, fill=False, edgecolor=color, linewidth=width, transform=axis.transAxes)
+        )
+
+
+def _scale(on: Sheet, map: np.ndarray, x: float, height: float) -> None:
+    """The bar of heat beside the large map, with the weight that each patch would have if all were read alike."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    low, high = _range(map)
+    if high <= low:
+        on.text(x, 0, "nothing\nwas read", color=PALE)
+        return
+    bar = ScalarMappable(Normalize(low, high), shades(HEAT))
+    tall = min(height, 2.6)
+    on.bar(bar, (x, 0.0, 0.13, tall), (low, high), ".2g")
+    on.text(x, tall + 0.1, f"mean {float(map.mean()):.2g}", color=PALE)
+
+
+def _row(on: Sheet, maps: Maps, chosen: _Choice, y: float, across: float) -> None:
+    """The small maps side by side, in as many rows as keep them large enough to see."""
+    columns = _columns(len(chosen.maps), most=min(6, int((across + GAP) / (NARROW + GAP))))
+    wide, high = fitted(maps.picture, (across + GAP) / columns - GAP, 2.2)
+    on.text(
+        0, y, f"{chosen.heading}, brightest where it read most: how much that is stands beside its name", color=PALE
+    )
+    for n, (name, map) in enumerate(zip(chosen.names, chosen.maps, strict=True)):
+        left, top = n % columns * (max(wide, NARROW) + GAP), y + 0.44 + n // columns * (high + 0.34)
+        on.text(left, top - 0.05, name, va="bottom", size=7.5)
+        on.text(left + max(wide, NARROW), top - 0.05, f"{map.max():.2g}", va="bottom", ha="right", color=PALE, size=7.5)
+        _mark(on.picture(_lit(maps.picture, map, wide), left, top, wide, high, frame=None), maps)
+
+
+def _columns(count: int, most: int) -> int:
+    """Into how many columns so many go, in the fewest rows, which are then as full as can be."""
+    return -(-count // -(-count // most))
+
+
+def _grid(on: Sheet, maps: Maps, y: float, layer: int | None, head: int | None) -> None:
+    """All heads as one picture of many: a row for each layer, a column for each head."""
+    first, start = layer or 0, head or 0
+    shown = maps.layers if layer is None else maps.layers[first : first + 1]
+    shown = shown if head is None else shown[:, start : start + 1]
+    layers, heads = shown.shape[:2]
+    side = float(np.clip(7.5 / heads, 0.6, 1.1))
+    wide, high = (round(size * DOTS) / DOTS for size in fitted(maps.picture, side, side))
+    step, gap = max(wide, 0.5) + SEAM, round((max(wide, 0.5) + SEAM - wide) * DOTS)
+    on.text(0, y, "each head by itself, on a scale of its own: rows are layers, columns are heads", color=PALE)
+    y += 0.44
+    rows = [[_lit(maps.picture, map, wide) for map in of_layer] for of_layer in shown]
+    on.picture(_joined(rows, gap, round(SEAM * DOTS)), 0, y, heads * step, layers * (high + SEAM), frame=None)
+    for i in range(layers):
+        on.text(-0.08, y + i * (high + SEAM) + high / 2, f"layer {first + i + 1}", ha="right", va="center")
+    for j in range(heads):
+        on.text(j * step + wide / 2, y - 0.05, f"head {start + j + 1}", ha="center", va="bottom")
+
+
+def _joined(rows: Sequence[Sequence[np.ndarray]], right: int, below: int) -> np.ndarray:
+    """Pictures of one size as one, each with so many white pixels at its right and below it: drawn a hundred times faster."""
+    seam = ((0, below), (0, right), (0, 0))
+    return np.concatenate(
+        [np.concatenate([np.pad(p, seam, constant_values=255) for p in row], axis=1) for row in rows], axis=0
+    )
+
+
+def as_text(maps: Maps) -> str:
+    """The large map for a terminal: a block for each patch, the fuller the more was read of it."""
+    chosen = _choose(maps, None, None)
+    low, high = _range(chosen.map)
+    levels = np.minimum(_levels(chosen.map) * len(BLOCKS), len(BLOCKS) - 1).astype(int)
+    rows = [[BLOCKS[level] * 2 for level in row] for row in levels]
+    if maps.asked is not None:
+        rows[maps.asked[0]][maps.asked[1]] = "[]"
+    line = "──" * levels.shape[1]
+    body = [f"┌{line}┐", *(f"│{''.join(row)}│" for row in rows), f"└{line}┘"]
+    key = f"{BLOCKS[-1] * 2} {high:.2g}, blank {low:.2g} or less" if high > low else "nothing was read"
+    key += "; [] is the patch that reads" if maps.asked is not None else ""
+    return "\n".join([*([writable(maps.title)] if maps.title else []), chosen.name, *body, key])
+
+
+def to_json(maps: Maps) -> dict[str, Any]:
+    """Plain values: the maps, but not the picture."""
+    return {
+        "title": maps.title,
+        "asked": None if maps.asked is None else list(maps.asked),
+        "rollout": None if maps.rollout is None else _plain(maps.rollout),
+        "layers": _plain(maps.layers),
+    }
+
+
+def _plain(values: np.ndarray) -> list[Any]:
+    return np.round(np.asarray(values, np.float64), 6).tolist()

@@ -1,0 +1,164 @@
+"""Maps over a picture: bright where most was read, in the right place, for any picture and grid."""
+
+import json
+
+import numpy as np
+import pytest
+from drawn import images, pixels, size, texts
+
+from weft.errors import ConfigError, DataError
+from weft.inspect.maps import Maps, as_text, draw, to_json
+
+PHOTO = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+DIGIT = np.random.default_rng(1).integers(0, 256, (28, 28, 1), dtype=np.uint8)
+GREY = np.full((64, 64, 3), 128, np.uint8)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Pictures of one inch are drawn fast."""
+    monkeypatch.setattr("weft.inspect.maps.SIDE", 1.0)
+
+
+def made(picture=PHOTO, rows=7, columns=7, layers=3, heads=2, **more) -> Maps:
+    weights = np.random.default_rng(2).random((layers, heads, rows, columns))
+    weights /= weights.sum((2, 3), keepdims=True)
+    return Maps(picture, weights, **{"rollout": weights.mean((0, 1)), **more})
+
+
+def only(row: int, column: int, rows: int = 4, columns: int = 4) -> np.ndarray:
+    found = np.zeros((rows, columns))
+    found[row, column] = 1
+    return found
+
+
+def one(map: np.ndarray, **more) -> Maps:
+    return Maps(GREY, map[None, None], **more)
+
+
+def warm(image: np.ndarray) -> np.ndarray:
+    """Red above blue: the hot end of the scale of heat."""
+    return image[..., 0].astype(int) - image[..., 2]
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("picture", [PHOTO, DIGIT, DIGIT[..., 0], PHOTO[:, :9], PHOTO[:4]], ids=lambda p: str(p.shape))
+@pytest.mark.parametrize("rows, columns", [(7, 7), (14, 10), (1, 1)])
+def test_any_picture_and_grid_can_be_drawn(picture, rows, columns, every):
+    maps = made(picture, rows, columns)
+    assert min(size(draw(maps, every=every))) > 100
+    assert texts(draw(maps, format="svg", every=every))
+
+
+@pytest.mark.parametrize("row, column", [(0, 0), (0, 3), (2, 1), (3, 3)])
+def test_the_picture_is_hot_where_most_was_read(row: int, column: int):
+    heat = warm(images(draw(one(only(row, column)), format="svg", layer=0, head=0))[1])
+    place = np.unravel_index(heat.argmax(), heat.shape)
+    assert [int(4 * at / side) for at, side in zip(place, heat.shape, strict=True)] == [row, column]
+    assert heat.min() < 0 < 100 < heat.max()
+
+
+def test_heat_is_smooth_between_patches():
+    heat = warm(images(draw(one(only(1, 1)), format="svg", layer=0, head=0))[1])
+    assert np.abs(np.diff(heat, axis=0)).max() < 20 and np.abs(np.diff(heat, axis=1)).max() < 20
+
+
+def test_the_same_reading_of_less_has_the_same_colours_and_smaller_numbers():
+    maps = made()
+    paler = Maps(PHOTO, maps.layers / 4, maps.rollout / 4)
+    same, less = (draw(each, format="svg") for each in (maps, paler))
+    assert all(np.abs(a.astype(int) - b).max() <= 1 for a, b in zip(images(same), images(less), strict=True))
+    assert f"{maps.rollout.max() / 4:.2g}" in texts(less) and f"{maps.rollout.max():.2g}" in texts(same)
+
+
+def test_what_is_read_evenly_looks_even():
+    almost = 1 + 0.01 * np.random.default_rng(0).random((4, 4))
+    heat = warm(images(draw(one(almost / almost.sum()), format="svg", layer=0, head=0))[1])
+    assert heat.max() - heat.min() < 20
+
+
+def test_nothing_read_is_said_and_drawn_cold():
+    svg = draw(one(np.zeros((4, 4))), format="svg")
+    assert "nothing" in texts(svg) and warm(images(svg)[1]).max() < 0
+    assert as_text(one(np.zeros((4, 4)))).endswith("nothing was read")
+
+
+def test_the_words_say_which_layers_and_heads_are_shown():
+    def said(**options) -> list[str]:
+        return texts(draw(made(title="a cat"), format="svg", **options))
+
+    assert {"a cat", "rollout through 3 layers", "head 1", "head 2"} <= set(said())
+    assert any(text.startswith("layer 3, each head by itself") for text in said())
+    assert "layer 2, averaged over 2 heads" in said(layer=1) and "head 2" in said(layer=1)
+    assert {"head 2, averaged over 3 layers", "layer 1", "layer 3"} <= set(said(head=1))
+    assert "layer 1, head 2" in said(layer=0, head=1) and "head 1" not in said(layer=0, head=1)
+    assert {"layer 1", "layer 3", "head 1", "head 2"} <= set(said(every=True))
+    assert {"layer 2", "head 1"} <= set(said(every=True, layer=1)) and "layer 1" not in said(every=True, layer=1)
+    without = Maps(PHOTO, made().layers)
+    assert "averaged over 3 layers × 2 heads" in texts(draw(without, format="svg"))
+
+
+def test_every_head_stands_in_its_row_and_column():
+    layers = np.stack([[only(i, j) for j in range(3)] for i in range(2)])
+    grid = warm(images(draw(Maps(GREY, layers), format="svg", every=True))[-1])
+    high, wide = grid.shape[0] / 2, grid.shape[1] / 3
+    for i in range(2):
+        for j in range(3):
+            panel = grid[round(i * high) : round((i + 1) * high) - 8, round(j * wide) : round((j + 1) * wide) - 8]
+            place = np.unravel_index(panel.argmax(), panel.shape)
+            assert [int(4 * at / side) for at, side in zip(place, panel.shape, strict=True)] == [i, j]
+
+
+def test_the_patch_that_reads_is_framed():
+    map = np.full((4, 4), 1 / 16)
+    plain, framed = (pixels(draw(one(map, asked=asked), layer=0, head=0)) for asked in (None, (3, 0)))
+    place = np.argwhere((plain != framed).any(-1)).mean(0) / plain.shape[:2]
+    assert plain.shape == framed.shape and place[0] > 0.6
+    assert "[]" in as_text(one(map, asked=(3, 0))).splitlines()[-3]
+
+
+def test_text_has_a_block_for_each_patch_and_the_fullest_where_most_was_read():
+    map = only(2, 1, 3, 5) + 0.3 * only(0, 4, 3, 5)
+    lines = as_text(one(map, title="a\x1b[1mb")).splitlines()
+    assert lines[0] == "a\ufffd[1mb" and lines[3] == "│        ░░│" and lines[5] == "│  ██      │"
+    assert lines[-1] == "██ 1, blank 0 or less"
+
+
+def test_json_has_the_maps_as_plain_values():
+    maps = made(asked=(1, 2), title="a cat")
+    back = json.loads(json.dumps(to_json(maps), allow_nan=False))
+    assert back["title"] == "a cat" and back["asked"] == [1, 2]
+    assert np.allclose(back["layers"], maps.layers, atol=1e-6) and np.allclose(back["rollout"], maps.rollout, atol=1e-6)
+    assert to_json(Maps(PHOTO, maps.layers))["rollout"] is None
+
+
+@pytest.mark.parametrize("format", ["png", "svg"])
+def test_drawing_twice_gives_the_same_bytes(format):
+    assert draw(made(), format=format, every=True) == draw(made(), format=format, every=True)
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ({"rollout": np.zeros((2, 2))}, "rollout of"),
+        ({"rollout": np.full((7, 7), np.nan)}, "not finite"),
+        ({"picture": PHOTO / 255}, "0 to 255"),
+        ({"picture": PHOTO[..., :2]}, "1 or 3"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(wrong: dict, said: str):
+    with pytest.raises(DataError, match=said):
+        made(**wrong)
+
+
+def test_what_is_not_there_is_refused():
+    with pytest.raises(DataError, match="expected maps"):
+        Maps(PHOTO, np.zeros((2, 0, 7, 7)))
+    with pytest.raises(ConfigError, match="from 0 to 2"):
+        draw(made(), layer=3)
+    with pytest.raises(ConfigError, match="from 0 to 1"):
+        draw(made(), head=-1)
+    with pytest.raises(ConfigError, match="no patch"):
+        made(asked=(7, 0))
+    with pytest.raises(ConfigError, match="png or svg"):
+        draw(made(), format="gif")
