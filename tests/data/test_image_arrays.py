@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data.pictures import scene, write
+from pictures import scene, write, wrong
 
 from weft.data.images import read_images
-from weft.errors import DataError
 
 GREY = np.stack([scene(9, 7, seed=i)[..., 0] for i in range(6)])
 COLOUR = np.stack([scene(9, 7, seed=i) for i in range(6)])
@@ -18,12 +17,6 @@ LABELS = np.array([0, 1, 2, 10, 1, 0])
 def saved(path: Path, **arrays: np.ndarray) -> Path:
     np.savez_compressed(path, **arrays)
     return path
-
-
-def wrong(path: Path, **options: object) -> DataError:
-    with pytest.raises(DataError) as caught:
-        read_images([path], **options)
-    return caught.value
 
 
 @pytest.mark.parametrize(

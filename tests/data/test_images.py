@@ -1,55 +1,15 @@
-import gzip
-import io
 import os
-import pickle
 import shutil
 import socket
-import stat
-import tarfile
-import threading
-import zipfile
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from data.pictures import encoded, pets, scene, write
+from pictures import encoded, files, pets, reasons, scene, tarred, write, wrong, zipped
 from PIL import Image
 
-from weft.data.images import album as albums
-from weft.data.images import archives, find_pictures, looks_like_images, read_images, split_album
+from weft.data.images import find_pictures, looks_like_images, read_images
 from weft.errors import ConfigError, DataError
-
-
-def zipped(path: Path, members: dict[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path
-
-
-def tarred(path: Path, members: dict[str, bytes], mode: str = "w") -> Path:
-    with tarfile.open(path, mode) as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return path
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
-
-
-def reasons(album: albums.Album) -> dict[str, str]:
-    return dict(album.skipped)
-
-
-def wrong(*sources: Path, **options: object) -> DataError:
-    with pytest.raises(DataError) as caught:
-        read_images(list(sources), **options)
-    return caught.value
-
 
 # Folders
 
@@ -291,222 +251,6 @@ def test_a_part_of_an_album_has_its_own_names_and_fingerprint(tmp_path: Path):
     assert np.array_equal(part.read(0).pixels, album.read(4).pixels)
 
 
-# Archives
-
-
-def archive(tmp_path: Path, kind: str, members: dict[str, bytes]) -> Path:
-    path = tmp_path / f"pets.{kind}"
-    return (
-        zipped(path, members)
-        if kind == "zip"
-        else tarred(path, members, {"tar": "w", "tar.gz": "w:gz", "txz": "w:xz"}[kind])
-    )
-
-
-@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "txz"])
-def test_an_archive_is_read_as_its_folder_is(tmp_path: Path, kind: str):
-    members = files(pets(tmp_path / "pets"))
-    path = archive(tmp_path, kind, dict(reversed(members.items())))
-    before = sorted(tmp_path.iterdir())
-    packed, plain = read_images([path], keep=0).train, read_images([tmp_path / "pets"]).train
-    assert packed.names == plain.names and packed.labels == plain.labels
-    assert packed.fingerprint == plain.fingerprint
-    for index in (5, 0, 3):
-        assert np.array_equal(packed.read(index).pixels, plain.read(index).pixels)
-    assert sorted(tmp_path.iterdir()) == before
-
-
-@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz"])
-def test_threads_and_other_processes_read_an_archive(tmp_path: Path, kind: str):
-    album = read_images([archive(tmp_path, kind, files(pets(tmp_path / "pets", 20)))], keep=0).train
-    wanted, wrong_ones = [album.read(i).pixels for i in range(40)], []
-
-    def check(album: albums.Album, seed: int) -> None:
-        for i in np.random.default_rng(seed).permutation(40):
-            if not np.array_equal(album.read(i).pixels, wanted[i]):
-                wrong_ones.append(i)
-
-    threads = [threading.Thread(target=check, args=(album, seed)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    child = os.fork()
-    if child == 0:
-        try:
-            check(album, 9)
-        finally:
-            os._exit(len(wrong_ones) + 1)
-    for thread in threads:
-        thread.join()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1 and not wrong_ones
-    check(pickle.loads(pickle.dumps(album)), 5)
-    assert not wrong_ones
-
-
-@pytest.mark.parametrize("kind", ["zip", "tar"])
-def test_unsafe_members_are_listed_and_left_alone(tmp_path: Path, kind: str):
-    members = files(pets(tmp_path / "pets"))
-    picture = encoded(scene(seed=3))
-    bad = {"../out.png": picture, "/abs.png": picture, "cat/../../up.png": picture, "C:\\x\\y.png": picture}
-    path = archive(tmp_path, kind, {**members, **bad, "__MACOSX/cat/._1.png": b"x", "notes.md": b"x"})
-    if kind == "zip":
-        with zipfile.ZipFile(path, "a") as more:
-            link = zipfile.ZipInfo("cat/link.png")
-            link.external_attr = (stat.S_IFLNK | 0o777) << 16
-            more.writestr(link, "/etc/passwd")
-    else:
-        with tarfile.open(path, "a") as more:
-            for name, form in (("cat/link.png", tarfile.SYMTYPE), ("cat/dev.png", tarfile.CHRTYPE)):
-                info = tarfile.TarInfo(name)
-                info.type, info.linkname = form, "/etc/passwd"
-                more.addfile(info)
-    album = read_images([path], skip=0).train
-    assert set(album.names) == set(members)
-    why = reasons(album)
-    assert all(why[name] == "a name that leads out of the archive" for name in bad)
-    assert why["cat/link.png"] == "a link" and why["notes.md"] == "not a picture"
-    assert why["__MACOSX/cat/._1.png"] == "left by the system"
-    assert kind == "zip" or why["cat/dev.png"] == "a device"
-
-
-def test_backslashes_part_folders_and_twice_is_once(tmp_path: Path):
-    path = tmp_path / "made-elsewhere.zip"
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "w") as file:
-        for name in ("cat\\0.png", "dog\\0.png", "dog\\0.png"):
-            info = zipfile.ZipInfo("x")
-            info.filename = name
-            file.writestr(info, encoded(scene(seed=len(name))))
-    album = read_images([path]).train
-    assert album.names == ("cat/0.png", "dog/0.png")
-    assert list(reasons(album).values()) == ["a name that stands in the archive twice"]
-
-
-@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz"])
-def test_a_damaged_archive_is_one_error_or_bad_pictures(tmp_path: Path, kind: str):
-    data = archive(tmp_path, kind, files(pets(tmp_path / "pets"))).read_bytes()
-    for k in range(1, 10):
-        path = write(tmp_path / f"cut{k}.{kind}", data[: len(data) * k // 10])
-        assert wrong(path, skip=0).where
-    flipped = bytearray(data)
-    for place in range(600, len(data) - 600, 97):
-        flipped[place] ^= 255
-    try:
-        read_images([write(tmp_path / f"flipped.{kind}", bytes(flipped))], skip=1.0)
-    except DataError as error:
-        assert error.where
-
-
-def test_members_and_archives_have_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    members = files(pets(tmp_path / "pets"))
-    path = zipped(tmp_path / "bomb.zip", {**members, "cat/bomb.png": bytes(300 * 2**20)})
-    album = read_images([path]).train
-    assert len(album) == 6 and "more than" in reasons(album)["cat/bomb.png"]
-    monkeypatch.setattr(archives, "TOTAL", 2**20)
-    assert "unpacked" in wrong(path).problem
-    packed = write(tmp_path / "bomb.tar.gz", gzip.compress(bytes(2**21)))
-    assert "unpacked" in wrong(packed).problem
-
-
-# Tables
-
-
-def table(tmp_path: Path, text: str, name: str = "pets.csv") -> Path:
-    pets(tmp_path / "pics", 2)
-    return write(tmp_path / name, text)
-
-
-def test_a_table_names_pictures_classes_and_scales(tmp_path: Path):
-    text = "id,filename,Category,gsd\n1,pics/cat/0.png,cat,0.5\n2,pics/dog/0.png,a dog,\n3,pics/dog/1.png,a dog,1e-3\n"
-    album = read_images([table(tmp_path, text)]).train
-    assert album.names == ("pics/cat/0.png", "pics/dog/0.png", "pics/dog/1.png")
-    assert album.labels == ("cat", "a dog", "a dog")
-    assert album.scales is not None and np.array_equal(album.scales, [0.5, np.nan, 0.001], equal_nan=True)
-    assert np.array_equal(album.read(1).pixels, scene(seed=100))
-
-
-def test_tables_have_tabs_or_semicolons_and_paths_may_lead_out(tmp_path: Path):
-    rows = [("path", "label"), ("../pics/cat/0.png", "cat"), (f"{tmp_path}/pics/dog/0.png", "dog")]
-    for name, mark in (("t/a.tsv", "\t"), ("t/b.csv", ";")):
-        text = "".join(mark.join(row) + "\n" for row in rows)
-        assert read_images([table(tmp_path, text, name)]).train.labels == ("cat", "dog")
-
-
-def test_rows_that_cannot_be_used_are_bad_pictures(tmp_path: Path):
-    rows = ["pics/cat/0.png,cat,1", "pics/dog/0.png,dog,1", "pics/dog/1.png,,1", "pics/none.png,dog,1", ",dog,1"]
-    rows += [
-        "pics/cat/1.png,cat,-3",
-        "pics/cat/1.png,cat",
-        "/dev/zero,cat,1",
-        "pics,cat,1",
-        "a\0b.png,cat,1" + " " * 2000,
-    ]
-    path = table(tmp_path, "path,label,scale\n" + "\n".join(rows) + "\n")
-    assert "8 of 10 pictures" in wrong(path).problem
-    album = read_images([path], skip=8).train
-    assert len(album) == 2
-    assert sorted(reasons(album).values()) == [
-        "2 columns, expected 3 as in the header",
-        "cannot be read: No such file or directory",
-        "expected a file, found a device",
-        "expected a file, found a folder",
-        "expected metres per pixel, found '-3'",
-        "the label is blank",
-        "the path has a NUL in it",
-        "the path is blank",
-    ]
-    assert reasons(album)["pets.csv, line 4: pics/dog/1.png"] == "the label is blank"
-
-
-def test_a_table_without_its_columns_says_what_a_header_is(tmp_path: Path):
-    error = wrong(table(tmp_path, "path,lable\npics/cat/0.png,cat\n"))
-    assert "no column 'label'" in error.problem and "did you mean 'label'" in error.fix
-    error = wrong(table(tmp_path, "pics/cat/0.png,cat\n"))
-    assert "no column 'path'" in error.problem and "path,label" in error.fix
-    assert read_images([table(tmp_path, "path\npics/cat/0.png\n")], labels=False).train.labels is None
-    assert "empty" in wrong(table(tmp_path, "\n")).problem
-
-
-# Holding out
-
-
-def test_a_split_follows_content_alone_within_each_class(tmp_path: Path):
-    pets(tmp_path / "a", 20)
-    album = read_images([tmp_path / "a"]).train
-    train, held, rule = split_album(album, 0.2)
-    assert Counter(held.labels) == {"cat": 4, "dog": 4} and len(train) == 32
-    assert not set(train.digests) & set(held.digests) and "8 of 40" in rule
-    for name in ("cat", "dog"):
-        for file in sorted((tmp_path / "a" / name).iterdir()):
-            write(tmp_path / "b" / name / f"{100 - int(file.stem)}.png", file.read_bytes())
-    again = split_album(read_images([tmp_path / "b"]).train, 0.2)[1]
-    assert set(again.digests) == set(held.digests)
-
-
-def test_identical_pictures_fall_on_one_side_and_small_classes_are_on_both(tmp_path: Path):
-    pets(tmp_path, 2)
-    for i in range(10):
-        shutil.copy(tmp_path / "cat/0.png", tmp_path / f"dog/copy{i}.png")
-        shutil.copy(tmp_path / "cat/1.png", tmp_path / f"cat/copy{i}.png")
-    write(tmp_path / "fox/only.png", encoded(scene(seed=55)))
-    train, held, _ = split_album(read_images([tmp_path]).train)
-    assert not set(train.digests) & set(held.digests)
-    assert {"cat", "dog", "fox"} == set(train.classes) and "fox" not in held.classes
-    assert {"cat", "dog"} <= set(held.classes) and len(train) + len(held) == 25
-
-
-def test_without_labels_all_are_one_group(tmp_path: Path):
-    album = read_images([pets(tmp_path, 10)], labels=False).train
-    train, held, _ = split_album(album, 0.1)
-    assert sorted(held.digests) == sorted(album.digests)[:2] and len(train) == 18
-
-
-def test_what_cannot_be_split_says_so(tmp_path: Path):
-    album = read_images([pets(tmp_path, 1)]).train
-    with pytest.raises(DataError, match="too few"):
-        split_album(album)
-    with pytest.raises(ConfigError, match="between 0 and 1"):
-        split_album(album, 1.0)
-
-
 # Recognition and prediction
 
 
@@ -514,7 +258,7 @@ def test_what_holds_pictures_is_recognised(tmp_path: Path):
     root = pets(tmp_path / "pets")
     np.savez(tmp_path / "x.npz", X=np.zeros((2, 4, 4)), y=np.zeros(2))
     yes = [root, zipped(tmp_path / "a.zip", files(root)), tarred(tmp_path / "a.tgz", files(root), "w:gz")]
-    yes += [root / "cat/0.png", tmp_path / "x.npz", table(tmp_path, "path,label\npics/cat/0.png,cat\n")]
+    yes += [root / "cat/0.png", tmp_path / "x.npz", write(tmp_path / "t.csv", "path,label\npics/cat/0.png,cat\n")]
     yes += [write(tmp_path / "nameless", encoded(scene()))]
     assert all(looks_like_images(source) for source in yes)
     np.savez(tmp_path / "other.npz", weights=np.zeros((2, 4, 4)))
