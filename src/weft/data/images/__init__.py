@@ -1,1 +1,1 @@
-"""Pictures: their readers, and what is done to them before a model sees them."""
+"""Users' pictures: found, decoded, held out, brought to a size, changed at random, batched."""

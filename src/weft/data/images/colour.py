@@ -1,0 +1,104 @@
+"""Numbers of any kind become 8-bit pixels. Knows modes and ranges; refuses to know files.
+
+What each kind becomes:
+
+- 1-bit, 8-bit grey: one channel. Palettes, YCbCr, CMYK, LAB: RGB. Colour profiles and gamma are not applied.
+- Transparency is laid over mid-grey (127); where it is complete, the value is missing.
+- 16-bit grey files: black is 0, white is 65,535. Other wide numbers follow one rule (`Range`): floats within 0 to 1 or 0 to
+  255 and integers within 0 to 255 or 0 to 65,535 keep the meaning of those ends; anything else is stretched from its own
+  least to its own greatest value. NaN and infinities are missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+BACKGROUND = 127  # what shows through, and what stands where nothing is known
+STEP = 2**24  # numbers converted at a time
+
+Pixels = tuple[np.ndarray, np.ndarray | None]
+
+
+class Range(NamedTuple):
+    """The numbers that become 0 and 255."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Range:
+        """The range that numbers of this kind and size are in."""
+        if values.dtype == bool:
+            return cls(0, 1)
+        low, high = _extremes(values)
+        steps = (255, 65535) if values.dtype.kind in "iu" else (1, 255)
+        if low >= 0:
+            for step in steps:
+                if high <= step:
+                    return cls(0, step)
+        return cls(low, high)
+
+    @property
+    def note(self) -> str:
+        """What to tell people, where the numbers had to be stretched."""
+        usual = self.low == 0 and self.high in (1, 255, 65535)
+        return "" if usual else f"values from {self.low:g} to {self.high:g} stretched over 0 to 255"
+
+
+def to_bytes(values: np.ndarray, known: Range) -> Pixels:
+    """Numbers as 8-bit values of a range, and where they are not numbers. What is beyond the range is brought to its end."""
+    if values.dtype == np.uint8 and known == (0, 255):
+        return values, None
+    flat, out = values.reshape(-1), np.empty(values.size, np.uint8)
+    missing = np.zeros(values.size, bool)
+    scale = 255 / (known.high - known.low) if known.high > known.low else 0.0
+    for start in range(0, flat.size, STEP):
+        part = slice(start, start + STEP)
+        numbers = flat[part].astype(np.float64)
+        missing[part] = unknown = ~np.isfinite(numbers)
+        numbers[unknown] = known.low
+        out[part] = np.rint(np.clip((numbers - known.low) * scale, 0, 255))
+        out[part][unknown] = BACKGROUND
+    return out.reshape(values.shape), missing.reshape(values.shape) if missing.any() else None
+
+
+def over_background(colour: np.ndarray, alpha: np.ndarray) -> Pixels:
+    """Pixels (…, C) laid over mid-grey by their alpha (…), and where nothing of them shows."""
+    if (alpha == 255).all():
+        return colour, None
+    weight = alpha[..., None].astype(np.float32) / 255
+    mixed = np.rint(colour * weight + BACKGROUND * (1 - weight)).astype(np.uint8)
+    return mixed, (alpha == 0) if (alpha == 0).any() else None
+
+
+def from_image(image: Image.Image) -> tuple[np.ndarray, np.ndarray | None, str]:
+    """The pixels (H, W, 1 or 3) of a picture in whatever mode, where they are missing, and a note or nothing."""
+    if image.mode.startswith(("I", "F")):
+        values = np.asarray(image)
+        known = Range(0, 65535) if image.mode.startswith("I;16") else Range.of(values)
+        pixels, missing = to_bytes(values, known)
+        return pixels[..., None], missing, known.note
+    if image.has_transparency_data:
+        grey = image.mode in ("1", "L", "LA", "La")
+        full = np.array(image.convert("LA" if grey else "RGBA"))
+        return *over_background(full[..., :-1], full[..., -1]), ""
+    if image.mode in ("1", "L"):
+        return np.array(image.convert("L"))[..., None], None, ""
+    return np.array(image.convert("RGB")), None, ""
+
+
+def _extremes(values: np.ndarray) -> tuple[float, float]:
+    low, high = np.inf, -np.inf
+    flat = values.reshape(-1)
+    for start in range(0, flat.size, STEP):
+        part = flat[start : start + STEP]
+        if values.dtype.kind == "f":
+            part = part[np.isfinite(part)]
+        if part.size:
+            low, high = min(low, float(part.min())), max(high, float(part.max()))
+    return (low, high) if low <= high else (0.0, 1.0)

@@ -1,0 +1,58 @@
+"""The pictures in a folder and all below it. Knows names and links; refuses to know what a folder's name means."""
+
+import os
+import stat
+from pathlib import Path
+
+from weft.data.decoding import kind, shown
+from weft.data.files import is_run
+from weft.data.images.places import FilePlace, Listing, Spotted, has_picture, leftover
+from weft.errors import DataError
+
+
+def in_folder(root: Path, *, most: int | None = None) -> Listing:
+    """All pictures below a folder, by name; what is not a picture is listed with the reason.
+
+    `most` ends the walk after so many files. Links are followed, but no folder is entered twice.
+    """
+    listing, entered, seen = Listing([], []), set[tuple[int, int]](), 0
+    waiting = [root]
+    while waiting and (most is None or seen < most):
+        path = waiting.pop()
+        name = path.relative_to(root).as_posix()
+        try:
+            info = path.stat()
+            if path != root and (reason := leftover(path.name)):
+                listing.skipped.append((shown(name), reason))
+            elif stat.S_ISDIR(info.st_mode):
+                waiting.extend(reversed(_entries(path, info, entered, listing, name)))
+            else:
+                seen += 1
+                _file(path, info, listing, name)
+        except OSError as error:
+            if path == root:
+                raise DataError(f"cannot be read: {error.strerror}", where=shown(root)) from None
+            listing.skipped.append((shown(name), f"cannot be read: {error.strerror}"))
+    return listing
+
+
+def _entries(
+    path: Path, info: os.stat_result, entered: set[tuple[int, int]], listing: Listing, name: str
+) -> list[Path]:
+    """What to look at in a folder: nothing where it was read before or is a run of weft's."""
+    place = (info.st_dev, info.st_ino)
+    if place in entered or is_run(path):
+        reason = "a folder already read" if place in entered else "a run of weft's, not data"
+        listing.skipped.append((shown(name), reason))
+        return []
+    entered.add(place)
+    return [path / entry for entry in sorted(os.listdir(path))]
+
+
+def _file(path: Path, info: os.stat_result, listing: Listing, name: str) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        listing.skipped.append((shown(name), kind(info)))
+    elif has_picture(path):
+        listing.pictures.append(Spotted(tuple(map(shown, Path(name).parts)), FilePlace(path)))
+    else:
+        listing.skipped.append((shown(name), "not a picture"))

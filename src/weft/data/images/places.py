@@ -1,0 +1,129 @@
+"""Where a picture can be read from, again and again. Knows bytes; refuses to know labels.
+
+A place gives the content of a picture (what tells it from others) and decodes it. Archives and arrays have places of
+their own beside the code that opens them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from weft.data.decoding import opened, shown
+from weft.data.images.decoding import ENDINGS, Decoded, decode, format_of
+from weft.errors import DataError
+
+LARGEST = 256 * 2**20  # bytes of one picture's file
+HEAD = 16  # bytes that tell a format
+
+
+class Place(ABC):
+    """Where one picture is."""
+
+    __slots__ = ()
+    in_memory = False  # whether reading it again costs nothing
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """Its name for messages."""
+
+    @abstractmethod
+    def content(self) -> bytes:
+        """What makes the picture this one."""
+
+    def decode(self, content: bytes, side: int | None) -> Decoded:
+        """The picture that the content is."""
+        return decode(content, where=self.where, side=side)
+
+    def read(self, side: int | None = None) -> Decoded:
+        """The picture, read anew."""
+        return self.decode(self.content(), side)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace(Place):
+    """A file of its own."""
+
+    path: Path
+
+    @property
+    def where(self) -> str:
+        return shown(self.path)
+
+    def content(self) -> bytes:
+        with opened(self.path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > LARGEST:
+                raise too_large(size, self.where)
+            try:
+                return file.read(LARGEST)
+            except OSError as error:
+                raise DataError(f"cannot be read: {error.strerror}", where=self.where) from None
+
+
+@dataclass(frozen=True)
+class Spotted:
+    """A picture that a source holds: its path within it, and where that is."""
+
+    parts: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The pictures that a source holds, in order of name, and what else there was: (name, reason)."""
+
+    pictures: list[Spotted]
+    skipped: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A picture that is to be read: its name, its class if it has one, metres per pixel if known, and its side."""
+
+    name: str
+    place: Place
+    label: str | None = None
+    scale: float = math.nan
+    held: bool = False
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What a source has to give: pictures, what is no picture of it, and what should have been one: (name, reason)."""
+
+    entries: list[Entry]
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    bad: list[tuple[str, str]] = field(default_factory=list)
+
+
+def too_large(size: int, where: str) -> DataError:
+    """The error for a file that is larger than any picture."""
+    return DataError(f"{size:,} bytes, more than the {LARGEST:,} of the largest picture weft reads", where=where)
+
+
+def leftover(name: str) -> str:
+    """Why a name is never data, wherever it stands; nothing where it may be."""
+    if name.startswith("."):
+        return "hidden"
+    return "left by the system" if name.lower() in ("thumbs.db", "desktop.ini", "__macosx", "ehthumbs.db") else ""
+
+
+def named_as_picture(name: str) -> bool:
+    """Whether a file's name has the ending of a picture."""
+    return PurePosixPath(name).suffix.lower() in ENDINGS
+
+
+def has_picture(path: Path) -> bool:
+    """Whether a file is a picture by its ending, else by its first bytes. Nothing is opened that could make weft wait."""
+    if named_as_picture(path.name):
+        return True
+    try:
+        with opened(path) as file:
+            return format_of(file.read(HEAD)) not in (None, "BMP")  # two letters are too little to go by
+    except (DataError, OSError):
+        return False

@@ -1,0 +1,131 @@
+"""Users' pictures, every one of them tried before it is relied on.
+
+A picture that cannot be decoded is left out and listed, up to a bound; beyond it the data is refused. Nothing stands in
+for a broken picture. Small versions stay in memory, so that nothing has to be decoded twice.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from weft.data.decoding import shown
+from weft.data.images.album import Album, Found, Picture, digest
+from weft.data.images.decoding import SMALL
+from weft.data.images.layout import LAYOUT
+from weft.data.images.places import Entry, Gathered
+from weft.data.images.sources import gather
+from weft.errors import ConfigError, DataError
+
+KEEP = 2**30  # bytes of small pictures that stay in memory
+SHARE = 0.01  # of the pictures that may be bad if nobody says otherwise; one always may
+LISTED = 10  # bad pictures named in an error
+
+Reasons = list[tuple[str, str]]
+
+
+def read_images(
+    sources: str | Path | Sequence[str | Path],
+    *,
+    labels: bool = True,
+    skip: int | float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    keep: int = KEEP,
+) -> Found:
+    """Find pictures, decode every one once, and say what is wrong with those that are left out.
+
+    `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which share
+    of all; None allows one in a hundred, and always one.
+    """
+    if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):
+        raise ConfigError(f"expected a number of pictures or a share from 0.0 to 1.0, found {skip}", where="skip")
+    found = _gathered(sources, labels=labels)
+    sides: tuple[list[Picture], list[Picture]] = ([], [])
+    bad: tuple[Reasons, Reasons] = (list(found.bad), [])
+    for done, entry in enumerate(found.entries):
+        try:
+            picture = _tried(entry, keep)
+        except DataError as error:
+            bad[entry.held].append((entry.name, error.problem))
+        else:
+            keep -= 0 if picture.kept is None else picture.kept.nbytes
+            sides[entry.held].append(picture)
+        if progress is not None:
+            progress(done + 1, len(found.entries))
+    _bear(bad[0] + bad[1], len(found.entries) + len(found.bad), skip, _where(sources))
+    held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
+    train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
+    _enough(train, labels, _where(sources))
+    return Found(replace(train, more=_repeated(train, held)), held)
+
+
+def find_pictures(sources: str | Path | Sequence[str | Path]) -> Album:
+    """The pictures that sources stand for, in the order named, none of them read yet; classes are not asked for."""
+    found = _gathered(sources, labels=False, sides=False)
+    return Album(
+        tuple(Picture(e.name, e.place, scale=e.scale) for e in found.entries), tuple(found.skipped + found.bad)
+    )
+
+
+def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides: bool = True) -> Gathered:
+    """What all sources give; of several, each one's name stands before those of its pictures."""
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
+    if not named:
+        raise DataError("no data was named", fix="name pictures, a folder or an archive of them, a table or arrays")
+    total = Gathered([])
+    for source in named:
+        found = gather(source, labels=labels, sides=sides)
+        alone = len(named) == 1 or (len(found.entries) == 1 and found.entries[0].name == shown(source))
+        front = "" if alone else f"{shown(source)}/".replace("//", "/")
+        total.entries.extend(replace(entry, name=front + entry.name) for entry in found.entries)
+        total.skipped.extend((front + name, reason) for name, reason in found.skipped)
+        total.bad.extend((front + name, reason) for name, reason in found.bad)
+    return total
+
+
+def _tried(entry: Entry, keep: int) -> Picture:
+    """A picture that has been decoded, kept where there is room."""
+    content = entry.place.content()
+    decoded = entry.place.decode(content, SMALL)
+    room = not entry.place.in_memory and decoded.nbytes <= keep
+    kept = decoded if room else None
+    return Picture(entry.name, entry.place, entry.label, entry.scale, digest(content), decoded.notes, kept)
+
+
+def _bear(bad: Reasons, total: int, skip: int | float | None, where: str) -> None:
+    """Refuse data with more bad pictures than allowed."""
+    allowed = max(1, int(SHARE * total)) if skip is None else skip if isinstance(skip, int) else skip * total
+    if len(bad) <= allowed:
+        return
+    listed = "".join(f"\n     {name}: {reason}" for name, reason in bad[:LISTED])
+    more = f"\n     and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
+    problem = f"{len(bad)} of {total} pictures cannot be used, allowed: {int(allowed)}:{listed}{more}"
+    raise DataError(problem, where=where, fix="mend or delete them, or allow for more with skip")
+
+
+def _enough(train: Album, labels: bool, where: str) -> None:
+    if not len(train):
+        why = "".join(f"\n     {name}: {reason}" for name, reason in train.skipped[:LISTED])
+        raise DataError(f"0 pictures to learn from{why}", where=where, fix="name other data")
+    if labels and len(train.classes) < 2:
+        problem = f"all {len(train)} pictures are of one class, {train.classes[0]!r}: there is nothing to tell apart"
+        raise DataError(problem, where=where, fix=LAYOUT)
+
+
+def _repeated(train: Album, held: Album | None) -> dict[str, int]:
+    """How many pictures are there more than once, under several labels, or on both sides; by content."""
+    labels: dict[bytes, set[str | None]] = {}
+    for picture in train.pictures:
+        labels.setdefault(picture.digest or b"", set()).add(picture.label)
+    counts = {
+        "equal to an earlier picture": len(train) - len(labels),
+        "equal to a picture of another class": sum(len(labels[one.digest or b""]) > 1 for one in train.pictures),
+        "held out, but equal to a picture to learn from": sum(d in labels for d in held.digests) if held else 0,
+    }
+    unknown = set(held.classes) - set(train.classes) if held else set()
+    counts["held out, of a class that is not learnt"] = sum(p.label in unknown for p in held.pictures) if held else 0
+    return {note: count for note, count in counts.items() if count}
+
+
+def _where(sources: str | Path | Sequence[str | Path]) -> str:
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
+    return ", ".join(map(shown, named[:3])) + (", …" if len(named) > 3 else "")

@@ -1,0 +1,108 @@
+"""Which pictures a name stands for: a file, a folder, an archive, a table, arrays, or a pattern. Decodes nothing."""
+
+import os
+import stat
+from pathlib import Path
+
+from weft.data.decoding import kind, shown
+from weft.data.files import is_pattern, missing
+from weft.data.images.archives import first_names, in_archive, is_archive
+from weft.data.images.arrays import holds_pictures, in_arrays, is_arrays
+from weft.data.images.folders import in_folder
+from weft.data.images.layout import LAYOUT, arrange
+from weft.data.images.places import (
+    Entry,
+    FilePlace,
+    Gathered,
+    Listing,
+    Spotted,
+    has_picture,
+    leftover,
+    named_as_picture,
+)
+from weft.data.images.tables import in_table, is_table, names_pictures
+from weft.errors import DataError
+
+LOOK = 200  # files looked at to recognise a folder or an archive
+
+
+def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
+    """The pictures that a source stands for; with `labels`, every one has a class.
+
+    Without `sides`, all are taken as they come, wherever they stand.
+    """
+    path = Path(source)
+    if not os.path.lexists(path):
+        return _arranged(_matching(path), path, labels, sides)
+    try:
+        info = path.stat()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", where=shown(path)) from None
+    if stat.S_ISDIR(info.st_mode):
+        return _arranged(in_folder(path), path, labels, sides)
+    if not stat.S_ISREG(info.st_mode):
+        fix = "save what it holds as a file first"
+        raise DataError(f"expected a file or folder, found {kind(info)}", where=shown(path), fix=fix)
+    if is_archive(path):
+        return _arranged(in_archive(path), path, labels, sides)
+    if is_table(path):
+        return in_table(path, labels=labels)
+    if is_arrays(path):
+        return in_arrays(path, labels=labels)
+    if labels:
+        raise DataError("a file by itself has no folder that would name its class", where=shown(path), fix=LAYOUT)
+    return Gathered([Entry(shown(path), FilePlace(path))])
+
+
+def looks_like_images(source: Path) -> bool:
+    """Whether a source holds pictures, at a quick look: mostly picture files, arrays of them, or a table of paths."""
+    path = Path(source)
+    if path.is_dir():
+        found = in_folder(path, most=LOOK)
+        others = sum(reason == "not a picture" for _, reason in found.skipped)
+        return len(found.pictures) > others
+    if not path.is_file():
+        return False
+    if is_archive(path):
+        names = [name for name in first_names(path, LOOK) if not any(map(leftover, Path(name).parts))]
+        return sum(map(named_as_picture, names)) * 2 > len(names)
+    if is_table(path):
+        return names_pictures(path)
+    return holds_pictures(path) if is_arrays(path) else has_picture(path)
+
+
+def _arranged(found: Listing, path: Path, labels: bool, sides: bool) -> Gathered:
+    if not found.pictures:
+        listed = "".join(f"\n     {name}: {reason}" for name, reason in found.skipped[:10])
+        more = f"\n     and {len(found.skipped) - 10} more" if len(found.skipped) > 10 else ""
+        problem = f"0 pictures, {len(found.skipped)} skipped{':' if listed else ''}{listed}{more}"
+        raise DataError(problem, where=shown(path), fix="name a folder or archive with PNG, JPEG or other pictures")
+    if not sides:
+        return Gathered([Entry("/".join(p.parts), p.place) for p in found.pictures], found.skipped)
+    arranged = arrange(found.pictures, labels=labels, where=shown(path))
+    return Gathered(arranged.entries, found.skipped + arranged.skipped)
+
+
+def _matching(pattern: Path) -> Listing:
+    """What a glob pattern matches. `**` does not follow links, so a loop of links cannot trap it."""
+    fixed = next((i for i, part in enumerate(pattern.parts) if is_pattern(part)), None)
+    if fixed is None:
+        raise missing(pattern)
+    root, listing = Path(*pattern.parts[:fixed]), Listing([], [])
+    try:
+        matches = sorted(root.glob("/".join(pattern.parts[fixed:])))
+    except (ValueError, OSError) as error:
+        raise DataError(f"not a usable pattern: {error}", where=shown(pattern)) from None
+    for match in matches:
+        parts = tuple(map(shown, match.relative_to(root).parts))
+        if reason := next(filter(None, map(leftover, parts)), ""):
+            listing.skipped.append(("/".join(parts), reason))
+        elif match.is_dir():
+            below = in_folder(match)
+            listing.pictures.extend(Spotted((*parts, *one.parts), one.place) for one in below.pictures)
+            listing.skipped.extend(("/".join((*parts, name)), reason) for name, reason in below.skipped)
+        elif match.is_file() and has_picture(match):
+            listing.pictures.append(Spotted(parts, FilePlace(match)))
+        else:
+            listing.skipped.append(("/".join(parts), "not a picture"))
+    return listing

@@ -1,0 +1,48 @@
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pictures import encoded, pets, scene, write
+
+from weft.data.images import read_images, split_album
+from weft.errors import ConfigError, DataError
+
+
+def test_a_split_follows_content_alone_within_each_class(tmp_path: Path):
+    pets(tmp_path / "a", 20)
+    album = read_images([tmp_path / "a"]).train
+    train, held, rule = split_album(album, 0.2)
+    assert Counter(held.labels) == {"cat": 4, "dog": 4} and len(train) == 32
+    assert not set(train.digests) & set(held.digests) and "8 of 40" in rule
+    for name in ("cat", "dog"):
+        for file in sorted((tmp_path / "a" / name).iterdir()):
+            write(tmp_path / "b" / name / f"{100 - int(file.stem)}.png", file.read_bytes())
+    again = split_album(read_images([tmp_path / "b"]).train, 0.2)[1]
+    assert set(again.digests) == set(held.digests)
+
+
+def test_identical_pictures_fall_on_one_side_and_small_classes_are_on_both(tmp_path: Path):
+    pets(tmp_path, 2)
+    for i in range(10):
+        shutil.copy(tmp_path / "cat/0.png", tmp_path / f"dog/copy{i}.png")
+        shutil.copy(tmp_path / "cat/1.png", tmp_path / f"cat/copy{i}.png")
+    write(tmp_path / "fox/only.png", encoded(scene(seed=55)))
+    train, held, _ = split_album(read_images([tmp_path]).train)
+    assert not set(train.digests) & set(held.digests)
+    assert {"cat", "dog", "fox"} == set(train.classes) and "fox" not in held.classes
+    assert {"cat", "dog"} <= set(held.classes) and len(train) + len(held) == 25
+
+
+def test_without_labels_all_are_one_group(tmp_path: Path):
+    album = read_images([pets(tmp_path, 10)], labels=False).train
+    train, held, _ = split_album(album, 0.1)
+    assert sorted(held.digests) == sorted(album.digests)[:2] and len(train) == 18
+
+
+def test_what_cannot_be_split_says_so(tmp_path: Path):
+    album = read_images([pets(tmp_path, 1)]).train
+    with pytest.raises(DataError, match="too few"):
+        split_album(album)
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        split_album(album, 1.0)
