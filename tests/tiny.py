@@ -1,19 +1,23 @@
 """Tiny models and tensors that many tests share: random weights everywhere, so that nothing hides behind a zero."""
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import nn
 
+from weft.modalities.image import Picture
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
+from weft.models.zoo.vision import VISION_MODELS, Sight, VisionSize, small_net
 
 VOCAB, CONTEXT = 11, 12
 SIZE = Size(dim=16, depth=2, heads=4, context=CONTEXT)
 ZOO = sorted(LANGUAGE_MODELS)
 PAIR_ZOO = sorted(TRANSLATION_MODELS)
+PICTURE_ZOO = sorted(VISION_MODELS)
 
 
 def randomised(model: nn.Module, *, std: float = 0.3, seed: int = 0) -> nn.Module:
@@ -46,6 +50,19 @@ def numbers(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> t
 def close(a: torch.Tensor, b: torch.Tensor, most: float = 1e-10) -> bool:
     """Whether two tensors have one shape and differ by at most so much."""
     return a.shape == b.shape and (a.numel() == 0 or float((a - b).detach().abs().max()) <= most)
+
+
+def vision_model(name: str, *, side: int = 8, dtype: torch.dtype = torch.float64, seed: int = 0, **more: Any) -> Stream:
+    """A model for pictures of the zoo, tiny, with random weights, in float64."""
+    size = VisionSize(dim=16, depth=2, heads=4, patch=2, net=small_net(8, (0, 1)))
+    model = VISION_MODELS[name](size, Sight(side, side), outputs=5, **more).build()
+    return randomised(model, seed=seed).to(dtype).eval()
+
+
+def pictures(rows: int, height: int = 8, width: int = 8, *, seed: int = 0) -> Picture:
+    """Random pictures."""
+    generator = torch.Generator().manual_seed(seed)
+    return Picture(torch.rand(rows, 3, height, width, generator=generator, dtype=torch.float64))
 
 
 def translation_model(

@@ -5,7 +5,7 @@ The shape legend of the package:
     B batch    N tokens    D width    Q queries    K keys
     H heads    G key heads (H is a multiple of G)  d head width
     V vocabulary           A axes          M rows of a memory (B is a multiple of M)
-    C channels             Y X height and width in pixels
+    C channels             Y X height and width in pixels      P numbers of a patch
 
 Who may read whom follows from `rank` alone: a token may read real tokens of rank <= its own.
 

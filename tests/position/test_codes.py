@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny import close, numbers
 
 from weft.errors import ConfigError
-from weft.position import Add, Concatenate, Fourier, Learned, Sinusoidal
+from weft.position import Add, Concatenate, Fourier, Grid, Learned, Sinusoidal
 
 AXES = ("row", "column", "level")
 
@@ -130,3 +130,20 @@ def test_codes_are_concatenated_and_projected_back_to_the_width():
 def test_a_code_that_cannot_be_built_is_refused(build):
     with pytest.raises(ConfigError):
         build()
+
+
+def test_a_grid_has_its_own_vector_at_each_place_and_mixes_between():
+    code = Grid.Config(rows=3, columns=4).build(dim=5).double()
+    table = code.table.weight.reshape(3, 4, 5)
+    exact = code(grid(3, 4))[0].reshape(3, 4, 5)
+    assert close(exact, table)
+    place = {"row": torch.tensor([[0.25]]), "column": torch.tensor([[2.5]])}
+    between = 0.75 * (table[0, 2] + table[0, 3]) / 2 + 0.25 * (table[1, 2] + table[1, 3]) / 2
+    assert close(code(place)[0, 0], between)
+    beyond = code({"row": torch.tensor([[-3.0]]), "column": torch.tensor([[9.0]])})[0, 0]
+    assert close(beyond, table[0, 3])
+
+
+def test_a_grid_needs_two_axes():
+    with pytest.raises(ConfigError, match="two axes"):
+        Grid.Config(rows=2, columns=2, axes=("row",))

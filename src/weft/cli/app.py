@@ -192,6 +192,9 @@ def look(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .html to write; else words are printed."),
     ] = None,
+    what: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="What was learned instead of one input: filters,positions.")
+    ] = None,
     set_: Set = None,
     json: Json = False,
 ) -> None:
@@ -203,12 +206,13 @@ def look(
     if kind not in (None, ".png", ".svg", ".html"):
         raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
                         fix="use .png, .svg or .html")  # fmt: skip
-    asked = inputs or _piped()
-    if len(asked) != 1:
-        problem = f"expected one input, found {len(asked)}"
-        raise WeftError(problem, where="weft look", fix='give a text, as in: weft look RUN "My house is tiny."')
+    asked = inputs or ([] if what else _piped())
+    if len(asked) != (0 if what else 1):
+        problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
+        fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
+        raise WeftError(problem, where="weft look", fix=fix)
     loaded = load(run)
-    view = loaded.look(asked[0], **_settings(set_, loaded.look))
+    view = loaded.look(asked[0] if asked else None, **_settings(set_, loaded.look, {"what": what}))
     output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
 

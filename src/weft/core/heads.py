@@ -76,10 +76,15 @@ class Pooled(Head):
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
         if self.first:
             start = tokens if tokens.full else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
-            return _full(self.out(start.x[:, 0]))
+            return self.values(start.x[:, 0])
         real = tokens.valid[..., None]
         total = tokens.x.masked_fill(~real, 0.0).sum(1)
-        return _full(self.out(total / real.sum(1).clamp(min=1)))
+        return self.values(total / real.sum(1).clamp(min=1))
+
+    def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
+        """The values for the summary."""
+        plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
+        return _full(self.out(x.to(self.out.weight.dtype) if plain else x))
 
 
 def _full(values: Tensor) -> Tensor:

@@ -51,7 +51,7 @@ class Trunk(Part, nn.Module):
         tokens = tokens.settled()
         seen = cache.extend(tokens) if cache is not None else None
         run = Pass(tokens, seen=seen, memory=memory.settled() if memory is not None else None)
-        x = tokens.x.to(self.dtype)
+        x = tokens.x.to(self.dtype) if self.blocks else tokens.x
         for i, block in enumerate(self.blocks):
             x = block(x, run, cache.slots(f"block {i}") if cache is not None else None)
         return tokens.with_x(x if self.norm is None else self.norm(x))

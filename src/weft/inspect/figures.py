@@ -162,3 +162,12 @@ def written(figure: Any, format: Format, families: Sequence[str], *, pad: float 
     style = f"text{{unicode-bidi: plaintext; font-family: {asked}, sans-serif}}"
     text = re.sub(r'(<text style="[^"]*?)font-family: [^;"]*;? ?', r"\1", buffer.getvalue().decode("utf-8"))
     return text.replace('<style type="text/css">', f'<style type="text/css">{style}', 1).encode("utf-8")
+
+
+def png_of(picture: np.ndarray) -> bytes:
+    """A picture, (Y, X, 1 or 3) in uint8, as a PNG file."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(picture[..., 0] if picture.shape[2] == 1 else picture).save(buffer, "png")
+    return buffer.getvalue()

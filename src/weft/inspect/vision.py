@@ -37,9 +37,8 @@ class PictureView:
     def __init__(self, model: Stream, raw: Picture, pixels: np.ndarray, how: Glance = Glance(), title: str = ""):
         """`raw` is the picture as the model reads it, `pixels` as people see it."""
         self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title
+        self.asked = self._asked()
         self.weights = attention_of(model, raw)
-        if how.patch is not None:
-            self.asked  # refuses a patch that is not there
 
     @cached_property
     def grid(self) -> tuple[int, int]:
@@ -48,8 +47,7 @@ class PictureView:
         height, width = self.raw.pixels.shape[2:]
         return -(-height // step), -(-width // step)
 
-    @cached_property
-    def asked(self) -> tuple[int, int] | None:
+    def _asked(self) -> tuple[int, int] | None:
         """The patch whose attention is shown, counted from 0."""
         if self.how.patch is None:
             return None

@@ -21,10 +21,9 @@ class Convolution(nn.Sequential):
     """Convolve, then batch norm: each channel brought to a common scale over the batch (Ioffe and Szegedy, 2015)."""
 
     def __init__(self, inside: int, outside: int, kernel: int = 3, stride: int = 1):
-        super().__init__(
-            nn.Conv2d(inside, outside, kernel, stride, padding=kernel // 2, bias=False), nn.BatchNorm2d(outside)
-        )
-        nn.init.kaiming_normal_(self[0].weight, mode="fan_out", nonlinearity="relu")
+        filters = nn.Conv2d(inside, outside, kernel, stride, padding=kernel // 2, bias=False)
+        nn.init.kaiming_normal_(filters.weight, mode="fan_out", nonlinearity="relu")
+        super().__init__(filters, nn.BatchNorm2d(outside))
 
 
 class Residual(Part, nn.Module):
@@ -39,9 +38,10 @@ class Residual(Part, nn.Module):
             """The channels that leave a block of this width."""
             return width
 
-    def __init__(self, branch: nn.Module, inside: int, outside: int, stride: int):
+    def __init__(self, branch: nn.Sequential, inside: int, outside: int, stride: int):
         super().__init__()
         self.branch = branch
+        nn.init.zeros_(branch[-1][1].weight)  # type: ignore[index, union-attr, arg-type]  # starts as its skip
         changes = stride != 1 or inside != outside
         self.skip = Convolution(inside, outside, 1, stride) if changes else nn.Identity()
 
@@ -131,9 +131,6 @@ class ResNet(Part, nn.Module):
                 layers.append(config.block.build(inside=inside, width=width, stride=2 if halve and j == 0 else 1))
                 inside = config.block.outside(width)
             self.stages.append(nn.Sequential(*layers))
-        for block in self.modules():
-            if isinstance(block, Residual):
-                nn.init.zeros_(block.branch[-1][1].weight)  # every block starts as its skip
 
     def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C2 Y2 X2"]:
         x = self.stem(x.contiguous(memory_format=torch.channels_last))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from einops import rearrange
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -52,9 +52,7 @@ def cut(pixels: Float[Tensor, "B C Y X"], patch: int) -> Float[Tensor, "B N P"]:
     return rearrange(to_multiple(pixels, patch), "b c (r p) (s q) -> b (r s) (p q c)", p=patch, q=patch)
 
 
-def paste(
-    patches: Float[Tensor, "B N P"], height: int, width: int, patch: int
-) -> Float[Tensor, "B C Y X"]:
+def paste(patches: Shaped[Tensor, "B N P"], height: int, width: int, patch: int) -> Shaped[Tensor, "B C Y X"]:
     """Undoes `cut` for pictures of this height and width."""
     whole = rearrange(patches, "b (r s) (p q c) -> b c (r p) (s q)", r=-(-height // patch), p=patch, q=patch)
     return whole[:, :, :height, :width]
@@ -96,7 +94,9 @@ class PictureEmbed(Embedder):
                 raise ConfigError(f"expected rows and columns, found {list(self.grid)}", where="grid")
             for name in ("mean", "std"):
                 if len(getattr(self, name)) not in (1, self.channels):
-                    problem = f"expected a number for each of {self.channels} channels, found {list(getattr(self, name))}"
+                    problem = (
+                        f"expected a number for each of {self.channels} channels, found {list(getattr(self, name))}"
+                    )
                     raise ConfigError(problem, where=name)
             if min(self.std) <= 0 or self.reference <= 0:
                 raise ConfigError("std and reference must be above 0", where="PictureEmbed")

@@ -63,4 +63,3 @@ class Autoencoder(Model):
         if self.place is not None:
             filled = filled.with_x(self.place(filled.x, filled.coords))
         return self.decoder(filled)
-

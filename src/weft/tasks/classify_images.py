@@ -20,7 +20,7 @@ from weft.inspect.sheets import contact_sheet
 from weft.models.stream import Model, Stream
 from weft.objectives.classify import Classify
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_plan import PictureTraining, class_numbers, shape
+from weft.tasks.picture_plan import PictureTraining, class_numbers, embed_of, shape
 from weft.tasks.pictures import PictureTask, backbone_weights, frames_for, given_pictures, read_shape
 from weft.tasks.task import Ending, Loaded, Measured, Request, with_settings
 from weft.tasks.text_data import several
@@ -117,7 +117,7 @@ class ClassifyImages(PictureTask):
         names, pictures = given_pictures(run, inputs)
         model, classes, found = _model(run), run.config["data"]["classes"], []
         for name, picture in zip(names, pictures, strict=True):
-            read = picture_of([picture], read_shape(run, picture, model.config.embed.stride))
+            read = picture_of([picture], read_shape(run, picture, embed_of(model.config).stride))
             with torch.inference_mode():
                 shares = model(read)[0].softmax(-1).tolist()
             ranked = sorted(zip(classes, shares, strict=True), key=lambda pair: -pair[1])
@@ -161,7 +161,7 @@ def probabilities(model: Stream, frames: Frames, progress: Progress) -> np.ndarr
     """How likely each class is, for each picture."""
     found, done = np.zeros((len(frames), model.config.outputs or 0)), 0
     count = counter(progress, len(frames), "pictures")
-    for rows, picture in by_shape(frames, model.config.embed.stride, BATCH):  # type: ignore[attr-defined]
+    for rows, picture in by_shape(frames, embed_of(model.config).stride, BATCH):
         found[rows] = model(picture).softmax(-1).double().numpy()
         done += len(rows)
         count(done)

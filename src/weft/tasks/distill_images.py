@@ -18,7 +18,7 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_plan import TEACHING, PictureTraining, shape
+from weft.tasks.picture_plan import TEACHING, PictureTraining, embed_of, shape
 from weft.tasks.pictures import PictureTask, frames_for, given_pictures, read_shape
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.training.card import finite
@@ -89,7 +89,7 @@ class DistillImages(PictureTask):
         names, pictures = given_pictures(run, inputs)
         found = []
         for name, picture in zip(names, pictures, strict=True):
-            read = picture_of([picture], read_shape(run, picture, teacher.config.embed.stride))
+            read = picture_of([picture], read_shape(run, picture, embed_of(teacher.config).stride))
             with torch.inference_mode():
                 vector = summary(teacher.encode(read))[0]
             found.append({"input": name, "vector": [round(v, 6) for v in vector.tolist()]})
@@ -106,7 +106,7 @@ class DistillImages(PictureTask):
         else:
             album, what = self.own_data(run)
         model, frames = _model(run), frames_for(run, album)
-        stride = model.config.student.embed.stride  # type: ignore[attr-defined]
+        stride = embed_of(model.config.student).stride
         views = PictureViews(
             frames, frames, near=settings.near, how=settings.augment, stride=stride, fingerprint="", seed=0
         )

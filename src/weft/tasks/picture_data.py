@@ -161,7 +161,11 @@ def picture_lines(data: PictureData, seen: Seen, classes: Sequence[str] | None) 
     if data.skipped:
         notes.append(f"{len(data.skipped):,} skipped: {several([f'{name} ({why})' for name, why in data.skipped])}")
     shape = seen.train.shape
-    size = f"{shape[1]} x {shape[0]} pixels as they are" if shape else f"about {seen.train.size} x {seen.train.size} pixels"
+    size = (
+        f"{shape[1]} x {shape[0]} pixels as they are"
+        if shape
+        else f"about {seen.train.size} x {seen.train.size} pixels"
+    )
     return {
         "data": "; ".join([text, *notes]),
         "pictures": f"{size}, {'grey' if seen.sight.channels == 1 else 'colour'}",

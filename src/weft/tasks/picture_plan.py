@@ -12,7 +12,16 @@ from weft.errors import ConfigError, WeftError
 from weft.modalities.image import Picture, PictureEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.vision import RESNETS, VISION_MODELS, Sight, VisionSize, mae, resnet, scale_mae, small_net, vit
-from weft.tasks.planning import OF_A_TRUNK, Catalogue, SizedTraining, choose_budget, model_line, training_line, within, work_of
+from weft.tasks.planning import (
+    OF_A_TRUNK,
+    Catalogue,
+    SizedTraining,
+    choose_budget,
+    model_line,
+    training_line,
+    within,
+    work_of,
+)
 from weft.tasks.task import Request, with_settings
 from weft.training.run import Budget
 
@@ -65,7 +74,7 @@ CATALOGUE = Catalogue(
         "vit-hybrid": {"lr": 1e-2, "matrix_lr": 3.0, "weight_decay": 0.1},
         "resnet": {"lr": 1e-2, "matrix_lr": 5.0, "weight_decay": 0.05},
     },
-    of_preset={name: "vit" for name in PRESETS},
+    of_preset=dict.fromkeys(PRESETS, "vit"),
     of_model=OF_A_PICTURE,
 )
 
@@ -142,32 +151,48 @@ def budget_for(request: Request, pictures: int, size: int) -> Budget:
 Make = Callable[[VisionSize], Stream.Config]
 
 
-def choose_size(request: Request, settings: PictureTraining, name: str, pictures: int, budget: Budget, make: Make) -> VisionSize:
+def choose_size(
+    request: Request, settings: PictureTraining, name: str, pictures: int, budget: Budget, make: Make
+) -> VisionSize:
     """The preset's, or the largest rung of the ladder that still sees the pictures often enough; with the user's numbers."""
     if request.preset is not None:
         chosen = PRESETS[request.preset]
     else:
         work = EFFICIENCY * work_of(request, settings, budget)
         wanted = min(ROUNDS * pictures, ENOUGH)
-        fitting = [size for size in LADDERS.get(name, LADDERS["vit"]) if work / operations(make(_own(size, settings))) >= wanted]
+        fitting = [
+            size
+            for size in LADDERS.get(name, LADDERS["vit"])
+            if work / operations(make(_own(size, settings))) >= wanted
+        ]
         chosen = fitting[-1] if fitting else LADDERS.get(name, LADDERS["vit"])[0]
     return _own(chosen, settings)
 
 
 def _own(size: VisionSize, settings: PictureTraining) -> VisionSize:
-    given = {name: value for name in ("dim", "depth", "heads", "patch") if (value := getattr(settings, name)) is not None}
+    given = {
+        name: value for name in ("dim", "depth", "heads", "patch") if (value := getattr(settings, name)) is not None
+    }
     if "dim" in given and "heads" not in given:
         width = max(1, size.dim // size.heads)
-        given["heads"] = min((h for h in range(1, given["dim"] + 1) if given["dim"] % h == 0), key=lambda h: abs(given["dim"] / h - width))
+        given["heads"] = min(
+            (h for h in range(1, given["dim"] + 1) if given["dim"] % h == 0),
+            key=lambda h: abs(given["dim"] / h - width),
+        )
     size = replace(size, **given)
     size.check()
     return size
 
 
+def embed_of(config: Stream.Config) -> PictureEmbed.Config:
+    """How a backbone reads pictures."""
+    assert isinstance(config.embed, PictureEmbed.Config)
+    return config.embed
+
+
 def operations(config: Stream.Config) -> float:
     """Floating-point operations to train on one picture of the size that the model is made for: three passes."""
-    embed = config.embed
-    assert isinstance(embed, PictureEmbed.Config)
+    embed = embed_of(config)
     shape = (1, embed.channels, *(side * embed.stride for side in embed.grid))
     with torch.device("meta"), FlopCounterMode(display=False) as counted, torch.no_grad():
         model = config.build().eval()
@@ -189,7 +214,7 @@ def decided(
     blocks = config.trunk.all_blocks()
     return settings.replace(
         dim=config.dim,
-        depth=len(blocks),
+        depth=len(blocks) or None,
         heads=getattr(blocks[0].mix, "heads", None) if blocks else None,
         patch=getattr(config.embed, "patch", None),
         size=size,
@@ -212,8 +237,7 @@ def make_of(build: Callable[..., Stream.Config], settings: PictureTraining, sigh
 
 def shape(config: Stream.Config) -> str:
     """The sizes of a model in words."""
-    blocks, embed = config.trunk.all_blocks(), config.embed
-    assert isinstance(embed, PictureEmbed.Config)
+    blocks, embed = config.trunk.all_blocks(), embed_of(config)
     net = getattr(embed, "net", None)
     parts = [] if net is None else [f"convolutions {'-'.join(map(str, net.widths))} wide"]
     if blocks:
@@ -226,7 +250,9 @@ def plan_lines(
     request: Request, name: str, config: Stream.Config, settings: PictureTraining, budget: Budget
 ) -> Mapping[str, str]:
     """The plan for people."""
-    changes = [f"{n} {v:g}" if not isinstance(v, bool) else n for n in Augment.about if (v := getattr(settings.augment, n))]
+    changes = [
+        f"{n} {v:g}" if not isinstance(v, bool) else n for n in Augment.about if (v := getattr(settings.augment, n))
+    ]
     return {
         "model": model_line(request, name, shape(config), config),
         "augment": f"{settings.strength}: {', '.join(changes)}" if changes else "none",

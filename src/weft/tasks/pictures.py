@@ -3,6 +3,7 @@
 `PictureTask` leaves to the tasks built on it which model is wrapped around the backbone, what it learns, and how it is used.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,35 +12,75 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.config import from_json
+from weft.config import Config, from_json
 from weft.data.ahead import Ahead
 from weft.data.images.album import Album
 from weft.data.images.decoding import Decoded
-from weft.data.images.frames import Frames, FromFiles, in_channels, whole_shape
-from weft.data.images.reading import find_pictures, looks_like_images
+from weft.data.images.frames import Frames, FromFiles, in_channels, picture_of, whole_shape
+from weft.data.images.reading import find_pictures
+from weft.data.images.sources import looks_like_images
 from weft.data.source import Source
-from weft.errors import DataError, WeftError
+from weft.errors import ConfigError, DataError, WeftError
+from weft.inspect.vision import Glance, LearnedView, PictureView
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
 from weft.tasks.picture_plan import (
     CATALOGUE,
-    OF_A_PICTURE,
     PRESETS,
     PictureTraining,
     budget_for,
     choose_size,
     decided,
+    embed_of,
     make_of,
     operations,
     plan_lines,
     usual_size,
 )
 from weft.tasks.planning import Catalogue, work_of
-from weft.tasks.task import Loaded, Plan, Request, Task
+from weft.tasks.task import Loaded, Plan, Request, Task, View, with_settings
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.run import Budget, Work
+
+WHAT = ("filters", "positions")
+
+
+class Seeing(Config):
+    """Settings of a look inside."""
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+    patch: str | None = None
+    what: str | None = None
+
+    about = {
+        "layer": "show one layer, counted from 1",
+        "head": "show one head, counted from 1",
+        "every": "show every layer and head in a panel of its own",
+        "patch": "row,column: what this patch reads, instead of the class token or all",
+        "what": "filters, positions or both: what the embedder learned; needs no picture",
+    }
+
+    def check(self) -> None:
+        if self.what is not None and not set(self.wanted) <= set(WHAT):
+            raise ConfigError(f"expected {' or '.join(WHAT)}, found {self.what!r}", where="what")
+        if self.patch is not None and not re.fullmatch(r"\d{1,6},\d{1,6}", self.patch):
+            raise ConfigError(f"expected row,column, found {self.patch!r}", where="patch")
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names in `what`."""
+        return tuple(part.strip() for part in (self.what or "").split(","))
+
+    @property
+    def glance(self) -> Glance:
+        """The same as the view takes it."""
+        row, column = (self.patch or "0,0").split(",")
+        return Glance(self.layer, self.head, self.every, None if self.patch is None else (int(row), int(column)))
+
 
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
 
@@ -85,7 +126,7 @@ class PictureTask(Task):
         size = working_size(data.train, settings.size, usual_size(request))
         budget = budget_for(request, len(data.train), size)
         origin = None if request.origin is None else request.origin.model.backbone()
-        channels = None if origin is None else origin[0].embed.channels  # type: ignore[attr-defined]
+        channels = None if origin is None else embed_of(origin[0]).channels
         seen = see(data, size, channels, request.progress)
         name = self.model_name(request)
         if origin is not None:
@@ -112,7 +153,7 @@ class PictureTask(Task):
             },
             start=start,
             frozen=("embed", "trunk") if settings.freeze else (),
-            illustrate=self.illustrations(seen, backbone.embed.stride),  # type: ignore[attr-defined]
+            illustrate=self.illustrations(seen, embed_of(backbone).stride),
         )
         lines = {
             "task": f"{self.name}: {self.summary}",
@@ -129,7 +170,9 @@ class PictureTask(Task):
         if request.origin is not None:
             settings = settings.replace(size=request.origin.config["training"]["size"])
         if settings.freeze and request.origin is None:
-            raise WeftError("there is nothing to freeze: no run to start from", where="--set freeze", fix="add --from RUN")
+            raise WeftError(
+                "there is nothing to freeze: no run to start from", where="--set freeze", fix="add --from RUN"
+            )
         return settings
 
     def goes_on(self, request: Request) -> bool:
@@ -163,14 +206,16 @@ class PictureTask(Task):
 
     def ready(self, data: PictureData, seen: Seen, settings: PictureTraining, backbone: Stream.Config) -> Source:
         """The samples, read ahead where they come from files."""
-        source = self.source(data, seen, settings, backbone.embed.stride)  # type: ignore[attr-defined]
+        source = self.source(data, seen, settings, embed_of(backbone).stride)
         return source if seen.train.kept else Ahead(source)
 
     def restore(self, folder: RunFolder, config: Mapping[str, Any], sources: tuple[str, ...]) -> Work:
         where, record = f"{folder.path}/config.json", config["data"]
         settings = from_json(config["training"], self.settings, where=f"{where}: training")
         model = from_json(config["model"], Model.Config, where=f"{where}: model")
-        data = read_pictures(sources or tuple(record["sources"]), record["valid"], labels=self.labelled, skip=settings.allowed)
+        data = read_pictures(
+            sources or tuple(record["sources"]), record["valid"], labels=self.labelled, skip=settings.allowed
+        )
         backbone = backbone_config(model)
         seen = see(data, record["size"], record["channels"])
         moved = {"sources": [str(Path(source).absolute()) for source in sources], "sample": False}
@@ -182,12 +227,28 @@ class PictureTask(Task):
             budget=Budget(**config["budget"]),
             record={"data": {**record, **moved}} if sources else {},
             frozen=("embed", "trunk") if settings.freeze else (),
-            illustrate=self.illustrations(seen, backbone.embed.stride),  # type: ignore[attr-defined]
+            illustrate=self.illustrations(seen, embed_of(backbone).stride),
         )
 
     def illustrations(self, seen: Seen, stride: int) -> Callable[[Model], Mapping[str, bytes]] | None:
         """Pictures to be drawn now and then during training: file names and what they hold."""
         return None
+
+    looking = Seeing
+
+    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
+        how = with_settings(Seeing(), settings)
+        config, prefix = run.model.backbone()
+        stream: Stream = run.model.get_submodule(prefix.rstrip(".")) if prefix else run.model
+        if how.what is not None:
+            return LearnedView(stream, how.wanted)
+        if input is None:
+            raise WeftError("no picture", where="weft look", fix="name one, or ask for --what filters,positions")
+        names, pictures = given_pictures(run, [input])
+        if len(pictures) != 1:
+            raise WeftError(f"expected one picture, found {len(pictures)}", where="weft look")
+        read = picture_of(pictures, read_shape(run, pictures[0], embed_of(config).stride))
+        return PictureView(stream, read, pictures[0].pixels, how.glance, title=names[0])
 
     def own_data(self, run: Loaded) -> tuple[Album, str]:
         """The held-out part of the run's own data, if that is still what it was."""
@@ -229,7 +290,9 @@ def _array(given: Any) -> Decoded:
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
-        problem = f"expected the name of a picture, or an array of bytes (height, width, 3), found {type(given).__name__}"
+        problem = (
+            f"expected the name of a picture, or an array of bytes (height, width, 3), found {type(given).__name__}"
+        )
         raise WeftError(f"{problem} of shape {pixels.shape}" if pixels.ndim else problem)
     return Decoded(pixels, None, ())
 

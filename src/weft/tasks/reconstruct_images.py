@@ -22,7 +22,7 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct, draw_shown
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_plan import HIDING, PictureTraining, shape
+from weft.tasks.picture_plan import HIDING, PictureTraining, embed_of, shape
 from weft.tasks.pictures import PictureTask, frames_for, given_pictures, read_shape
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.training.card import finite
@@ -93,11 +93,16 @@ class ReconstructImages(PictureTask):
 
     def source(self, data: PictureData, seen: Seen, settings: PictureTraining, stride: int) -> Source:
         return PlainPictures(
-            seen.train, seen.held_out, how=settings.augment, stride=stride, fingerprint=data.fingerprint, seed=settings.seed
+            seen.train,
+            seen.held_out,
+            how=settings.augment,
+            stride=stride,
+            fingerprint=data.fingerprint,
+            seed=settings.seed,
         )
 
     def illustrations(self, seen: Seen, stride: int) -> Callable[[Model], Mapping[str, bytes]]:
-        rows, picture = next(by_shape(seen.held_out, stride, SHOWN))
+        _rows, picture = next(by_shape(seen.held_out, stride, SHOWN))
 
         def draw(model: Model) -> Mapping[str, bytes]:
             assert isinstance(model, Autoencoder)
@@ -131,7 +136,7 @@ class ReconstructImages(PictureTask):
         Path(how.out).mkdir(parents=True, exist_ok=True)
         found = []
         for name, picture in zip(names, pictures, strict=True):
-            read = picture_of([picture], read_shape(run, picture, model.config.encoder.embed.stride))
+            read = picture_of([picture], read_shape(run, picture, embed_of(model.config.encoder).stride))
             filled, shown = fill(model, read, how.hide, seed=how.seed)
             path = Path(how.out) / f"{Path(name).stem}-filled.png"
             write_file(path, png_of(_bytes(filled)[0]))
@@ -150,7 +155,7 @@ class ReconstructImages(PictureTask):
         else:
             album, what = self.own_data(run)
         model, frames = _model(run), frames_for(run, album)
-        stride = model.config.encoder.embed.stride  # type: ignore[attr-defined]
+        stride = embed_of(model.config.encoder).stride
         objective = from_json(run.config["objective"], Reconstruct.Config).build()
         total, seen, errors = 0.0, 0, {share: [0.0, 0] for share in SHARES}
         with torch.inference_mode():
@@ -164,7 +169,9 @@ class ReconstructImages(PictureTask):
                     sums[1] += 0 if error is None else len(picture)
             first = next(by_shape(frames, stride, SHOWN))[1]
             pictures = {"reconstructions.png": sheet(model, first)}
-        by_share = {f"rmse_{share:.0%}_hidden".replace("%", ""): (s / max(1, n)) ** 0.5 for share, (s, n) in errors.items()}
+        by_share = {
+            f"rmse_{share:.0%}_hidden".replace("%", ""): (s / max(1, n)) ** 0.5 for share, (s, n) in errors.items()
+        }
         return Measured(what, len(album), finite({"loss": total / max(1, seen), **by_share}), {}, pictures)
 
 

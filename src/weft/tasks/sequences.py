@@ -278,4 +278,3 @@ def _ratio(read: ReadPairs) -> float:
     """How much longer than its source a target may be expected to be: more than all but a few are."""
     ratios = [(len(target) + 1) / (len(source) + 1) for source, target in read.train]
     return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
-

@@ -152,7 +152,9 @@ def _finish(outcome: Outcome, progress: Progress) -> None:
     name = shown(Path(folder.path.absolute().name))
     curve = loss_curve(folder.metrics(), unit=ending.unit, title=name)
     card = model_card(name, result, summary=ending.summary, use=ending.use, facts=ending.facts)
-    folder.finish(outcome.weights, {**config, "result": result}, {**ending.pictures, "README.md": card, "loss.png": curve})
+    folder.finish(
+        outcome.weights, {**config, "result": result}, {**ending.pictures, "README.md": card, "loss.png": curve}
+    )
 
 
 def fit(

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
-from torch import nn
 
 from weft.config import Config, field_types
 from weft.data.documents import Document
 from weft.errors import ConfigError, WeftError, nearest
+from weft.models.stream import Model
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work
@@ -59,7 +59,7 @@ class Loaded:
 
     folder: RunFolder
     config: Mapping[str, Any]
-    model: nn.Module
+    model: Model
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,9 @@ class Work:
     budget: Budget
     record: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
-    start: Mapping[str, Tensor] | None = None  # weights to begin with, instead of fresh ones, for all of the model or parts
+    start: Mapping[str, Tensor] | None = (
+        None  # weights to begin with, instead of fresh ones, for all of the model or parts
+    )
     frozen: tuple[str, ...] = ()  # parts of the model that learn nothing
     illustrate: Callable[[Any], Mapping[str, bytes]] | None = None  # pictures drawn of the model now and then
 
@@ -98,7 +100,7 @@ class Outcome:
     """A finished run."""
 
     folder: RunFolder
-    model: nn.Module
+    model: Model
     steps: int
     seconds: float
     weights: Mapping[str, Tensor]
@@ -177,7 +179,9 @@ def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model
     return show
 
 
-def build(config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None, frozen: Sequence[str] = ()) -> Model:
+def build(
+    config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None, frozen: Sequence[str] = ()
+) -> Model:
     """The model with its first weights, the same for the same seed; those that are given in place of its own."""
     torch.manual_seed(seed)
     model: Model = config.build()

@@ -5,6 +5,7 @@ follow the rule in `colour`; held-out pictures are scaled as those for training 
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.data.decoding import shown
+from weft.data.images.album import Album, Picture
 from weft.data.images.colour import BACKGROUND, Range, over_background, to_bytes
 from weft.data.images.decoding import Decoded, shrunk
 from weft.data.images.numpy_files import array, headers
@@ -106,6 +108,14 @@ def in_arrays(path: Path, *, labels: bool) -> Gathered:
             for i in range(len(values))
         )
     return gathered
+
+
+def album_of(name: str, pixels: np.ndarray, labels: Iterable[object]) -> Album:
+    """Pictures that are in memory, (N, H, W) or (N, H, W, C) in uint8, with a label each."""
+    stack = Stack(name, pixels if pixels.ndim == 4 else pixels[..., None], None, ())
+    places = [RowPlace(stack, i) for i in range(len(pixels))]
+    pictures = (Picture(f"{name}[{p.row}]", p, str(label)) for p, label in zip(places, labels, strict=True))
+    return Album(tuple(pictures))
 
 
 def _sides(names: list[str]) -> tuple[list[tuple[_Names, bool]], list[str]]:

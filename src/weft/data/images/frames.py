@@ -51,7 +51,8 @@ class Frames:
         if not self.kept:
             return None
         shapes = {picture.pixels.shape[:2] for picture in self.pictures}
-        return next(iter(shapes)) if len(shapes) == 1 and max(*shapes) <= (SMALL, SMALL) else None
+        shape = next(iter(shapes))
+        return shape if len(shapes) == 1 and max(shape) <= min(SMALL, self.size) else None
 
     @cached_property
     def stacked(self) -> UInt8[Tensor, "B C Y X"]:

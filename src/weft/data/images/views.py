@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from weft.data.images.augment import Augment, augment
+from weft.data.images.augment import Augment
 from weft.data.images.batches import SCORED, Epochs
 from weft.data.images.frames import Frames, by_shape
 from weft.data.order import key
@@ -74,11 +74,15 @@ class PictureViews(PlainPictures):
             yield self._views(self.held, rows, rows)
 
     def _views(self, frames: Frames, rows: np.ndarray, indices: np.ndarray) -> Views:
-        wide = self.how.replace(zoom=min(0.6, max(self.how.zoom, 0.5)))
-        near = self.how.replace(zoom=0.9)
-        size = frames.shape or (frames.size, frames.size)
-        small = tuple(max(self.stride, round(side / 2 / self.stride) * self.stride) for side in size)
+        most = self.how.replace(zoom=min(0.6, max(self.how.zoom, 0.5)))
+        little = self.how.replace(zoom=0.9)
+        sides = frames.shape or (frames.size, frames.size)
+        high, wide = (max(self.stride, round(side / 2 / self.stride) * self.stride) for side in sides)
+
+        def view(how: Augment, name: str, size: tuple[int, int] | None = None) -> Picture:
+            return frames.changed(rows, indices, how, key=f"{self.key} {name}", size=size)
+
         return Views(
-            tuple(frames.changed(rows, indices, wide, key=f"{self.key} wide {i}") for i in range(2)),
-            tuple(frames.changed(rows, indices, near, key=f"{self.key} near {i}", size=small) for i in range(self.near)),
+            tuple(view(most, f"wide {i}") for i in range(2)),
+            tuple(view(little, f"near {i}", (high, wide)) for i in range(self.near)),
         )

@@ -1,6 +1,8 @@
 """Data that ships with weft or comes with every Python."""
 
+from weft.data.images.album import Album
 from weft.data.text import Given
+from weft.errors import DataError
 
 
 def python_topics() -> Given:

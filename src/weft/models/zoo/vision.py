@@ -42,7 +42,9 @@ class VisionSize:
                 raise ConfigError(f"must be at least {least}, found {getattr(self, name)}", where=name)
         if self.dim % self.heads:
             problem = f"a width of {self.dim} does not divide into {self.heads} heads"
-            raise ConfigError(problem, where="heads", fix=f"set dim={self.heads * max(1, round(self.dim / self.heads))}")
+            raise ConfigError(
+                problem, where="heads", fix=f"set dim={self.heads * max(1, round(self.dim / self.heads))}"
+            )
 
 
 def vit(
@@ -124,7 +126,9 @@ def resnet(
     return Stream.Config(dim=size.net.outside, embed=embed, trunk=trunk, head=_head(outputs, "mean"), outputs=outputs)
 
 
-def mae(size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0) -> Stream.Config:
+def mae(
+    size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0
+) -> Stream.Config:
     """The encoder of a masked autoencoder (He et al., 2022): a ViT whose places are sines and cosines of row and column."""
     return _sinusoidal(size, sight, dropout, ("row", "column"))
 
