@@ -48,6 +48,7 @@ def test_filters_are_drawn_in_their_colours_with_their_shares():
 
 @pytest.mark.parametrize("patch", [(4, 4, 3), (4, 12, 1), (12, 4, 1), (1, 16, 3)])
 def test_patches_of_any_shape_can_be_drawn(patch):
+    assert components(WEIGHTS, patch, 9)[0].shape == (9, *patch)
     assert len(images(filters(WEIGHTS, patch, count=9, format="svg"))) == 9
 
 
