@@ -54,7 +54,7 @@ def test_no_mistakes_and_no_examples_can_be_drawn():
     assert any("0 of 0" in text for text in texts(confusion(np.zeros((2, 2)), ["a", "b"], format="svg")))
 
 
-@pytest.mark.parametrize("count", [1, 2, 10, 47, 130])
+@pytest.mark.parametrize("count", [1, 2, 47, 110])
 def test_any_number_of_classes_fits(count: int):
     width, height = size(confusion(np.eye(count, dtype=int) + 1, named(count)))
     assert 100 < height < 3000 and 100 < width < 3000

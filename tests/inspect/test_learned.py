@@ -48,6 +48,7 @@ def test_filters_are_drawn_in_their_colours_with_their_shares():
 
 @pytest.mark.parametrize("patch", [(4, 4, 3), (4, 12, 1), (12, 4, 1), (1, 16, 3)])
 def test_patches_of_any_shape_can_be_drawn(patch):
+    assert components(WEIGHTS, patch, 9)[0].shape == (9, *patch)
     assert len(images(filters(WEIGHTS, patch, count=9, format="svg"))) == 9
 
 
@@ -59,13 +60,15 @@ def test_similar_is_what_points_the_same_way():
 
 
 def test_each_map_stands_where_its_patch_does():
-    same = codes(3, 3)
-    same[2] = same[0]  # the last row has the codes of the first
-    mosaic = images(position_similarity(same, format="svg"))[0]
-    maps = [np.array_split(row, 3, axis=1) for row in np.array_split(mosaic, 3, axis=0)]
-    side = maps[0][0].shape[0] // 2
-    assert np.array_equal(maps[0][1][:side], maps[2][1][-len(maps[0][1]) :][:side])
-    assert not np.array_equal(maps[0][1][:side], maps[1][1][:side])
+    """Codes that have nothing in common: each map has one dark cell, the patch itself."""
+    mosaic = images(position_similarity(np.eye(6).reshape(2, 3, 6), format="svg"))[0].sum(-1)
+    seam, cell = 2, 8
+    high, wide = 2 * cell + seam, 3 * cell + seam
+    assert mosaic.shape == (2 * high - seam, 3 * wide - seam)
+    for row in range(2):
+        for column in range(3):
+            dark = np.argwhere(mosaic[row * high :, column * wide :][: 2 * cell, : 3 * cell] < 300)
+            assert {(int(y) // cell, int(x) // cell) for y, x in dark} == {(row, column)}
 
 
 def test_of_a_large_grid_some_patches_are_shown_and_that_is_said():
