@@ -6,7 +6,10 @@ import re
 from weft.errors import WeftError
 
 NEEDED = {"numpy": (2, 0), "torch": (2, 10), "safetensors": (0, 5), "tokenizers": (0, 21)}  # in the order of need
-ALSO = {"einops": (0, 8), "jaxtyping": (0, 3), "matplotlib": (3, 9), "rich": (14, 0), "typer": (0, 16)}
+ALSO = {"einops": (0, 8), "jaxtyping": (0, 3), "matplotlib": (3, 9), "rich": (14, 0), "typer": (0, 16),
+        "PIL": (12, 0)}  # fmt: skip
+
+PACKAGES = {"PIL": "pillow"}  # that are installed under another name
 
 
 def check_requirements() -> None:
@@ -39,4 +42,8 @@ def is_requirement(error: ImportError) -> bool:
 
 def _install(name: str) -> str:
     least = {**NEEDED, **ALSO}.get(name)
-    return f"pip install '{name}>={'.'.join(map(str, least))}'" if least else "pip install --upgrade weft"
+    return (
+        f"pip install '{PACKAGES.get(name, name)}>={'.'.join(map(str, least))}'"
+        if least
+        else "pip install --upgrade weft"
+    )

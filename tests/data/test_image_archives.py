@@ -116,6 +116,27 @@ def test_a_damaged_archive_is_one_error_or_bad_pictures(tmp_path: Path, kind: st
         assert error.where
 
 
+def test_a_forked_process_opens_a_zip_file_of_its_own(tmp_path: Path):
+    album = read_images([zipped(tmp_path / "a.zip", files(pets(tmp_path / "pets")))], keep=0).train
+    archive = album.pictures[0].place.archive
+    handle = archive._open()
+    assert archive._open() is handle
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if archive._open() is not handle else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_tar_file_that_ends_between_members_is_cut_short(tmp_path: Path):
+    path = tarred(tmp_path / "pets.tar", files(pets(tmp_path / "pets")))
+    with tarfile.open(path) as archive:
+        place = archive.getmembers()[4].offset
+    data = bytearray(path.read_bytes())
+    assert "cut short" in wrong(write(tmp_path / "cut.tar", bytes(data[:place]))).problem
+    data[place : place + 20] = b"\xff" * 20
+    assert f"no header at byte {place}" in wrong(write(tmp_path / "damaged.tar", bytes(data))).problem
+
+
 def test_members_and_archives_have_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     members = files(pets(tmp_path / "pets"))
     path = zipped(tmp_path / "bomb.zip", {**members, "cat/bomb.png": bytes(300 * 2**20)})

@@ -14,6 +14,7 @@ from PIL import Image, ImageFile
 
 from weft.data.images.decoding import Decoded, decode, resized, shape
 from weft.errors import DataError
+from weft.requirements import is_requirement, missing
 
 KINDS = {
     "png": ("PNG", {}),
@@ -158,6 +159,13 @@ def test_truncated_pictures_are_never_let_through_for_all():
     assert ImageFile.LOAD_TRUNCATED_IMAGES is False
 
 
+def test_a_missing_library_is_not_blamed_on_the_picture(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError) as caught:
+        decode(b"any", where="x")
+    assert is_requirement(caught.value) and "pillow>=12" in str(missing(caught.value))
+
+
 # Orientation, frames, names
 
 
@@ -242,6 +250,10 @@ def test_missing_places_are_scaled_with_the_picture():
     found = decode(encoded(pixels), where="x", side=64)
     assert found.missing is not None and found.missing[:, :32].all() and not found.missing[:, 32:].any()
     assert (found.pixels[:, :32] == 127).all()
+    part = np.zeros((8, 8), bool)
+    part[:, :1], part[:, 4:7] = True, True  # a quarter of the left half, three quarters of the right
+    halves = resized(Decoded(scene(8, 8), part), 1, 2)
+    assert halves.missing is not None and halves.missing.tolist() == [[False, True]]
     whole = resized(Decoded(scene(), np.zeros((30, 40), bool)), 10, 10)
     assert whole.missing is None
 

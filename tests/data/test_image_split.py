@@ -1,3 +1,4 @@
+import hashlib
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -32,6 +33,15 @@ def test_identical_pictures_fall_on_one_side_and_small_classes_are_on_both(tmp_p
     assert not set(train.digests) & set(held.digests)
     assert {"cat", "dog", "fox"} == set(train.classes) and "fox" not in held.classes
     assert {"cat", "dog"} <= set(held.classes) and len(train) + len(held) == 25
+
+
+def test_a_picture_of_two_classes_is_dealt_out_once(tmp_path: Path):
+    """Held out for the one and for the other, it would leave the first class with nothing to learn from."""
+    low, mid, high = sorted((encoded(scene(seed=i)) for i in range(3)), key=lambda data: hashlib.sha256(data).digest())
+    for name, data in (("a/low", low), ("a/mid", mid), ("b/mid", mid), ("b/high", high)):
+        write(tmp_path / f"{name}.png", data)
+    train, held, _ = split_album(read_images([tmp_path]).train)
+    assert held.names == ("a/low.png",) and train.classes == ("a", "b")
 
 
 def test_without_labels_all_are_one_group(tmp_path: Path):

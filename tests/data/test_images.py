@@ -300,3 +300,9 @@ def test_a_socket_in_a_folder_never_makes_weft_wait(tmp_path: Path):
     with socket.socket(socket.AF_UNIX) as plug:
         plug.bind(str(tmp_path / "cat/s.png"))
         assert reasons(read_images([tmp_path]).train) == {"cat/s.png": "a socket"}
+
+
+def test_a_file_larger_than_any_picture_is_not_read(tmp_path: Path):
+    with (pets(tmp_path) / "cat/huge.png").open("wb") as file:
+        file.truncate(2**40)
+    assert "1,099,511,627,776 bytes, more than" in reasons(read_images([tmp_path]).train)["cat/huge.png"]

@@ -49,7 +49,7 @@ class Archive(ABC):
 
     def __init__(self, path: Path):
         self.path, self.where = path, shown(path)
-        self.lock, self.pid = threading.Lock(), 0
+        self.lock = threading.Lock()
         self.handle: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -71,11 +71,13 @@ class Zip(Archive):
     """A zip archive."""
 
     def _open(self) -> zipfile.ZipFile:
-        # After a fork two processes would move one file's position, so each has its own.
-        with self.lock:
-            if self.handle is None or self.pid != os.getpid():
-                self.handle, self.pid = zipfile.ZipFile(opened(self.path)), os.getpid()
-            return self.handle
+        # After a fork two processes would move one file's position, so each has its own. There is no lock, which a fork
+        # could leave closed: threads that come at once may open the archive twice, and one of the two is dropped.
+        handle, pid = self.handle or (None, 0)
+        if handle is None or pid != os.getpid():
+            handle = zipfile.ZipFile(opened(self.path))
+            self.handle = handle, os.getpid()
+        return handle
 
     def members(self) -> Iterator[Member]:
         for info in self._open().infolist():

@@ -125,11 +125,9 @@ def resized(picture: Decoded, height: int, width: int) -> Decoded:
 
 
 def shrunk(picture: Decoded, side: int) -> Decoded:
-    """The picture with a shorter side of at most `side`; less than `SMALL` is made from `SMALL`."""
-    for bound in (max(side, SMALL), side):
-        height, width, _ = picture.pixels.shape
-        picture = resized(picture, *_fitting(height, width, bound))
-    return picture
+    """The picture with a shorter side of at most `side`."""
+    height, width, _ = picture.pixels.shape
+    return resized(picture, *_fitting(height, width, side))
 
 
 def format_of(head: bytes) -> str | None:
@@ -186,7 +184,7 @@ def _damage(data: bytes, where: str) -> Iterator[None]:
     """Whatever a decoder raises over damaged bytes becomes one error that names the picture."""
     try:
         yield
-    except DataError:
+    except (DataError, ImportError):
         raise
     except MemoryError:
         raise DataError("not enough memory to decode it", where=where, fix="scale it down first") from None
