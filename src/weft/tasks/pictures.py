@@ -239,7 +239,8 @@ class PictureTask(Task):
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
         how = with_settings(Seeing(), settings)
         config, prefix = run.model.backbone()
-        stream: Stream = run.model.get_submodule(prefix.rstrip(".")) if prefix else run.model
+        stream = run.model.get_submodule(prefix.rstrip(".")) if prefix else run.model
+        assert isinstance(stream, Stream)
         if how.what is not None:
             return LearnedView(stream, how.wanted)
         if input is None:
