@@ -26,6 +26,7 @@ def fit_step(model: nn.Module, objective: Objective, source: Source, training: T
         seconds=None,
         note=lambda line: None,
         save=lambda *arguments: None,
+        show=lambda model: None,
         progress=Progress(quiet=True),
         stop=StopRequest(),
         world=World(),

@@ -3,8 +3,6 @@
 import gzip
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from stopping import stopped_in
 from tiny import PAIR_ZOO
 
 import weft
@@ -21,7 +20,6 @@ from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.tasks.registry import recognise
 from weft.tasks.translate import Translate, sentences
 from weft.tasks.translation_measures import translation_measures
-from weft.training.loop import Fit
 
 TINY = {"dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4}
 ROWS = [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
@@ -51,21 +49,6 @@ def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     """No pictures and few resamples, once one run was made with them."""
     monkeypatch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
     monkeypatch.setattr("weft.tasks.translation_measures.RESAMPLES", 5)
-
-
-@contextmanager
-def stopped_in(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A run is asked to stop while it makes a step."""
-    whole = Fit.step
-
-    def asking(fit: Fit) -> dict[str, Any]:
-        if fit.state.step == step:
-            fit.job.stop.asked = "SIGTERM"
-        return whole(fit)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Fit, "step", asking)
-        yield
 
 
 @pytest.mark.parametrize("model", PAIR_ZOO)

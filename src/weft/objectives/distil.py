@@ -15,6 +15,7 @@ class Distil(Objective):
         """Nothing to choose."""
 
     unit = "views"
+    comparable = False
 
     def __init__(self, config: Config):
         self.config = config

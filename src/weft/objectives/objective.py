@@ -27,6 +27,7 @@ class Objective(Part):
         """The kinds of objective."""
 
     unit = "things"  # what is counted: tokens, pixels ...
+    comparable = True  # whether a lower held-out loss means better weights; not where the target itself moves
 
     def __call__(self, model: nn.Module, batch: Any) -> Loss:
         raise NotImplementedError

@@ -169,5 +169,5 @@ def picture_lines(data: PictureData, seen: Seen, classes: Sequence[str] | None) 
     return {
         "data": "; ".join([text, *notes]),
         "pictures": f"{size}, {'grey' if seen.sight.channels == 1 else 'colour'}",
-        "held out": f"{len(data.held_out):,} pictures: {data.rule}",
+        "held out": f"{len(data.held_out):,} pictures: {data.rule.partition(':')[2].strip() or data.rule}",
     }

@@ -39,12 +39,12 @@ PRESETS: dict[str, VisionSize] = {
 SMALL_PRESETS = ("mini", "thumbnail")  # for pictures of 28 to 64 pixels
 LADDERS: dict[str, tuple[VisionSize, ...]] = {
     "vit": (
-        VisionSize(dim=64, depth=3, heads=2, patch=4),
-        VisionSize(dim=96, depth=4, heads=3, patch=4),
-        VisionSize(dim=128, depth=6, heads=4, patch=4),
-        VisionSize(dim=192, depth=6, heads=6, patch=4),
-        VisionSize(dim=256, depth=8, heads=8, patch=4),
-        VisionSize(dim=384, depth=12, heads=6, patch=4),
+        VisionSize(dim=64, depth=3, heads=2),
+        VisionSize(dim=96, depth=4, heads=3),
+        VisionSize(dim=128, depth=6, heads=4),
+        VisionSize(dim=192, depth=6, heads=6),
+        VisionSize(dim=256, depth=8, heads=8),
+        VisionSize(dim=384, depth=12, heads=6),
     ),
     "vit-hybrid": (
         VisionSize(dim=64, depth=2, heads=2, net=small_net(12, (0, 1, 0))),
@@ -62,6 +62,7 @@ LADDERS: dict[str, tuple[VisionSize, ...]] = {
         VisionSize(dim=1, depth=0, net=small_net(64, (1, 1, 1, 1))),
     ),
 }
+ACROSS = 8  # patches along the side of a picture
 EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
 ROUNDS, ENOUGH = 30, 400_000  # epochs that a model should see in its budget, or so many pictures where data is plenty
 
@@ -152,21 +153,16 @@ Make = Callable[[VisionSize], Stream.Config]
 
 
 def choose_size(
-    request: Request, settings: PictureTraining, name: str, pictures: int, budget: Budget, make: Make
+    request: Request, settings: PictureTraining, name: str, pictures: int, side: int, budget: Budget, make: Make
 ) -> VisionSize:
     """The preset's, or the largest rung of the ladder that still sees the pictures often enough; with the user's numbers."""
     if request.preset is not None:
-        chosen = PRESETS[request.preset]
-    else:
-        work = EFFICIENCY * work_of(request, settings, budget)
-        wanted = min(ROUNDS * pictures, ENOUGH)
-        fitting = [
-            size
-            for size in LADDERS.get(name, LADDERS["vit"])
-            if work / operations(make(_own(size, settings))) >= wanted
-        ]
-        chosen = fitting[-1] if fitting else LADDERS.get(name, LADDERS["vit"])[0]
-    return _own(chosen, settings)
+        return _own(PRESETS[request.preset], settings)
+    patch = max(1, round(side / ACROSS))
+    ladder = [_own(replace(size, patch=patch), settings) for size in LADDERS.get(name, LADDERS["vit"])]
+    work, wanted = EFFICIENCY * work_of(request, settings, budget), min(ROUNDS * pictures, ENOUGH)
+    fitting = [size for size in ladder if work / operations(make(size)) >= wanted]
+    return fitting[-1] if fitting else ladder[0]
 
 
 def _own(size: VisionSize, settings: PictureTraining) -> VisionSize:

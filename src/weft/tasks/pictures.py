@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ from weft.objectives.objective import Objective
 from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
 from weft.tasks.picture_plan import (
     CATALOGUE,
+    EFFICIENCY,
     PRESETS,
     PictureTraining,
     budget_for,
@@ -44,6 +46,7 @@ from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.run import Budget, Work
 
+TUNED = 0.3  # of the usual rate, for weights that have learned already
 WHAT = ("filters", "positions")
 
 
@@ -133,7 +136,7 @@ class PictureTask(Task):
             backbone, start = self.outgoing(origin[0], data), self.start(request, data)
         else:
             make = make_of(self.catalogue.models[name], settings, seen.sight, self.outputs(data))
-            backbone, start = make(choose_size(request, settings, name, len(data.train), budget, make)), None
+            backbone, start = make(choose_size(request, settings, name, len(data.train), size, budget, make)), None
         rounds = self.rounds(request, settings, budget, backbone, len(data.train))
         settings = decided(request, settings, backbone, size, rounds=rounds, grey=seen.sight.channels == 1)
         model = self.wrapped(backbone, data, settings)
@@ -144,8 +147,8 @@ class PictureTask(Task):
             training=settings,
             budget=budget,
             record={
-                **self.catalogue.record(self.name, request),
-                "model_name": name,
+                **self.catalogue.record(self.name, replace(request, origin=None, model=name)),
+                "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
                 "data": {
                     **picture_record(request.sources, request.valid, data, seen),
                     **({"classes": list(data.train.classes)} if self.labelled else {}),
@@ -165,14 +168,19 @@ class PictureTask(Task):
     def first_settings(self, request: Request) -> PictureTraining:
         """The settings before anything is known of the data."""
         plain = {k: v for k, v in request.settings.items() if not k.startswith("augment.")}
-        request = Request(**{**vars(request), "settings": plain})
-        settings = self.catalogue.first_settings(request, self.settings, KEPT if self.goes_on(request) else ())
-        if request.origin is not None:
-            settings = settings.replace(size=request.origin.config["training"]["size"])
-        if settings.freeze and request.origin is None:
-            raise WeftError(
-                "there is nothing to freeze: no run to start from", where="--set freeze", fix="add --from RUN"
+        asked = replace(request, settings=plain)
+        if request.origin is None or self.goes_on(request):
+            settings = self.catalogue.first_settings(asked, self.settings, KEPT if request.origin else ())
+        else:  # the backbone is known, and its head learns anew
+            settings = self.catalogue.first_settings(
+                replace(asked, origin=None, model=self.model_name(request)), self.settings, ()
             )
+        if request.origin is not None:
+            given = {} if "lr" in request.settings else {"lr": TUNED * settings.lr}
+            settings = settings.replace(size=request.origin.config["training"]["size"], **given)
+        elif settings.freeze:
+            fix = "add --from RUN"
+            raise WeftError("there is nothing to freeze: no run to start from", where="--set freeze", fix=fix)
         return settings
 
     def goes_on(self, request: Request) -> bool:
@@ -181,9 +189,9 @@ class PictureTask(Task):
 
     def model_name(self, request: Request) -> str:
         """The name of the model that is asked for, given or inherited."""
-        if request.origin is not None and not self.goes_on(request):
-            return str(request.origin.config.get("backbone", "vit"))
-        return self.catalogue.model_name(request)
+        if request.origin is None or self.goes_on(request):
+            return self.catalogue.model_name(request)
+        return "vit"  # the backbone of every model that learns without labels
 
     def rounds(
         self, request: Request, settings: PictureTraining, budget: Budget, backbone: Stream.Config, pictures: int
@@ -193,7 +201,7 @@ class PictureTask(Task):
             return budget.epochs
         if budget.steps is not None:
             return budget.steps * settings.batch / pictures
-        return 0.4 * work_of(request, settings, budget) / operations(backbone) / pictures
+        return EFFICIENCY * work_of(request, settings, budget) / operations(backbone) / pictures
 
     def outgoing(self, backbone: Stream.Config, data: PictureData) -> Stream.Config:
         """A backbone that was trained, ready for this task."""

@@ -213,7 +213,9 @@ class Fit:
         held_out = self.job.world.agree(evaluate(self.job, most=PROBE))
         if not math.isfinite(held_out):
             raise self.diverged("the held-out loss is not a finite number")
-        if state.best is None or held_out < state.best:
+        if not self.job.objective.comparable:
+            pass
+        elif state.best is None or held_out < state.best:
             state.best, state.best_step, state.waited = held_out, state.step, 0
             self.best = {name: t.clone() for name, t in self.weights.tensors().items()}
         else:

@@ -1,0 +1,314 @@
+"""Tasks on pictures: folders, archives and arrays in, a run that classifies, fills in or describes, and shows what it saw."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pictures import encoded, files, write, zipped
+from stopping import stopped_in
+from tiny import PICTURE_ZOO
+
+import weft
+from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.tasks.classify_images import measures, wilson
+from weft.tasks.picture_plan import operations
+from weft.tasks.registry import recognise
+
+TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "batch": 16, "quiet": True, "steps": 4}
+CLASSES = ("left", "right", "top")
+
+
+def drawn(label: int, seed: int, side: int = 12) -> np.ndarray:
+    """Noise that is brighter on one side: the class is where."""
+    pixels = np.random.default_rng(1000 * label + seed).integers(0, 120, (side, side, 3))
+    half = side // 2
+    part = [np.s_[:, :half], np.s_[:, half:], np.s_[:half]][label]
+    pixels[part] += 120
+    return pixels.astype(np.uint8)
+
+
+def folder(root: Path, each: int, *, start: int = 0, side: int = 12) -> Path:
+    for label, name in enumerate(CLASSES):
+        for i in range(start, start + each):
+            write(root / name / f"{i}.png", encoded(drawn(label, i, side)))
+    return root
+
+
+def train(data: Any, **settings: Any) -> weft.Run:
+    return weft.train(data, **{"task": "classify-images", **TINY, **settings})
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder(tmp_path_factory.mktemp("data") / "photos", 20)
+
+
+@pytest.fixture(scope="module")
+def trained(photos: Path) -> weft.Run:
+    return train(photos, model="vit", out=photos.parent / "trained", steps=60, **{"augment.flip": False})
+
+
+@pytest.fixture(scope="module")
+def filling(photos: Path) -> weft.Run:
+    return train(photos, task="reconstruct-images", out=photos.parent / "filling", steps=30)
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run, filling: weft.Run) -> None:
+    """No pictures, once one run of each was made with them."""
+    for name in ("start.loss_curve", "classify_images.confusion", "classify_images.contact_sheet",
+                 "reconstruct_images.reconstructions"):  # fmt: skip
+        monkeypatch.setattr(f"weft.tasks.{name}", lambda *args, **more: b"a picture")
+
+
+@pytest.mark.parametrize("model", PICTURE_ZOO)
+def test_every_model_trains_names_classes_and_loads_again(model: str, photos: Path, tmp_path: Path) -> None:
+    run = train(photos, model=model, out=tmp_path / "run")
+    assert run.report["model"] == model and 0 <= run.report["metrics"]["accuracy"] <= 1
+    inputs = [str(photos / "left" / "0.png"), str(photos / "top" / "1.png")]
+    found = run.predict(inputs)
+    assert [one["input"] for one in found] == inputs
+    for one in found:
+        assert set(one["probabilities"]) == set(CLASSES) and sum(one["probabilities"].values()) == pytest.approx(
+            1, abs=1e-5
+        )
+        assert one["label"] == max(one["probabilities"], key=one["probabilities"].get)
+    assert weft.load(run.folder).predict(inputs) == found
+    pixels = drawn(0, 0)
+    assert run.predict(pixels)[0]["probabilities"] == found[0]["probabilities"]
+
+
+@pytest.mark.parametrize("task", ["classify-images", "reconstruct-images", "distill-images"])
+def test_stopped_and_resumed_is_never_stopped(
+    task: str, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more: dict[str, Any] = {"task": task, "steps": 6, "drop": 0.25, "strength": "heavy"}
+    if task == "classify-images":
+        more["model"] = "vit-hybrid"
+    whole = train(photos, out=tmp_path / "whole", **more)
+    with stopped_in(3, monkeypatch), pytest.raises(Interrupted):
+        train(photos, out=tmp_path / "parts", **more)
+    parts = weft.train(out=tmp_path / "parts", resume=True, quiet=True)
+    for name, tensor in whole.model.state_dict().items():
+        assert torch.equal(tensor, parts.model.state_dict()[name]), name
+
+
+def test_it_learns(trained: weft.Run, tmp_path: Path) -> None:
+    test = folder(tmp_path / "test", 10, start=500)
+    report = trained.evaluate(test)
+    assert report["metrics"]["accuracy"] > 0.9 and report["examples"] == 30
+    low, high = report["intervals"]["accuracy"]
+    assert low < report["metrics"]["accuracy"] <= high
+    assert set(report["recall"]) == set(CLASSES)
+    assert all(Path(path).read_bytes().startswith((b"\x89PNG", b"a picture")) for path in report["pictures"])
+
+
+def test_the_run_folder_has_pictures_of_how_it_went(trained: weft.Run, filling: weft.Run) -> None:
+    assert (trained.folder / "confusion.png").read_bytes().startswith(b"\x89PNG")
+    assert (filling.folder / "reconstructions.png").read_bytes().startswith(b"\x89PNG")
+    assert "accuracy" in (trained.folder / "README.md").read_text()
+
+
+def test_folder_archive_table_and_arrays_train_the_same_weights(photos: Path, tmp_path: Path) -> None:
+    members = files(photos)
+    archive = zipped(tmp_path / "photos.zip", members)
+    rows = "".join(f"{photos / name},{name.split('/')[0]}\n" for name in members)
+    table = write(tmp_path / "photos.csv", f"path,label\n{rows}")
+    runs = [
+        train(source, out=tmp_path / f"run-{i}", model="vit", **{"seed": 3})
+        for i, source in enumerate((photos, archive))
+    ]
+    first = runs[0].model.state_dict()
+    assert all(torch.equal(t, first[n]) for n, t in runs[1].model.state_dict().items())
+    assert train(table, out=tmp_path / "table", model="vit").config["data"]["classes"] == sorted(CLASSES)
+    x = np.stack([drawn(label, i) for label in range(3) for i in range(20)])
+    y = np.array([CLASSES[label] for label in range(3) for _ in range(20)])
+    np.savez(tmp_path / "photos.npz", x_train=x[::2], y_train=y[::2], x_val=x[1::2], y_val=y[1::2])
+    run = train(tmp_path / "photos.npz", out=tmp_path / "arrays", model="vit")
+    assert run.config["data"]["held_out"] == 30 and "set apart" in run.config["data"]["rule"]
+
+
+def test_pictures_are_recognised(photos: Path, tmp_path: Path) -> None:
+    zipped(tmp_path / "a.zip", files(photos))
+    np.savez(tmp_path / "b.npz", x=np.zeros((4, 8, 8), np.uint8), y=np.arange(4) % 2)
+    for source in (photos, tmp_path / "a.zip", tmp_path / "b.npz"):
+        assert recognise([str(source)]).name == "classify-images"
+
+
+def test_pictures_of_many_shapes_are_read_whole(tmp_path: Path) -> None:
+    root = tmp_path / "mixed"
+    for label, name in enumerate(CLASSES):
+        for i, (height, width) in enumerate([(100, 140), (150, 90), (200, 200), (97, 300)] * 3):
+            write(root / name / f"{i}.jpg", encoded(drawn(label, i, 300)[:height, :width], "JPEG"))
+    run = train(root, out=tmp_path / "run", model="vit", size=32)
+    assert run.config["data"]["shape"] is None and run.config["training"]["size"] == 32
+    view = run.look(str(root / "left" / "3.jpg"))
+    rows, columns = view.grid
+    assert columns > 2 * rows  # a wide picture has a wide grid: nothing was cut off
+    assert run.evaluate(root)["examples"] == 36
+
+
+def test_grey_pictures_and_a_model_of_colour_and_the_other_way_round(trained: weft.Run, tmp_path: Path) -> None:
+    grey = write(tmp_path / "grey.png", encoded(drawn(0, 1)[..., 0]))
+    assert trained.predict(str(grey))[0]["label"] in CLASSES
+    x = np.stack([drawn(i % 3, i)[..., 0] for i in range(30)])
+    np.savez(tmp_path / "grey.npz", x=x, y=np.arange(30) % 3)
+    run = train(tmp_path / "grey.npz", out=tmp_path / "run", model="vit")
+    assert run.config["data"]["channels"] == 1 and not run.config["training"]["augment"]["flip"]
+    assert run.predict(drawn(1, 1))[0]["label"] in "012"
+
+
+# Starting from another run
+
+
+def test_a_classifier_starts_from_what_an_autoencoder_learned(filling: weft.Run, photos: Path, tmp_path: Path) -> None:
+    frozen = train(
+        photos, dim=None, depth=None, heads=None, from_=filling.folder, freeze=True, out=tmp_path / "probe", steps=5
+    )
+    encoder = filling.model.encoder.state_dict()
+    own = frozen.model.state_dict()
+    assert all(torch.equal(t, own[n]) for n, t in encoder.items())
+    tuned = train(photos, dim=None, depth=None, heads=None, from_=filling.folder, out=tmp_path / "tuned", steps=5)
+    assert any(not torch.equal(t, tuned.model.state_dict()[n]) for n, t in encoder.items())
+    assert tuned.config["from"] == str(filling.folder.absolute())
+
+
+def test_there_is_nothing_to_freeze_without_a_run_to_start_from(photos: Path, tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="nothing to freeze"):
+        train(photos, freeze=True, out=tmp_path / "run")
+
+
+def test_a_run_of_another_kind_cannot_be_started_from(trained: weft.Run, photos: Path, tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="classify-images"):
+        train(photos, task="distill-images", from_=trained.folder, out=tmp_path / "run")
+
+
+# Looking
+
+
+def test_looking_shows_every_layer_and_head_and_changes_nothing(trained: weft.Run, photos: Path) -> None:
+    path = str(photos / "left" / "0.png")
+    before = trained.predict(path)
+    view = trained.look(path)
+    maps = view.maps
+    assert maps.layers.shape[:2] == (1, 2) and maps.layers.shape[2:] == view.grid == maps.rollout.shape
+    assert (maps.layers.sum((2, 3)) <= 1 + 1e-6).all()
+    assert view.picture().startswith(b"\x89PNG") and b"<svg" in view.picture("svg")
+    assert "<img" in view.page().decode() and view.text()
+    json.dumps(view.to_json())
+    assert trained.predict(path) == before
+    asked = trained.look(path, patch="1,2")
+    assert asked.maps.asked == (0, 1)
+    with pytest.raises(ConfigError, match="row from 1"):
+        trained.look(path, patch="99,1")
+
+
+def test_what_was_learned_can_be_looked_at_without_a_picture(trained: weft.Run) -> None:
+    view = trained.look(None, what="filters,positions")
+    assert view.picture().startswith(b"\x89PNG") and "share of variance" in view.text()
+    with pytest.raises(ConfigError, match="filters or positions"):
+        trained.look(None, what="colours")
+    with pytest.raises(WeftError, match="no picture"):
+        trained.look(None)
+
+
+def test_a_network_without_attention_says_so(photos: Path, tmp_path: Path) -> None:
+    run = train(photos, model="resnet", out=tmp_path / "run")
+    with pytest.raises(WeftError, match="no attention"):
+        run.look(str(photos / "left" / "0.png"))
+
+
+# Filling in
+
+
+def test_missing_pixels_are_filled_in_and_known_ones_stay(filling: weft.Run, photos: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    pixels = drawn(0, 3)
+    alpha = np.full((12, 12, 1), 255, np.uint8)
+    alpha[:6, :6] = 0
+    holed = write(tmp_path / "holed.png", encoded(np.concatenate([pixels, alpha], 2)))
+    (one,) = filling.predict(str(holed), hide=0, out=str(tmp_path))
+    made = np.asarray(Image.open(one["output"]))
+    assert (made[6:] == pixels[6:]).all() and (made[:6, 6:] == pixels[:6, 6:]).all()
+    assert (made[:6, :6] != 127).any() and "rmse" not in one
+    (part,) = filling.predict(str(photos / "left" / "0.png"), hide=0.5, out=str(tmp_path))
+    assert 0 < part["rmse"] < 128
+
+
+def test_more_hidden_is_harder_to_fill_in(filling: weft.Run) -> None:
+    found = filling.evaluate()["metrics"]
+    assert {"loss", "rmse_25_hidden", "rmse_50_hidden", "rmse_75_hidden"} <= set(found)
+
+
+def test_places_in_metres_come_from_a_table(photos: Path, tmp_path: Path) -> None:
+    rows = "".join(f"{photos / name},{0.5 + i % 3}\n" for i, name in enumerate(files(photos)))
+    table = write(tmp_path / "ground.csv", f"path,metres_per_pixel\n{rows}")
+    run = train(table, task="reconstruct-images", model="scale-mae", out=tmp_path / "run")
+    assert run.config["model"]["encoder"]["embed"]["reference"] == pytest.approx(1.5, abs=1)
+
+
+# Bad input
+
+
+def test_a_class_that_was_never_learned_is_named(trained: weft.Run, tmp_path: Path) -> None:
+    other = folder(tmp_path / "other", 2)
+    write(other / "zebra" / "1.png", encoded(drawn(0, 0)))
+    with pytest.raises(DataError, match="zebra"):
+        trained.evaluate(other)
+
+
+def test_broken_pictures_are_listed_by_name(photos: Path, tmp_path: Path) -> None:
+    bad = folder(tmp_path / "bad", 12)
+    write(bad / "left" / "broken.jpg", b"<html>not found</html>")
+    run = train(bad, out=tmp_path / "run", model="vit")
+    assert any("broken.jpg" in name for name, _ in run.config["data"]["skipped"])
+    write(bad / "left" / "empty.png", b"")
+    with pytest.raises(DataError, match="empty.png"):
+        train(bad, out=tmp_path / "refused", model="vit")
+    assert train(bad, out=tmp_path / "allowed", model="vit", skip=2).config["data"]["pictures"] > 0
+
+
+def test_data_that_changed_is_not_evaluated_on_by_mistake(tmp_path: Path) -> None:
+    own = folder(tmp_path / "own", 12)
+    run = train(own, out=tmp_path / "run", model="vit")
+    write(own / "left" / "new.png", encoded(drawn(0, 99)))
+    with pytest.raises(DataError, match="has changed"):
+        run.evaluate()
+
+
+def test_settings_are_refused_by_name(photos: Path, tmp_path: Path) -> None:
+    for wrong, words in (({"patch": 0}, "patch"), ({"augment.flop": True}, "flop"), ({"summary": "last"}, "summary"),
+                         ({"smoothing": 1.0}, "smoothing"), ({"model": "resnet", "summary": "class"}, "class token")):  # fmt: skip
+        with pytest.raises(WeftError, match=words):
+            train(photos, out=tmp_path / "run", **wrong)
+
+
+# Measures
+
+
+def test_measures_are_what_they_say() -> None:
+    shares = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
+    metrics, more = measures(shares, np.array([0, 1, 2, 2]), ["a", "b", "c"])
+    assert metrics["accuracy"] == 0.75 and more["recall"] == {"a": 1.0, "b": 1.0, "c": 0.5}
+    assert metrics["loss"] == pytest.approx(-np.log([0.7, 0.5, 0.3, 0.4]).mean())
+    assert "absent" in measures(shares, np.array([0, 1, 0, 0]), ["a", "b", "c"])[1]
+
+
+def test_an_interval_holds_the_share_and_narrows_with_more() -> None:
+    few, many = wilson(8, 10), wilson(800, 1000)
+    assert few[0] < many[0] < 0.8 < many[1] < few[1]
+    assert wilson(10, 10)[1] == pytest.approx(1.0) and wilson(0, 10)[0] == pytest.approx(0.0)
+
+
+def test_larger_models_cost_more() -> None:
+    from weft.models.zoo.vision import Sight, VisionSize, vit
+
+    costs = [operations(vit(VisionSize(dim, 2, 2, 4), Sight(32, 32), outputs=3)) for dim in (32, 64, 128)]
+    tokens, dim = 65, 128
+    assert costs[0] < costs[1] < costs[2]
+    matrices = 3 * 2 * (2 * 12 * dim**2 * tokens + 48 * dim * (tokens - 1))  # of two layers, and the patches
+    assert matrices < costs[2] < 1.2 * matrices
