@@ -81,6 +81,8 @@ def root(
         "weft train texts/ --minutes 10",
         "weft train pairs.tsv --minutes 20          sentence pairs: learns to translate",
         "weft train corpus.en corpus.fr --model lstm-attention",
+        "weft train photos/ --model vit             pictures, one sub-folder a class",
+        "weft train photos/ --task reconstruct-images",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
         "weft train --resume --out runs/book-1      go on where a stopped run was",
     )
@@ -141,6 +143,7 @@ def train(
         "weft predict runs/book-1 --input prompts.txt --output texts.jsonl",
         'weft predict runs/phrasebook-1 "My house is tiny and cozy." --set beam=5 --set best=3 --json',
         "weft predict runs/phrasebook-1 --input film.srt --output film.fr.srt",
+        "weft predict runs/photos-1 picture.jpg more/*.png --json",
     )
 )
 def predict(
@@ -181,6 +184,8 @@ def predict(
         'weft look runs/phrasebook-1 "My house is tiny and cozy." -o alignment.png',
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set every=true -o heads.svg',
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set token=maison --set layer=1 --set head=2',
+        "weft look runs/photos-1 picture.jpg -o look.png",
+        "weft look runs/photos-1 --what filters,positions -o learned.png",
     )
 )
 def look(
