@@ -20,8 +20,9 @@ from weft.inspect.sheets import contact_sheet
 from weft.models.stream import Model, Stream
 from weft.objectives.classify import Classify
 from weft.tasks.picture_data import PictureData, Seen
+from weft.tasks.picture_input import frames_for, given_pictures, read_shape
 from weft.tasks.picture_plan import PictureTraining, class_numbers, embed_of, shape
-from weft.tasks.pictures import PictureTask, backbone_weights, frames_for, given_pictures, read_shape
+from weft.tasks.pictures import PictureTask, backbone_weights
 from weft.tasks.task import Ending, Loaded, Measured, Request, with_settings
 from weft.tasks.text_data import several
 from weft.training.card import finite

@@ -18,8 +18,9 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
 from weft.tasks.picture_data import PictureData, Seen
+from weft.tasks.picture_input import frames_for, given_pictures, read_shape
 from weft.tasks.picture_plan import TEACHING, PictureTraining, embed_of, shape
-from weft.tasks.pictures import PictureTask, frames_for, given_pictures, read_shape
+from weft.tasks.pictures import PictureTask
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.training.card import finite
 from weft.training.progress import Progress

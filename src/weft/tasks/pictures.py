@@ -3,29 +3,26 @@
 `PictureTask` leaves to the tasks built on it which model is wrapped around the backbone, what it learns, and how it is used.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from weft.config import Config, from_json
+from weft.config import from_json
 from weft.data.ahead import Ahead
 from weft.data.images.album import Album
-from weft.data.images.decoding import Decoded
-from weft.data.images.frames import Frames, FromFiles, in_channels, picture_of, whole_shape
-from weft.data.images.reading import find_pictures
+from weft.data.images.frames import picture_of
 from weft.data.images.sources import looks_like_images
 from weft.data.source import Source
-from weft.errors import ConfigError, DataError, WeftError
-from weft.inspect.vision import Glance, LearnedView, PictureView
+from weft.errors import DataError, WeftError
+from weft.inspect.vision import LearnedView, PictureView
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
+from weft.tasks.picture_input import Seeing, given_pictures, read_shape
 from weft.tasks.picture_plan import (
     CATALOGUE,
     EFFICIENCY,
@@ -47,44 +44,6 @@ from weft.training.precision import Weights
 from weft.training.run import Budget, Work
 
 TUNED = 0.3  # of the usual rate, for weights that have learned already
-WHAT = ("filters", "positions")
-
-
-class Seeing(Config):
-    """Settings of a look inside."""
-
-    layer: int | None = None
-    head: int | None = None
-    every: bool = False
-    patch: str | None = None
-    what: str | None = None
-
-    about = {
-        "layer": "show one layer, counted from 1",
-        "head": "show one head, counted from 1",
-        "every": "show every layer and head in a panel of its own",
-        "patch": "row,column: what this patch reads, instead of the class token or all",
-        "what": "filters, positions or both: what the embedder learned; needs no picture",
-    }
-
-    def check(self) -> None:
-        if self.what is not None and not set(self.wanted) <= set(WHAT):
-            raise ConfigError(f"expected {' or '.join(WHAT)}, found {self.what!r}", where="what")
-        if self.patch is not None and not re.fullmatch(r"\d{1,6},\d{1,6}", self.patch):
-            raise ConfigError(f"expected row,column, found {self.patch!r}", where="patch")
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """The names in `what`."""
-        return tuple(part.strip() for part in (self.what or "").split(","))
-
-    @property
-    def glance(self) -> Glance:
-        """The same as the view takes it."""
-        row, column = (self.patch or "0,0").split(",")
-        return Glance(self.layer, self.head, self.every, None if self.patch is None else (int(row), int(column)))
-
-
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
 
 
@@ -268,51 +227,6 @@ class PictureTask(Task):
             problem = "the data of this run has changed since it was trained"
             raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
         return data.held_out, f"held out: {data.rule}"
-
-
-def frames_for(run: Loaded, album: Album) -> Frames:
-    """Pictures as the run's model reads them."""
-    record = run.config["data"]
-    files = FromFiles(album, round(1.25 * record["size"]), record["channels"])
-    pictures = [files[i] for i in range(len(album))] if len(album) <= 20_000 else files
-    return Frames(pictures, record["size"], record["channels"], album.scales)
-
-
-def given_pictures(run: Loaded, inputs: Sequence[Any]) -> tuple[list[str], list[Decoded]]:
-    """What a user hands over to be looked at: names of files, folders and patterns, or arrays, in the model's channels."""
-    names: list[str] = []
-    pictures: list[Decoded] = []
-    side, channels = round(1.25 * run.config["data"]["size"]), run.config["data"]["channels"]
-    for one in inputs:
-        if isinstance(one, str | Path):
-            album = find_pictures([one])
-            names += album.names
-            pictures += [in_channels(album.read(i, side), channels) for i in range(len(album))]
-        else:
-            names.append(f"picture {len(names) + 1}")
-            pictures.append(in_channels(_array(one), channels))
-    return names, pictures
-
-
-def _array(given: Any) -> Decoded:
-    pixels = np.asarray(given)
-    if pixels.ndim == 2:
-        pixels = pixels[..., None]
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
-        problem = (
-            f"expected the name of a picture, or an array of bytes (height, width, 3), found {type(given).__name__}"
-        )
-        raise WeftError(f"{problem} of shape {pixels.shape}" if pixels.ndim else problem)
-    return Decoded(pixels, None, ())
-
-
-def read_shape(run: Loaded, picture: Decoded, stride: int) -> tuple[int, int]:
-    """The height and width at which the run's model reads a picture."""
-    record = run.config["data"]
-    shape = picture.pixels.shape[:2]
-    if record["shape"] is not None and max(shape) <= max(record["shape"]):
-        return shape
-    return whole_shape(shape, record["size"], stride)
 
 
 def backbone_config(model: Model.Config) -> Stream.Config:

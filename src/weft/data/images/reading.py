@@ -4,13 +4,15 @@ A picture that cannot be decoded is left out and listed, up to a bound; beyond i
 for a broken picture. Small versions stay in memory, so that nothing has to be decoded twice.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Found, Picture, digest
-from weft.data.images.decoding import SMALL
+from weft.data.images.decoding import SMALL, Decoded
 from weft.data.images.layout import LAYOUT
 from weft.data.images.places import Entry, Gathered
 from weft.data.images.sources import gather
@@ -19,6 +21,7 @@ from weft.errors import ConfigError, DataError
 KEEP = 2**30  # bytes of small pictures that stay in memory
 SHARE = 0.01  # of the pictures that may be bad if nobody says otherwise; one always may
 LISTED = 10  # bad pictures named in an error
+AT_ONCE = 256  # pictures that are decoded before the first of them is needed
 
 Reasons = list[tuple[str, str]]
 
@@ -41,14 +44,15 @@ def read_images(
     found = _gathered(sources, labels=labels)
     sides: tuple[list[Picture], list[Picture]] = ([], [])
     bad: tuple[Reasons, Reasons] = (list(found.bad), [])
-    for done, entry in enumerate(found.entries):
-        try:
-            picture = _tried(entry, keep)
-        except DataError as error:
-            bad[entry.held].append((entry.name, error.problem))
+    for done, (entry, tried) in enumerate(_tried(found.entries)):
+        if isinstance(tried, DataError):
+            bad[entry.held].append((entry.name, tried.problem))
         else:
-            keep -= 0 if picture.kept is None else picture.kept.nbytes
-            sides[entry.held].append(picture)
+            content, decoded = tried
+            room = not entry.place.in_memory and decoded.nbytes <= keep
+            keep -= decoded.nbytes if room else 0
+            known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
+            sides[entry.held].append(Picture(*known, decoded if room else None))
         if progress is not None:
             progress(done + 1, len(found.entries))
     _bear(bad[0] + bad[1], len(found.entries) + len(found.bad), skip, _where(sources))
@@ -82,13 +86,20 @@ def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides
     return total
 
 
-def _tried(entry: Entry, keep: int) -> Picture:
-    """A picture that has been decoded, kept where there is room."""
-    content = entry.place.content()
-    decoded = entry.place.decode(content, SMALL)
-    room = not entry.place.in_memory and decoded.nbytes <= keep
-    kept = decoded if room else None
-    return Picture(entry.name, entry.place, entry.label, entry.scale, digest(content), decoded.notes, kept)
+def _tried(entries: Sequence[Entry]) -> Iterator[tuple[Entry, tuple[bytes, Decoded] | DataError]]:
+    """Every picture decoded, with the digest of its content, or what is wrong with it; some at once, in their order."""
+
+    def attempt(entry: Entry) -> tuple[bytes, Decoded] | DataError:
+        try:
+            content = entry.place.content()
+            return digest(content), entry.place.decode(content, SMALL)
+        except DataError as error:
+            return error
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for start in range(0, len(entries), AT_ONCE):  # so that only so many wait in memory
+            some = entries[start : start + AT_ONCE]
+            yield from zip(some, pool.map(attempt, some), strict=True)
 
 
 def _bear(bad: Reasons, total: int, skip: int | float | None, where: str) -> None:
