@@ -61,7 +61,7 @@ def one(data: str, test: str, model: str, minutes: float, out: str, *more: str) 
     )
     scored = weft_evaluate(out, test)
     config = json.loads((Path(out) / "config.json").read_text())
-    cost = operations(from_json(config["model"], Stream.Config)) / 3
+    cost = operations(from_json(config["model"], Stream.Config), training=False)
     return {**report, "test": scored["metrics"]["accuracy"], "interval": scored["intervals"]["accuracy"], "cost": cost}
 
 

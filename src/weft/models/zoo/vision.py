@@ -13,6 +13,9 @@ from weft.models.stream import Stream
 from weft.position import Add, Grid, Sinusoidal
 
 
+PLACES = 0.3  # spread of the codes of places at the start: patches have 1, and fainter ones go unheard for long
+
+
 @dataclass(frozen=True)
 class Sight:
     """What a model is told of its pictures: their size in pixels, channels, and the scale of their numbers."""
@@ -64,7 +67,7 @@ def vit(
         channels=sight.channels,
         mean=sight.mean,
         std=sight.std,
-        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1])),
+        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1], std=PLACES)),
         class_token=summary == "class",
         dropout=dropout,
         drop=drop,
@@ -91,7 +94,7 @@ def vit_hybrid(
         channels=sight.channels,
         mean=sight.mean,
         std=sight.std,
-        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1])),
+        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1], std=PLACES)),
         class_token=summary == "class",
         dropout=dropout,
         drop=drop,
