@@ -64,15 +64,15 @@ LADDERS: dict[str, tuple[VisionSize, ...]] = {
 }
 ACROSS = 8  # patches along the side of a picture
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
-ROUNDS, ENOUGH = 20, 400_000  # epochs that a model should see in its budget, or so many pictures where data is plenty
+ROUNDS, ENOUGH = 15, 400_000  # epochs that a model should see in its budget, or so many pictures where data is plenty
 
 CATALOGUE = Catalogue(
     models=VISION_MODELS,
     presets=PRESETS,
     default="resnet",
     recipes={
-        "vit": {"lr": 3e-3, "matrix_lr": 7.0, "weight_decay": 0.0, "drop": 0.5},
-        "vit-hybrid": {"lr": 1e-2, "matrix_lr": 5.0, "weight_decay": 0.0},
+        "vit": {"lr": 3e-3, "matrix_lr": 4.0, "weight_decay": 0.1, "drop": 0.5},
+        "vit-hybrid": {"lr": 1e-2, "matrix_lr": 3.0, "weight_decay": 0.1},
         "resnet": {"lr": 1e-2, "matrix_lr": 5.0, "weight_decay": 0.0},
     },
     of_preset=dict.fromkeys(PRESETS, "vit"),
@@ -84,7 +84,7 @@ HIDING = Catalogue(
     models={"mae": mae, "scale-mae": scale_mae},
     presets=PRESETS,
     default="mae",
-    recipes={name: {"lr": 3e-3, "matrix_lr": 6.0, "weight_decay": 0.05} for name in ("mae", "scale-mae")},
+    recipes={name: {"lr": 3e-3, "matrix_lr": 4.0, "weight_decay": 0.1} for name in ("mae", "scale-mae")},
     of_preset={},
     of_model=OF_A_PICTURE,
 )
@@ -92,7 +92,7 @@ TEACHING = Catalogue(
     models={"dino": vit},
     presets=PRESETS,
     default="dino",
-    recipes={"dino": {"lr": 2e-3, "matrix_lr": 5.0, "weight_decay": 0.05}},
+    recipes={"dino": {"lr": 2e-3, "matrix_lr": 3.0, "weight_decay": 0.1}},
     of_preset={},
     of_model=OF_A_PICTURE,
 )
