@@ -73,7 +73,7 @@ CATALOGUE = Catalogue(
     recipes={
         "vit": {"lr": 3e-3, "matrix_lr": 4.0, "weight_decay": 0.1, "drop": 0.5},
         "vit-hybrid": {"lr": 1e-2, "matrix_lr": 3.0, "weight_decay": 0.1},
-        "resnet": {"lr": 1e-2, "matrix_lr": 5.0, "weight_decay": 0.0},
+        "resnet": {"lr": 1e-2, "matrix_lr": 5.0, "weight_decay": 0.1},
     },
     of_preset=dict.fromkeys(PRESETS, "vit"),
     of_model=OF_A_PICTURE,
