@@ -312,3 +312,27 @@ def test_larger_models_cost_more() -> None:
     assert costs[0] < costs[1] < costs[2]
     matrices = 3 * 2 * (2 * 12 * dim**2 * tokens + 48 * dim * (tokens - 1))  # of two layers, and the patches
     assert matrices < costs[2] < 1.2 * matrices
+
+
+def test_an_autoencoder_goes_on_from_its_own_run(filling: weft.Run, photos: Path, tmp_path: Path) -> None:
+    more = train(photos, task="reconstruct-images", dim=None, depth=None, heads=None, from_=filling.folder,
+                 out=tmp_path / "more", steps=1, lr=1e-9)  # fmt: skip
+    own = filling.model.state_dict()
+    assert all(torch.allclose(t, own[n], atol=1e-6) for n, t in more.model.state_dict().items())
+
+
+def test_parts_of_the_model_can_be_set(photos: Path, tmp_path: Path) -> None:
+    run = train(photos, model="vit", out=tmp_path / "run", **{"model.trunk.block.transform.activation": "relu"})
+    assert run.config["model"]["trunk"]["block"]["transform"]["activation"] == "relu"
+
+
+def test_tasks_on_pictures_are_listed_with_all_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    from weft.cli import output
+    from weft.tasks.registry import TASKS
+
+    for task in TASKS.values():
+        output.tasks([task], True, True)
+        (listed,) = json.loads(capsys.readouterr().out)["tasks"]
+        assert listed["task"] == task.name
+    output.tasks([TASKS["classify-images"]], True, False)
+    assert "augment.flip" in capsys.readouterr().out

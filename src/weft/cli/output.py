@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.config import field_types
+from weft.config import Config, field_types
 from weft.errors import STEERING, WeftError, harmless
 from weft.requirements import check_requirements
 
@@ -208,8 +208,9 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
             if settings is None:
                 continue
             print(f"\n  {title} NAME=VALUE")
+            about = _about(settings)
             for name, value in _defaults(settings).items():
-                print(f"    {name:<18} {_plain(value):<8} {settings.about.get(name, '')}")
+                print(f"    {name:<18} {_plain(value):<8} {about.get(name, '')}")
             if settings is task.settings:
                 print(f"    {'model.PATH':<18} {'-':<8} any part of the model's config: model.trunk.block.mix.heads=8")
     if not full:
@@ -230,8 +231,24 @@ def examined(report: Report, as_json: bool) -> None:
 
 
 def _defaults(settings: Any) -> dict[str, Any]:
-    default = settings()
-    return {name: list(v) if isinstance(v := getattr(default, name), tuple) else v for name in field_types(settings)}
+    """All settings with their defaults; those of a part under its name, as in augment.flip."""
+    default, found = settings(), {}
+    for name in field_types(settings):
+        value = getattr(default, name)
+        if isinstance(value, Config):
+            found |= {f"{name}.{inner}": own for inner, own in _defaults(type(value)).items()}
+        else:
+            found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _about(settings: Any) -> dict[str, str]:
+    """What each of them means."""
+    default, found = settings(), dict(getattr(settings, "about", {}))
+    for name in field_types(settings):
+        if isinstance(value := getattr(default, name), Config):
+            found |= {f"{name}.{inner}": words for inner, words in _about(type(value)).items()}
+    return found
 
 
 def _plain(value: Any) -> str:

@@ -120,7 +120,6 @@ class PictureTraining(SizedTraining):
         "drop": "share of a picture's tokens left out in training",
         "smoothing": "share of belief given to all classes alike, in training",
         "strength": "of augmentation: auto (by the number of rounds), none, light, medium or heavy",
-        "augment": "single parts of augmentation: " + ", ".join(f"augment.{name}" for name in Augment.about),
         "skip": "bad pictures to leave out before the data is refused: a number, or a share below 1",
         "freeze": "with --from: train the head alone, on features that stay as they are",
     }

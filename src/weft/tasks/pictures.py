@@ -93,12 +93,13 @@ class PictureTask(Task):
         name = self.model_name(request)
         if origin is not None:
             backbone, start = self.outgoing(origin[0], data), self.start(request, data)
+            backbone = backbone.replace(embed=embed_of(backbone).replace(drop=settings.drop))
         else:
             make = make_of(self.catalogue.models[name], settings, seen.sight, self.outputs(data))
             backbone, start = make(choose_size(request, settings, name, len(data.train), size, budget, make)), None
         rounds = self.rounds(request, settings, budget, backbone, len(data.train))
         settings = decided(request, settings, backbone, size, rounds=rounds, grey=seen.sight.channels == 1)
-        model = self.wrapped(backbone, data, settings)
+        model = with_settings(self.wrapped(backbone, data, settings), request.model_settings, prefix="model.")
         work = Work(
             model=model,
             objective=self.objective(settings),
@@ -167,9 +168,9 @@ class PictureTask(Task):
         return backbone
 
     def start(self, request: Request, data: PictureData) -> Mapping[str, Tensor]:
-        """The weights to begin with."""
+        """The weights to begin with: all of the run to start from, which is of this very task."""
         assert request.origin is not None
-        return backbone_weights(request.origin.model)
+        return Weights(request.origin.model, torch.float32).tensors()
 
     def ready(self, data: PictureData, seen: Seen, settings: PictureTraining, backbone: Stream.Config) -> Source:
         """The samples, read ahead where they come from files."""

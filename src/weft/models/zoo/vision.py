@@ -12,7 +12,6 @@ from weft.models.distilled import Distilled
 from weft.models.stream import Stream
 from weft.position import Add, Grid, Sinusoidal
 
-
 PLACES = 0.3  # spread of the codes of places at the start: patches have 1, and fainter ones go unheard for long
 
 
