@@ -232,7 +232,8 @@ def examined(report: Report, as_json: bool) -> None:
 
 def _defaults(settings: Any) -> dict[str, Any]:
     """All settings with their defaults; those of a part under its name, as in augment.flip."""
-    default, found = settings(), {}
+    default = settings()
+    found: dict[str, Any] = {}
     for name in field_types(settings):
         value = getattr(default, name)
         if isinstance(value, Config):
