@@ -38,7 +38,8 @@ def folder(root: Path, each: int, *, start: int = 0, side: int = 12) -> Path:
 
 
 def train(data: Any, **settings: Any) -> weft.Run:
-    return weft.train(data, **{"task": "classify-images", **TINY, **settings})
+    given = {"task": "classify-images", **TINY, **settings}
+    return weft.train(data, **{name: value for name, value in given.items() if value is not None})
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,8 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(photos: Path) -> weft.Run:
-    return train(photos, model="vit", out=photos.parent / "trained", steps=60, **{"augment.flip": False})
+    more = {"steps": 150, "dim": 32, "lr": 1e-2, "drop": 0.0, "strength": "none"}
+    return train(photos, model="vit", out=photos.parent / "trained", **more)
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ class Trunk(Part, nn.Module):
         init: Init.Config = Gpt2Init.Config()
 
         def check(self) -> None:
-            if (self.block is None) == (not self.blocks) and self.depth:
+            if ((self.block is not None) + bool(self.blocks)) != (self.depth > 0):
                 raise ConfigError("give either one block with a depth, or a list of blocks", where="Trunk")
             if not 0 <= self.depth <= MAX_DEPTH:
                 raise ConfigError(f"expected from 0 to {MAX_DEPTH}, found {self.depth}", where="Trunk.depth")

@@ -1,7 +1,7 @@
 """The user's pictures: read, split, brought to a size; and the record of them in a run. Knows no model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,8 @@ class PictureData:
     rule: str
     fingerprint: str
     described: str
-
-    @property
-    def skipped(self) -> tuple[tuple[str, str], ...]:
-        """What was left out, and why."""
-        return (*self.train.skipped, *self.held_out.skipped)
+    skipped: tuple[tuple[str, str], ...] = ()  # what was left out, and why
+    notes: Mapping[str, int] = field(default_factory=dict)  # what is true of some pictures, and of how many
 
 
 @dataclass(frozen=True)
@@ -58,10 +55,12 @@ def read_pictures(
     """The pictures in files, or of the sample where none are named, split into what is trained on and what is held out."""
     count = None if progress is None else _counts(progress)
     found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(samples.digits(), None)
-    train = found.train
+    train, skipped = found.train, [*found.train.skipped, *(found.held_out.skipped if found.held_out else ())]
+    notes = train.notes
     if valid is not None:
         given = read_images([valid], labels=labels, skip=skip)
         held, rule = given.held_out or given.train, f"the pictures in {shown(valid)}"
+        skipped += held.skipped
     elif found.held_out is not None:
         held, rule = found.held_out, "the part of the data that is set apart in it"
     else:
@@ -75,7 +74,8 @@ def read_pictures(
         _same_classes(train, held, rule)
     name = several([Path(source).name for source in sources]) if sources else "scikit-learn's digits"
     described = f"{len(train) + len(held):,} pictures ({name})"
-    return PictureData(train, held, rule, key(train.fingerprint, held.fingerprint), described)
+    mark = key(train.fingerprint, held.fingerprint)
+    return PictureData(train, held, rule, mark, described, tuple(skipped), notes)
 
 
 def _same_classes(train: Album, held: Album, rule: str) -> None:
@@ -157,7 +157,7 @@ def picture_lines(data: PictureData, seen: Seen, classes: Sequence[str] | None) 
     text = data.described
     if classes is not None:
         text += f" of {len(classes)} classes: {several(list(classes))}"
-    notes = [f"{number:,} x {note}" for note, number in data.train.notes.items()]
+    notes = [f"{number:,} x {note}" for note, number in data.notes.items()]
     if data.skipped:
         notes.append(f"{len(data.skipped):,} skipped: {several([f'{name} ({why})' for name, why in data.skipped])}")
     shape = seen.train.shape

@@ -71,7 +71,7 @@ class Frames:
         if self.kept:
             return [self.pictures[row] for row in rows]
         with ThreadPoolExecutor(READERS) as pool:
-            return list(pool.map(self.pictures.__getitem__, rows))
+            return list(pool.map(self.pictures.__getitem__, map(int, rows)))
 
     def changed(
         self, rows: np.ndarray, indices: np.ndarray, how: Augment, *, key: str, size: tuple[int, int] | None = None
@@ -101,7 +101,7 @@ class FromFiles(Sequence[Decoded]):
         return len(self.album)
 
     def __getitem__(self, row: int) -> Decoded:  # type: ignore[override]
-        return in_channels(self.album.read(int(row), side=self.side), self.channels)
+        return in_channels(self.album.read(row, side=self.side), self.channels)
 
 
 def frames_of(album: Album, size: int, channels: int, progress: Callable[[int, int], None] | None = None) -> Frames:
