@@ -62,10 +62,10 @@ LADDERS: dict[str, tuple[VisionSize, ...]] = {
         VisionSize(dim=1, depth=0, net=small_net(64, (1, 1, 1, 1))),
     ),
 }
-OFTEN = (8, 150)  # rounds from which pictures are learned by heart unless they are changed more, and much more
+OFTEN = (12, 150)  # rounds from which pictures are learned by heart unless they are changed more, and much more
 ACROSS = 8  # patches along the side of a picture
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
-ROUNDS, ENOUGH = 12, 400_000  # epochs that a model should see in its budget, or so many pictures where data is plenty
+ROUNDS, ENOUGH = 8, 400_000  # epochs that a model should see in its budget, or so many pictures where data is plenty
 
 CATALOGUE = Catalogue(
     models=VISION_MODELS,
