@@ -84,13 +84,13 @@ def test_a_text_shorter_than_the_context_trains_in_shorter_windows(weft: Weft, c
         ("bok.txt", "bok.txt: no such file or folder\n  -> did you mean 'book.txt'?"),
         ("nowhere/book.txt", "no such file or folder"),
         ("*.jsonl", "*.jsonl: 0 files to read, 0 skipped"),
-        ("picture.png", "not recognised as data for any task"),
+        ("sound.ogg", "not recognised as data for any task"),
         ("empty", "not recognised as data for any task"),
         ("/dev/null", "not recognised as data for any task"),
     ],
 )
 def test_data_that_is_not_there_or_not_text(weft: Weft, data: str, problem: str) -> None:
-    (weft.folder / "picture.png").write_bytes(b"\x89PNG")
+    (weft.folder / "sound.ogg").write_bytes(b"OggS\x00")
     (weft.folder / "empty").mkdir()
     assert problem in weft.refused("train", data, *BRIEF)
 
