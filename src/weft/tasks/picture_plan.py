@@ -65,7 +65,8 @@ LADDERS: dict[str, tuple[VisionSize, ...]] = {
 OFTEN = (12, 150)  # rounds from which pictures are learned by heart unless they are changed more, and much more
 ACROSS = 8  # patches along the side of a picture
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
-ROUNDS, ENOUGH = 8, 400_000  # epochs that a model should see in its budget, or so many pictures where data is plenty
+ROUNDS = {"vit": 25, "vit-hybrid": 12, "resnet": 8}  # epochs that a model should see in its budget
+ENOUGH = 400_000  # pictures that are enough where data is plenty
 
 CATALOGUE = Catalogue(
     models=VISION_MODELS,
@@ -160,7 +161,8 @@ def choose_size(
         return _own(PRESETS[request.preset], settings)
     patch = max(1, round(side / ACROSS))
     ladder = [_own(replace(size, patch=patch), settings) for size in LADDERS.get(name, LADDERS["vit"])]
-    work, wanted = EFFICIENCY * work_of(request, settings, budget), min(ROUNDS * pictures, ENOUGH)
+    rounds = ROUNDS.get(name, ROUNDS["vit"])
+    work, wanted = EFFICIENCY * work_of(request, settings, budget), min(rounds * pictures, ENOUGH)
     fitting = [size for size in ladder if work / operations(make(size)) >= wanted]
     return fitting[-1] if fitting else ladder[0]
 
