@@ -27,6 +27,7 @@ from weft.config import (
 )
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PreNorm, Trunk, Window
 from weft.errors import ConfigError
+from weft.modalities.image import PatchEmbed
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.position import Rotary, Sinusoidal
@@ -34,7 +35,8 @@ from weft.position import Rotary, Sinusoidal
 PARTS = {name: c for name, c in sorted(configs._parts.items()) if c.__module__.startswith("weft.")}
 ZOO = {name: make(SIZE, vocab=11, dropout=0.1) for name, make in LANGUAGE_MODELS.items()}
 TREE = Trunk.Config(blocks=(Block.Config(mix=Attention.Config(heads=2)), Block.Config(transform=Mlp.Config())))
-NEEDS = {"Trunk": {"block": Block.Config()}}
+PATCHES = Stream.Config(dim=4, embed=PatchEmbed.Config(grid=(2, 2)), trunk=Trunk.Config(block=Block.Config()))
+NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}}
 
 
 def value(kind: Any) -> Any:
@@ -55,7 +57,7 @@ def example(kind: type[Config]) -> Config:
     """A config of a kind, with what must be given."""
     needed = {f.name for f in dataclasses.fields(kind) if f.default is f.default_factory is dataclasses.MISSING}
     given = {name: value(hint) for name, hint in field_types(kind).items() if name in needed}
-    return kind(**given, **NEEDS.get(configs.part_name(kind), {}))
+    return kind(**{**given, **NEEDS.get(configs.part_name(kind), {})})
 
 
 def travelled(config: Config) -> Config:

@@ -29,10 +29,12 @@ class Trunk(Part, nn.Module):
         init: Init.Config = Gpt2Init.Config()
 
         def check(self) -> None:
-            if ((self.block is not None) + bool(self.blocks)) != (self.depth > 0):
+            given = (self.block is not None) + bool(self.blocks)
+            least = 1 if given else 0
+            if not least <= self.depth <= MAX_DEPTH:
+                raise ConfigError(f"expected from {least} to {MAX_DEPTH}, found {self.depth}", where="Trunk.depth")
+            if given != (self.depth > 0):
                 raise ConfigError("give either one block with a depth, or a list of blocks", where="Trunk")
-            if not 0 <= self.depth <= MAX_DEPTH:
-                raise ConfigError(f"expected from 0 to {MAX_DEPTH}, found {self.depth}", where="Trunk.depth")
 
         def all_blocks(self) -> tuple[Block.Config, ...]:
             """The blocks in their order."""
