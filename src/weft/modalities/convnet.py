@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part, at_least
+from weft.config import Part
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed, to_multiple
 
@@ -147,10 +147,6 @@ class ConvEmbed(PictureEmbed):
 
         net: ResNet.Config
         project: bool = True
-
-        def check(self) -> None:
-            super().check()
-            at_least(self, 1, "channels")
 
         @property
         def stride(self) -> int:

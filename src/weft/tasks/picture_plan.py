@@ -229,6 +229,10 @@ def make_of(build: Callable[..., Stream.Config], settings: PictureTraining, sigh
     """The function from a size to a model's config, all else being known."""
     more: dict[str, Any] = {"outputs": outputs, "dropout": settings.dropout or 0.0, "drop": settings.drop}
     if settings.summary is not None:
+        if outputs is None:
+            raise WeftError(
+                "a model that learns without labels has a class token", where="--set summary", fix="leave it out"
+            )
         more["summary"] = settings.summary
     if build is resnet and settings.summary == "class":
         raise WeftError("a resnet has no class token", where="--set summary", fix="leave it out")
