@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.config import Config, from_json
+from weft.config import from_json
 from weft.core import Pooled
 from weft.data.images.album import Album
 from weft.data.images.batches import LabelledPictures
-from weft.data.images.frames import Frames, by_shape, picture_of
+from weft.data.images.frames import Frames, by_shape
 from weft.data.images.reading import read_images
 from weft.data.source import Source
 from weft.errors import DataError, WeftError
@@ -20,7 +20,7 @@ from weft.inspect.sheets import contact_sheet
 from weft.models.stream import Model, Stream
 from weft.objectives.classify import Classify
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import frames_for, given_pictures, read_shape
+from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
 from weft.tasks.picture_plan import PictureTraining, class_numbers, embed_of, shape
 from weft.tasks.pictures import PictureTask, backbone_weights
 from weft.tasks.task import Ending, Loaded, Measured, Request, with_settings
@@ -33,12 +33,12 @@ BATCH = 64  # pictures computed at once
 MISTAKES = 24  # shown in the contact sheet
 
 
-class Naming(Config):
+class Naming(Ground):
     """Settings of a prediction."""
 
     top: int = 0
 
-    about = {"top": "so many of the likeliest classes; 0 lists all"}
+    about = {"top": "so many of the likeliest classes; 0 lists all", **Ground.about}
 
 
 class ClassifyImages(PictureTask):
@@ -118,7 +118,7 @@ class ClassifyImages(PictureTask):
         names, pictures = given_pictures(run, inputs)
         model, classes, found = _model(run), run.config["data"]["classes"], []
         for name, picture in zip(names, pictures, strict=True):
-            read = picture_of([picture], read_shape(run, picture, embed_of(model.config).stride))
+            read = as_read(run, picture, embed_of(model.config), how)
             with torch.inference_mode():
                 shares = model(read)[0].softmax(-1).tolist()
             ranked = sorted(zip(classes, shares, strict=True), key=lambda pair: -pair[1])
