@@ -23,7 +23,7 @@ from torch import Tensor
 
 from weft.config import read_json
 from weft.errors import ConfigError, DataError
-from weft.training import store
+from weft.storage import store
 
 MAX_HEADER_BYTES = 32 * 2**20
 

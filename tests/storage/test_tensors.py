@@ -12,8 +12,8 @@ import safetensors.torch
 import torch
 
 from weft.errors import DataError, StorageError, WeftError
-from weft.training import tensors as files
-from weft.training.tensors import _TYPES, MAX_HEADER_BYTES, damaged_tensors, read_tensors, write_checked, write_tensors
+from weft.storage import tensors as files
+from weft.storage.tensors import _TYPES, MAX_HEADER_BYTES, damaged_tensors, read_tensors, write_checked, write_tensors
 
 
 def every_type() -> dict[str, torch.Tensor]:
