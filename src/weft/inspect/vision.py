@@ -11,7 +11,6 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from weft.core.attention import Attention
 from weft.core.recording import record
 from weft.errors import ConfigError, WeftError
 from weft.inspect import learned, maps
@@ -167,8 +166,7 @@ def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
     model.eval()
     with record(model) as recorder:
         model.encode(raw)
-    found = [recorder.readings[name][0].weights() for name, module in model.named_modules()
-             if isinstance(module, Attention) and name in recorder.readings]  # fmt: skip
+    found = [readings[0].weights() for readings in recorder.readings.values()]
     if not found:
         raise WeftError("this model has no attention to look at", fix="train with --model vit or vit-hybrid")
     return found
