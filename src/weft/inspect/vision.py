@@ -63,8 +63,8 @@ class PictureView:
         return maps.Maps(self.pixels, layers, through, self.title, self.asked)
 
     def _read(self, weights: Tensor) -> Tensor:
-        """(H N N) -> (H rows columns): the row of who asks, without the class token."""
-        first = weights.shape[-1] - self.grid[0] * self.grid[1]  # 1 where a class token stands in front
+        """(H N N) -> (H rows columns): the row of who asks, without class tokens."""
+        first = weights.shape[-1] - self.grid[0] * self.grid[1]  # class tokens stand in front
         if self.asked is not None:
             row = weights[:, first + self.asked[0] * self.grid[1] + self.asked[1]]
         else:
