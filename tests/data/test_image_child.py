@@ -279,5 +279,8 @@ def test_no_child_outlives_its_parent(tmp_path: Path, sent: signal.Signals, busy
             time.sleep(0.02)
         mine = running(parent.pid)
         parent.send_signal(sent)
-        parent.wait(10)
+        try:
+            parent.wait(10)
+        finally:
+            parent.kill()
     assert len(mine) == 1 and all(map(gone, mine))
