@@ -38,7 +38,7 @@ def send_answer(stream: IO[bytes], answer: Decoded | DataError) -> None:
         _send(stream, _json({"problem": answer.problem, "where": answer.where, "fix": answer.fix}))
     else:
         known = answer.missing is None
-        _send(stream, _json({"shape": answer.pixels.shape, "known": known, "notes": answer.notes}))
+        _send(stream, _json({"shape": answer.pixels.shape, "known": known, "notes": answer.notes, "span": answer.span}))
         stream.write(answer.pixels.data)
         if answer.missing is not None:
             stream.write(answer.missing.data)
@@ -51,7 +51,8 @@ def receive_answer(stream: IO[bytes]) -> Decoded | DataError:
         return DataError(head["problem"], where=head["where"], fix=head["fix"])
     height, width, channels = head["shape"]
     pixels = _array(stream, (height, width, channels), np.uint8)
-    return Decoded(pixels, None if head["known"] else _array(stream, (height, width), np.bool_), tuple(head["notes"]))
+    missing = None if head["known"] else _array(stream, (height, width), np.bool_)
+    return Decoded(pixels, missing, tuple(head["notes"]), head["span"])
 
 
 def send_ready(stream: IO[bytes]) -> None:

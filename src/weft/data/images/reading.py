@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from weft.data.decoding import shown
-from weft.data.images.album import Album, Found, Picture
+from weft.data.images.album import Album, Found, Listed
 from weft.data.images.children import Children, Crash
 from weft.data.images.layout import LAYOUT
 from weft.data.images.places import Gathered
@@ -43,7 +43,7 @@ def read_images(
         raise ConfigError(f"expected a number of pictures or a share from 0.0 to 1.0, found {skip}", where="skip")
     found, children, where = _gathered(sources, labels=labels), Children(), _where(sources)
     total = len(found.entries) + len(found.bad)
-    sides: tuple[list[Picture], list[Picture]] = ([], [])
+    sides: tuple[list[Listed], list[Listed]] = ([], [])
     bad: tuple[Reasons, Reasons] = (list(found.bad), [])
     with closing(tried(found.entries, children)) as trial:
         for done, (entry, outcome) in enumerate(trial):
@@ -56,7 +56,7 @@ def read_images(
                 room = not entry.place.in_memory and decoded.nbytes <= keep
                 keep -= decoded.nbytes if room else 0
                 known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
-                sides[entry.held].append(Picture(*known, decoded if room else None))
+                sides[entry.held].append(Listed(*known, decoded if room else None))
             if progress is not None:
                 progress(done + 1, len(found.entries))
     _bear(bad[0] + bad[1], total, skip, where)
@@ -71,9 +71,7 @@ def read_images(
 def find_pictures(sources: str | Path | Sequence[str | Path]) -> Album:
     """The pictures that sources stand for, in the order named, none of them read yet; classes are not asked for."""
     found = _gathered(sources, labels=False, sides=False)
-    return Album(
-        tuple(Picture(e.name, e.place, scale=e.scale) for e in found.entries), tuple(found.skipped + found.bad)
-    )
+    return Album(tuple(Listed(e.name, e.place, scale=e.scale) for e in found.entries), tuple(found.skipped + found.bad))
 
 
 def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides: bool = True) -> Gathered:
