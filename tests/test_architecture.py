@@ -15,6 +15,7 @@ SOURCE = Path(weft.__file__).parent
 ORDER = [
     {"errors", "version"},
     {"config", "requirements"},
+    {"storage"},
     {"tokens"},
     {"position"},
     {"core"},

@@ -267,7 +267,7 @@ def test_a_rate_far_too_high_stops_with_advice(weft: Weft) -> None:
 
 
 def test_a_full_disk_is_refused_before_the_first_step(weft: Weft) -> None:
-    full = "from weft.training import disk\ndisk.free_bytes = lambda path: 1000\n"
+    full = "from weft.storage import disk\ndisk.free_bytes = lambda path: 1000\n"
     message = weft.refused("train", "book.txt", *BRIEF, before=full, code=74)
     assert "no space: needs" in message and "has 1.0 kB" in message
 

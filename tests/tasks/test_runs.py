@@ -64,7 +64,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("weft.training.loop:Fit.step", 5),  # between two checkpoints
         ("weft.training.optimizer:Optimizer.step", 7),  # the loss is known, the weights are not changed
         ("weft.training.loop.evaluate", 2),  # in an evaluation, next to a checkpoint
-        ("weft.training.store.write_file", 12),  # in the middle of a checkpoint
+        ("weft.storage.store.write_file", 12),  # in the middle of a checkpoint
         ("weft.training.checkpoint._commit", 3),  # before a checkpoint has its name
         ("weft.tasks.language_model:LanguageModel.finish", 1),  # trained, not measured
         ("weft.training.folder.write_tensors", 1),  # measured, the weights are not in place
@@ -122,7 +122,7 @@ def test_a_signal_while_the_run_is_measured_says_that_the_weights_are_saved(weft
 
 @pytest.mark.parametrize("pause", [0.0, 0.02, 0.1])
 def test_a_second_signal_leaves_at_once_and_damages_nothing(weft: Weft, straight: Path, pause: float) -> None:
-    slow = "import weft.training.store as store, time\nwrite = store._write_all\n" \
+    slow = "import weft.storage.store as store, time\nwrite = store._write_all\n" \
         "def slowly(file, data): time.sleep(0.02); write(file, data)\nstore._write_all = slowly\n"  # fmt: skip
     job = weft.start(*TRAIN, "--out", "run", before=slow)
     job.until(lambda: len(lines(weft.folder / "run")) >= 4)
@@ -260,7 +260,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_training(weft: Weft) -
     message = weft.refused(*TRAIN, "--out", "/proc/sys/weft", code=74)
     assert message.startswith("weft: /proc/sys/weft")
     assert "a file stands where a folder is needed" in weft.refused(*TRAIN, "--out", "book.txt/run", code=74)
-    read_only = "import errno, os\nfrom weft.training import store\n" \
+    read_only = "import errno, os\nfrom weft.storage import store\n" \
         "def refuse(*args): raise OSError(errno.EROFS, 'Read-only file system')\nstore.os.mkdir = refuse\n"  # fmt: skip
     assert "the file system is read-only" in weft.refused(*TRAIN, "--out", "run", before=read_only, code=74)
 

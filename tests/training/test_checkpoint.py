@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from weft.errors import StorageError, WeftError
+from weft.storage import store
 from weft.training import manifest as manifests
-from weft.training import store
 from weft.training.checkpoint import (
     NewerFormat,
     environment,

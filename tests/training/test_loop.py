@@ -16,7 +16,8 @@ from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError, Diverged, Interrupted, StorageError, WeftError
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
-from weft.training import checkpoint, folder, loop, store
+from weft.storage import store
+from weft.training import checkpoint, folder, loop
 from weft.training.claim import claim
 from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer

@@ -21,7 +21,7 @@ TRAIN = ("train", "book.txt", *TINY, "--model", "llama", "--set", "lr=3e-3", "--
          "--set", "record_samples=true", "--set", "warmup=2")  # fmt: skip
 # A process that writes nothing: whatever it tries to write in a run folder is a fault.
 ONLY_READS = """
-from weft.training import store, tensors, lock
+from weft.storage import store, tensors, lock
 def refuse(*args, **more): raise AssertionError(f"a second writer: {args}")
 store.write_file = store.append_line = store.make_folder = store.probe = refuse
 lock.RunLock.__enter__ = refuse

@@ -12,7 +12,7 @@ from typing import Any
 from weft.cli import output
 from weft.errors import Interrupted, WeftError, nearest
 from weft.requirements import is_requirement, missing
-from weft.training.disk import EXPLAINED, storage_error
+from weft.storage.disk import EXPLAINED, storage_error
 
 NO_MEMORY = ("allocate memory", "out of memory", "not enough memory")
 

@@ -100,7 +100,7 @@ def predicted(
     found = report["predictions"]
     texts = _texts(found, shown)
     if path is not None:
-        from weft.training.store import write_file
+        from weft.storage.store import write_file
 
         write_file(path, (_lines(found) if path.suffix == ".jsonl" else texts + "\n").encode("utf-8", "replace"))
         say(f"wrote {path}")
@@ -124,7 +124,7 @@ def document(text: str, path: Path | None) -> None:
     if path is None:
         sys.stdout.write(harmless(text))
         return
-    from weft.training.store import write_file
+    from weft.storage.store import write_file
 
     write_file(path, text.encode("utf-8", "replace"))
     say(f"wrote {path}")
@@ -133,7 +133,7 @@ def document(text: str, path: Path | None) -> None:
 def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
     """The result of `weft look`."""
     if path is not None:
-        from weft.training.store import write_file
+        from weft.storage.store import write_file
 
         write_file(path, view.page() if path.suffix.lower() == ".html" else view.picture(path.suffix.lower()[1:]))
         say(f"wrote {path}")

@@ -21,6 +21,7 @@ from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct, draw_shown
+from weft.storage.store import write_file
 from weft.tasks.picture_data import PictureData, Seen
 from weft.tasks.picture_input import frames_for, given_pictures, read_shape
 from weft.tasks.picture_plan import HIDING, PictureTraining, embed_of, shape
@@ -29,7 +30,6 @@ from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.training.card import finite
 from weft.training.progress import Progress
 from weft.training.run import Outcome
-from weft.training.store import write_file
 
 SHOWN = 8  # pictures in the sheet of a run
 SHARES = (0.25, 0.5, 0.75)  # of hidden patches, at which a run is measured

@@ -10,13 +10,13 @@ from torch import nn
 from weft.config import from_json
 from weft.errors import ConfigError, StorageError, WeftError
 from weft.models.stream import Model
+from weft.storage.store import write_file
 from weft.tasks.registry import task_named
 from weft.tasks.task import Loaded, Measured, Task, View
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
-from weft.training.store import write_file
 
 
 class Run:

@@ -15,6 +15,7 @@ from weft.errors import ConfigError, WeftError, nearest
 from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.storage.store import shown
 from weft.tasks.registry import recognise, task_named
 from weft.tasks.run import Run, load, open_run
 from weft.tasks.task import Loaded, Plan, Request, Task, with_settings
@@ -26,7 +27,6 @@ from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work, parameters, perform
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
-from weft.training.store import shown
 from weft.training.world import World
 
 

@@ -24,7 +24,8 @@ from torch import Tensor
 
 from weft.config import read_json, write_json
 from weft.errors import DataError, StorageError, WeftError, nearest
-from weft.training import store
+from weft.storage import store
+from weft.storage.tensors import read_checked, read_tensors, tensor_bytes, write_checked, write_tensors
 from weft.training.manifest import (
     MANIFEST,
     PLAIN_NAME,
@@ -46,7 +47,6 @@ from weft.training.retention import (
     sequence,
     unfinished_name,
 )
-from weft.training.tensors import read_checked, read_tensors, tensor_bytes, write_checked, write_tensors
 
 __all__ = [
     "Checkpoint",

@@ -10,12 +10,12 @@ from typing import Any
 
 from weft.config import Config, from_json
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.storage.disk import require_space
+from weft.storage.lock import RunLock
+from weft.storage.store import make_folder, shown, storage_error
 from weft.training.board import require_board
-from weft.training.disk import require_space
 from weft.training.folder import RunFolder, fresh_folder, resume_command
-from weft.training.lock import RunLock
 from weft.training.run import Work, size_of
-from weft.training.store import make_folder, shown, storage_error
 from weft.training.world import World
 
 CHECKPOINT_BYTES = 16  # for each weight: itself, the best so far, and what the optimizer remembers

@@ -24,10 +24,10 @@ from torch import Tensor
 
 from weft.config import read_json, write_json
 from weft.errors import ConfigError, StorageError, WeftError
-from weft.training import store
+from weft.storage import store
+from weft.storage.tensors import read_tensors, write_tensors
 from weft.training.checkpoint import Checkpoint, environment, environment_differences, latest, save_checkpoint
 from weft.training.progress import Progress
-from weft.training.tensors import read_tensors, write_tensors
 from weft.version import VERSION
 
 FORMAT = 1

@@ -19,8 +19,8 @@ import torch
 
 from weft.config import read_json
 from weft.errors import StorageError, WeftError
-from weft.training import store
-from weft.training.tensors import damaged_tensors
+from weft.storage import store
+from weft.storage.tensors import damaged_tensors
 from weft.version import VERSION
 
 FORMAT = 1

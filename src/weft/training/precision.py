@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
+from weft.models.outline import own_tensors
 
 PAYS = 1.3  # how much faster bf16 products must be before their rounding is worth it
 
@@ -84,12 +85,7 @@ class Weights:
 
     def tensors(self) -> dict[str, Tensor]:
         """The model's weights in full precision, buffers included, by name."""
-        state = {name: t.detach() for name, t in self.model.state_dict().items()}
-        aliases = dict(self.model.named_parameters(remove_duplicate=False))
-        names = {id(p): name for name, p in self.work.items()}
-        return {name: self.master[names[id(aliases[name])]].detach() if name in aliases else t
-                for name, t in state.items()
-                if name not in aliases or names[id(aliases[name])] == name}  # fmt: skip
+        return {name: self.master.get(name, t).detach() for name, t in own_tensors(self.model).items()}
 
     @torch.no_grad()
     def load(self, tensors: dict[str, Tensor]) -> None:

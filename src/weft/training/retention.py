@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from weft.errors import StorageError, WeftError
-from weft.training import store
+from weft.storage import store
 from weft.training.manifest import MANIFEST, NewerFormat, read_manifest, verify
 
 LEAST_KEPT = 2

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from weft.core.threads import suited_threads
 from weft.data.source import Source
 from weft.errors import ConfigError, StorageError
+from weft.models.outline import outline
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training import loop
@@ -193,11 +193,7 @@ def build(
 
 def size_of(config: Model.Config, *, training: bool) -> int:
     """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
-    try:
-        with torch.device("meta"), _Unfilled():
-            size = parameters(config.build())
-    except (RuntimeError, OverflowError, TypeError) as error:
-        raise ConfigError(f"a model of these sizes cannot be built: {str(error).splitlines()[0]}") from None
+    size = parameters(outline(config))
     each = TRAINING_BYTES if training else 4
     memory = _memory()
     if size * each > memory:
@@ -208,16 +204,6 @@ def size_of(config: Model.Config, *, training: bool) -> int:
             fix="make it smaller: fewer or narrower layers (depth, dim)",
         )
     return size
-
-
-class _Unfilled(TorchFunctionMode):
-    """Weights without content need no first values; to draw them would load all of torch's compiler."""
-
-    def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = kwargs or {}
-        if getattr(call, "__name__", "") in ("normal_", "trunc_normal_", "uniform_"):
-            return given["tensor"] if "tensor" in given else args[0]
-        return call(*args, **given)
 
 
 def _memory() -> float:

@@ -17,8 +17,8 @@ from typing import Any
 
 from weft.config import MAX_JSON_BYTES, read_json
 from weft.errors import ConfigError, DataError, StorageError
-from weft.training.disk import free_bytes, require_space, shown, storage_error
-from weft.training.lock import RunLock, temporary
+from weft.storage.disk import free_bytes, require_space, shown, storage_error
+from weft.storage.lock import RunLock, temporary
 
 __all__ = [
     "RunLock",

@@ -12,13 +12,14 @@ import safetensors.torch
 import torch
 
 from weft.errors import DataError, StorageError, WeftError
-from weft.training import tensors as files
-from weft.training.tensors import _TYPES, MAX_HEADER_BYTES, damaged_tensors, read_tensors, write_checked, write_tensors
+from weft.storage import tensor_file
+from weft.storage.tensor_file import MAX_HEADER_BYTES, TYPES
+from weft.storage.tensors import damaged_tensors, read_tensors, write_checked, write_tensors
 
 
 def every_type() -> dict[str, torch.Tensor]:
     tensors = {
-        f"of {name}": torch.arange(4).view(2, 2).to(dtype) for name, dtype in _TYPES.items() if "E8M0" not in name
+        f"of {name}": torch.arange(4).view(2, 2).to(dtype) for name, dtype in TYPES.items() if "E8M0" not in name
     }
     return {
         **tensors,
@@ -142,7 +143,7 @@ def test_hostile_files_are_refused_quickly_and_in_little_memory(tmp_path, name):
 
 @pytest.mark.parametrize("name", [n for n in HOSTILE if n != "many lists" and "metadata" not in n])
 def test_hostile_files_are_refused_even_if_the_library_accepts_them(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(files, "_judge", lambda path: None)
+    monkeypatch.setattr(tensor_file, "_judge", lambda path: None)
     path, case = tmp_path / "a.safetensors", HOSTILE[name]
     path.write_bytes(case) if isinstance(case, bytes) else put(path, *case)
     with pytest.raises(DataError, match="not a valid safetensors file: .+"):

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from weft.config import read_json
 from weft.errors import WeftError
-from weft.training.disk import shown, storage_error
+from weft.storage.disk import shown, storage_error
 
 _TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{12}")
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)

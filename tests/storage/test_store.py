@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError, StorageError, WeftError
-from weft.training import disk, store
+from weft.storage import disk, store
 
 SOURCE = Path(store.__file__).parents[2]
 
@@ -259,7 +259,7 @@ def test_a_path_is_shown_on_one_line():
 
 
 def test_the_store_is_imported_without_torch():
-    code = "import sys, weft.training.store; print('torch' in sys.modules)"
+    code = "import sys, weft.storage.store; print('torch' in sys.modules)"
     assert python(code).communicate(timeout=20)[0].strip() == "False"
 
 
@@ -268,7 +268,7 @@ def test_the_store_is_imported_without_torch():
 HOLDER = """
     import sys, time
     from pathlib import Path
-    from weft.training.store import RunLock
+    from weft.storage.store import RunLock
     with RunLock(Path(sys.argv[1])):
         print("held", flush=True)
         time.sleep(60)
@@ -305,7 +305,7 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path):
     code = """
         import os, sys, time
         from pathlib import Path
-        from weft.training.store import RunLock
+        from weft.storage.store import RunLock
         RunLock(Path(sys.argv[1])).__enter__()
         child = os.fork()
         if child == 0:

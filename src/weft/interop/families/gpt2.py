@@ -1,0 +1,114 @@
+"""GPT-2: learned places, norms ahead of each branch, GELU. Its matrices lie with inputs first (Conv1D)."""
+
+from typing import Any
+
+from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.given import Given, names
+from weft.interop.tables import Ignored, Rule, Same, Table, Tied, Turned, layers
+from weft.modalities.text import TextEmbed
+from weft.models.outline import outline
+from weft.models.stream import Model, Stream
+from weft.position import Add, Learned
+
+
+class Gpt2(Family):
+    """GPT2LMHeadModel and GPT2Model (Radford et al., 2019)."""
+
+    name = "gpt2"
+    tasks = {"GPT2LMHeadModel": "language-model", "GPT2Model": None}
+    harmless = names(
+        """n_ctx attn_pdrop reorder_and_upcast_attn summary_type summary_use_proj summary_activation
+        summary_proj_to_labels summary_first_dropout"""
+    )
+
+    def read(self, given: Given, architecture: str) -> Stream.Config:
+        dim, places = given.whole("n_embd", 768), given.whole("n_positions", 1024)
+        given.only("scale_attn_by_inverse_layer_idx", False)
+        given.only("add_cross_attention", False)
+        given.only("is_decoder", False, True)
+        norm = LayerNorm.Config(eps=given.number("layer_norm_epsilon", 1e-5))
+        std = given.number("initializer_range", 0.02)
+        block = Block.Config(
+            mix=Attention.Config(
+                heads=given.whole("n_head", 12), score=Dot.Config(scaled=given.truth("scale_attn_weights", True))
+            ),
+            transform=Mlp.Config(
+                activation=given.choice("activation_function", ACTIVATIONS, "gelu_new"),  # type: ignore[arg-type]
+                hidden=given.whole("n_inner", 4 * dim),
+            ),
+            norm=norm,
+            dropout=given.number("resid_pdrop", 0.1),
+        )
+        embed = TextEmbed.Config(
+            vocab=given.whole("vocab_size", 50257),
+            context=places,
+            place=Add.Config(code=Learned.Config(size=places, std=std)),
+            std=std,
+            dropout=given.number("embd_pdrop", 0.1),
+        )
+        head = PerToken.Config(tied=given.truth("tie_word_embeddings", True), std=std)
+        trunk = Trunk.Config(depth=given.whole("n_layer", 12), block=block, norm=norm)
+        return Stream.Config(
+            dim=dim, embed=embed, trunk=trunk, head=head if architecture == "GPT2LMHeadModel" else None
+        )
+
+    def write(self, config: Model.Config) -> dict[str, Any]:
+        stream = only(config, Stream.Config, "the model")
+        embed, block = only(stream.embed, TextEmbed.Config, "embed"), stream.trunk.all_blocks()[0]
+        code = only(only(embed.place, Add.Config, "embed.place").code, Learned.Config, "embed.place.code")
+        mix, mlp = only(block.mix, Attention.Config, "mix"), only(block.transform, Mlp.Config, "transform")
+        bare: Any = outline(stream)
+        return {
+            "model_type": self.name,
+            "architectures": ["GPT2Model" if stream.head is None else "GPT2LMHeadModel"],
+            "vocab_size": embed.vocab,
+            "n_positions": code.size,
+            "n_embd": stream.dim,
+            "n_layer": len(stream.trunk.all_blocks()),
+            "n_head": mix.heads,
+            "n_inner": bare.trunk.blocks[0].transform.up.out_features,
+            "activation_function": THEIR_ACTIVATION[mlp.activation],
+            "layer_norm_epsilon": block.norm.eps,
+            "scale_attn_weights": getattr(mix.score, "scaled", True),
+            "resid_pdrop": block.dropout,
+            "embd_pdrop": embed.dropout,
+            "attn_pdrop": 0.0,
+            "initializer_range": embed.std,
+            "tie_word_embeddings": getattr(stream.head, "tied", True),
+        }
+
+    def table(self, config: Model.Config) -> Table:
+        stream = only(config, Stream.Config, "the model")
+        body = [
+            Same("wte.weight", "embed.table.weight"),
+            Same("wpe.weight", "embed.place.code.table.weight"),
+            *layers(len(stream.trunk.all_blocks()), _LAYER),
+            *norm("ln_f", "trunk.norm"),
+            Ignored("h.*.attn.bias"),
+            Ignored("h.*.attn.masked_bias"),
+        ]
+        if stream.head is None:
+            return Table(body)
+        tied = only(stream.head, PerToken.Config, "head").tied
+        head = Tied("lm_head.weight", "embed.table.weight") if tied else Same("lm_head.weight", "head.out.weight")
+        return Table(body, [head], prefix="transformer.")
+
+
+def norm(theirs: str, ours: str) -> list[Rule]:
+    """The rules of a layer norm."""
+    return [Same(f"{theirs}.weight", f"{ours}.gain"), Same(f"{theirs}.bias", f"{ours}.offset")]
+
+
+def _turned(theirs: str, ours: str) -> list[Rule]:
+    return [Turned(f"{theirs}.weight", f"{ours}.weight"), Same(f"{theirs}.bias", f"{ours}.bias")]
+
+
+_LAYER: list[Rule] = [
+    *norm("h.{i}.ln_1", "trunk.blocks.{i}.mix_norm"),
+    *_turned("h.{i}.attn.c_attn", "trunk.blocks.{i}.mix.qkv"),
+    *_turned("h.{i}.attn.c_proj", "trunk.blocks.{i}.mix.out"),
+    *norm("h.{i}.ln_2", "trunk.blocks.{i}.transform_norm"),
+    *_turned("h.{i}.mlp.c_fc", "trunk.blocks.{i}.transform.up"),
+    *_turned("h.{i}.mlp.c_proj", "trunk.blocks.{i}.transform.down"),
+]

@@ -1,0 +1,106 @@
+"""Family: one model_type of Hugging Face's, read and written. A new one is a file in `families/`.
+
+A family says three things of itself: which config of ours a config.json means, which config.json a config of ours
+means, and the table of weights. What it writes is checked by reading it again: where that gives another model than
+the one that was to be written, there is no counterpart, and the parts that differ are named.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from torch import Tensor
+
+from weft.config import Config
+from weft.errors import ConfigError
+from weft.interop.given import Given
+from weft.interop.likeness import differences
+from weft.interop.tables import Table, listed
+from weft.modalities.text import Text
+from weft.models.stream import Model
+
+C = TypeVar("C", bound=Config)
+
+# Their names of activations, the one to write for each of ours last.
+ACTIVATIONS: dict[str, str] = {
+    "swish": "silu",
+    "silu": "silu",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_new": "gelu_tanh",
+    "gelu_python": "gelu",
+    "gelu": "gelu",
+    "relu": "relu",
+    "relu2": "relu_squared",
+}
+THEIR_ACTIVATION = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
+
+
+class Family(ABC):
+    """One model_type."""
+
+    name: ClassVar[str]
+    tasks: ClassVar[Mapping[str, str | None]]  # what each architecture is for in weft; the first where none is named
+    harmless: ClassVar[frozenset[str]] = frozenset()  # keys of config.json that do not change the numbers
+
+    @abstractmethod
+    def read(self, given: Given, architecture: str) -> Model.Config:
+        """The model that a config.json describes."""
+
+    @abstractmethod
+    def write(self, config: Model.Config) -> dict[str, Any]:
+        """The config.json of a model, "architectures" with it; a ConfigError where a part has no counterpart."""
+
+    @abstractmethod
+    def table(self, config: Model.Config) -> Table:
+        """Which weight is which."""
+
+    def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
+        """What our model computes for inputs under the names that theirs has for them."""
+        text = _text(inputs, "input_ids", "attention_mask")
+        if "decoder_input_ids" in inputs:
+            return model(text, _text(inputs, "decoder_input_ids", "decoder_attention_mask"))
+        if getattr(model, "head", None) is None:
+            return model.encode(text).x  # type: ignore[operator]
+        return model(text)
+
+    def counterpart(self, config: Model.Config) -> tuple[dict[str, Any], list[str]]:
+        """The config.json of a model, and in what it differs from the model, if it does."""
+        written = self.write(config)
+        again = self.read(Given(dict(written), where="config.json"), written["architectures"][0])
+        return written, differences(config, again)
+
+
+def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:
+    """The family that computes what a config describes, and its config.json."""
+    nearest: tuple[Family, list[str]] | None = None
+    for family in families:
+        try:
+            written, odd = family.counterpart(config)
+        except ConfigError as error:
+            odd = [str(error)] * 1000  # of another kind altogether
+        else:
+            if not odd:
+                return family, written
+        if nearest is None or len(odd) < len(nearest[1]):
+            nearest = family, odd
+    assert nearest is not None
+    family, odd = nearest
+    raise ConfigError(
+        f"no model of the Hugging Face library computes this; the nearest, {family.name}, differs in "
+        f"{listed(odd) if len(odd) < 1000 else odd[0]}",
+        where="export",
+        fix="train a model that has a counterpart, such as gpt or llama for text and transformer for translation",
+    )
+
+
+def only(part: Any, kind: type[C], what: str) -> C:
+    """A part of a config that must be of one kind to have a counterpart."""
+    if not isinstance(part, kind):
+        found = "nothing" if part is None else type(part).__qualname__.removesuffix(".Config")
+        raise ConfigError(f"{what} is {found}, expected {kind.__qualname__.removesuffix('.Config')}")
+    return part
+
+
+def _text(inputs: Mapping[str, Tensor], ids: str, mask: str) -> Text:
+    return Text(inputs[ids], inputs[mask].bool() if mask in inputs else None)

@@ -1,0 +1,63 @@
+"""The proof of an export: the Hugging Face library, in a process of its own, computes what our model computes."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from weft.config import read_json
+from weft.errors import DataError, WeftError
+from weft.interop.families import FAMILIES
+from weft.models.stream import Model
+from weft.storage.tensors import read_tensors, write_tensors
+
+WITNESS = Path(__file__).with_name("witness.py")
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: Sequence[str] = ()) -> float:
+    """The largest difference between our values and theirs, in fp32; the ids of `texts` must be the same.
+
+    `inputs` go by their names: input_ids, attention_mask, decoder_input_ids, pixel_values.
+    """
+    if importlib.util.find_spec("transformers") is None:
+        raise WeftError("transformers is not installed, so the folder cannot be tried", fix="pip install 'weft[hf]'")
+    folder = Path(path).absolute()
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    with torch.inference_mode():
+        ours = FAMILIES[config["model_type"]].values(model.eval(), inputs)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory() as place:
+        files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
+        write_tensors(files[0], inputs)
+        if texts:
+            files += [Path(place) / "texts.json", Path(place) / "ids.json"]
+            files[2].write_text(json.dumps(list(texts)), encoding="utf-8")
+        command = [sys.executable, "-I", str(WITNESS), str(folder), *map(str, files)]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **OFFLINE})
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise DataError(f"the Hugging Face library cannot use the folder: {last:.400}", where=str(folder))
+        if texts:
+            _compare_ids(folder, texts, json.loads(files[3].read_text(encoding="utf-8")))
+        theirs = read_tensors(files[1])["values"]
+    if theirs.shape != ours.shape:
+        raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=str(folder))
+    return float((theirs - ours.float()).abs().max())
+
+
+def _compare_ids(folder: Path, texts: Sequence[str], found: list[list[int]]) -> None:
+    from tokenizers import Tokenizer
+
+    text = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    read_json(text, where="tokenizer.json")
+    library = Tokenizer.from_str(text)
+    for text, ids in zip(texts, found, strict=True):
+        if library.encode(text, add_special_tokens=False).ids != ids:
+            raise DataError(f"the Hugging Face library reads other ids from {text!r:.60}", where=str(folder))

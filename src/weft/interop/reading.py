@@ -1,0 +1,172 @@
+"""Reading a Hugging Face folder: config.json, weights in safetensors, tokenizer.json. Runs no code that it finds.
+
+imported = read_folder("gpt2")         a folder, or owner/name on the Hub
+imported.model                         built and filled, ready for use
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from weft.config import read_json
+from weft.errors import ConfigError, DataError, StorageError, nearest
+from weft.interop import hub
+from weft.interop.families import FAMILIES
+from weft.interop.family import Family
+from weft.interop.given import Given
+from weft.interop.marks import Marks
+from weft.interop.tables import listed
+from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
+from weft.interop.weights import OTHERS, PICKLES, Shards, fill, inside
+from weft.models.outline import outline, own_tensors, unfilled
+from weft.models.stream import Model
+from weft.storage import store
+from weft.storage.tensor_file import pickle_error
+
+ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
+LABELLED = ("classify-text", "tag-text", "classify-images")  # tasks that answer with a label
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A model of another library, built and filled. `task` is what weft calls its use; None where it has no head."""
+
+    model: Model
+    family: str
+    architecture: str
+    task: str | None
+    source: Path
+    tokenizer_json: str | None = None
+    labels: tuple[str, ...] = ()
+    marks: Marks = Marks()
+    preprocessor: dict[str, Any] | None = None  # how pictures were prepared
+    warnings: tuple[str, ...] = ()
+    files: tuple[Path, ...] = field(default=(), repr=False)
+
+    @property
+    def config(self) -> Model.Config:
+        """The model's config."""
+        return self.model.config  # type: ignore[return-value]
+
+    def digest(self) -> str:
+        """The SHA-256 of the files that the model was read from, by name and content. Reads them once more."""
+        whole = hashlib.sha256()
+        for path in self.files:
+            whole.update(f"{path.name} {store.digest(path)[1]}\n".encode())
+        return whole.hexdigest()
+
+
+def recognises(path: str | Path) -> bool:
+    """Whether a folder has a config.json of the kind that is read here: one with a model_type."""
+    try:
+        config = read_json(store.read_file(Path(path) / "config.json"), where=str(path))
+    except (ConfigError, StorageError):
+        return False
+    return isinstance(config, dict) and isinstance(config.get("model_type"), str)
+
+
+def read_folder(source: str | Path) -> Imported:
+    """The model in a folder, or on the Hub where no such folder exists and the name is like owner/name."""
+    folder = Path(source)
+    if not folder.exists() and hub.is_name(str(source)):
+        folder = hub.fetch(str(source))
+    _refuse_files(folder)
+    data = _json(folder, "config.json")
+    if data is None:
+        raise DataError(
+            "no config.json here", where=store.shown(folder), fix="name a folder that save_pretrained wrote"
+        )
+    where = store.shown(folder / "config.json")
+    family, architecture, remarks = _family(data, where)
+    given = Given(data, where)
+    config = family.read(given, architecture)
+    remarks += given.finish(family.harmless)
+    model, odd = _filled(folder, family, config)
+    if odd:
+        remarks.append(f"weights that are not finite numbers: {listed(odd)}")
+    task = family.tasks[architecture]
+    tokenizer = read_tokenizer(folder, family.name)
+    if tokenizer is not None and type(data.get("vocab_size")) is int:
+        check_tokenizer(tokenizer, data["vocab_size"], where=store.shown(folder / "tokenizer.json"))
+    return Imported(
+        model=model,
+        family=family.name,
+        architecture=architecture,
+        task=task,
+        source=folder,
+        tokenizer_json=tokenizer,
+        labels=_labels(data, where) if task in LABELLED else (),
+        marks=Marks.read(_json(folder, "generation_config.json") or {}, data, where=where),
+        preprocessor=_json(folder, "preprocessor_config.json"),
+        warnings=tuple(remarks),
+        files=tuple(path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors", ".txt")),
+    )
+
+
+def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str]]:
+    """The model with its weights. Nothing is made before the files are known to fit."""
+    with Shards(folder) as theirs:
+        table = family.table(config).fitting(theirs.shapes)
+        table.check(theirs.shapes, own_tensors(outline(config)), where=store.shown(folder))
+        model = unfilled(config)
+        odd = fill(table, own_tensors(model), theirs)
+    return model.eval(), odd  # type: ignore[return-value]
+
+
+def _refuse_files(path: Path) -> None:
+    """Only folders hold models."""
+    if path.is_dir():
+        return
+    if not path.exists():
+        raise DataError("no such folder", where=store.shown(path), fix="name a folder, or owner/name on the Hub")
+    suffix = path.suffix.lower()
+    if suffix in PICKLES:
+        raise pickle_error(path)
+    if suffix in ARCHIVES:
+        raise DataError("an archive; weft unpacks none", where=store.shown(path), fix="unpack it and name the folder")
+    kind = "in a format that weft does not read" if suffix in OTHERS else "a single file"
+    raise DataError(f"{kind}; expected a folder", where=store.shown(path), fix="name the folder with config.json")
+
+
+def _json(folder: Path, name: str) -> dict[str, Any] | None:
+    path = folder / name
+    if not inside(path, folder):
+        return None
+    data = read_json(store.read_file(path), where=store.shown(path))
+    if not isinstance(data, dict):
+        raise ConfigError("expected an object", where=store.shown(path))
+    return data
+
+
+def _family(data: dict[str, Any], where: str) -> tuple[Family, str, list[str]]:
+    """Whose model it is, and what it is for."""
+    name = data.get("model_type")
+    if not isinstance(name, str):
+        raise ConfigError("no model_type: not a config.json of the Hugging Face library", where=where)
+    if name not in FAMILIES:
+        raise ConfigError(f"weft does not know the model type {name!r:.80}", where=where, fix=nearest(name, FAMILIES))
+    family, named = FAMILIES[name], data.get("architectures")
+    if not named:
+        first = next(iter(family.tasks))
+        return family, first, [f"config.json names no architecture: taken for {first}"]
+    if not isinstance(named, list) or not isinstance(named[0], str):
+        raise ConfigError(f"architectures: expected a list of names, found {named!r:.80}", where=where)
+    if named[0] not in family.tasks:
+        problem = f"weft does not know the architecture {named[0]!r:.80} of {name}"
+        raise ConfigError(problem, where=where, fix=f"known: {', '.join(family.tasks)}")
+    return family, named[0], []
+
+
+def _labels(data: dict[str, Any], where: str) -> tuple[str, ...]:
+    names = data.get("id2label")
+    if names is None:
+        return ()
+    try:
+        by_id = {int(id): name for id, name in names.items()}
+        ordered = tuple(by_id[id] for id in range(len(names)))
+    except (AttributeError, ValueError, KeyError):
+        raise ConfigError("id2label: expected a name for each number from 0 on", where=where) from None
+    if not all(isinstance(name, str) for name in ordered):
+        raise ConfigError("id2label: expected names", where=where)
+    return ordered

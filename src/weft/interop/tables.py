@@ -1,0 +1,240 @@
+"""Tables of weights: which tensor of theirs is which part of ours. Every rule holds in both directions.
+
+A rule gives, for each tensor of theirs, the views of our tensors that hold the same numbers. Reading copies into the
+views, writing copies out of them, so that one description cannot say two things:
+
+    Same("ln_f.weight", "trunk.norm.gain")
+    Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
+    Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
+    Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
+    Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
+    Ignored("*.attn.masked_bias")                                            carries no weights
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from weft.errors import ConfigError, DataError
+
+SHOWN = 4  # names in a message
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One tensor of theirs: views of ours that, one after the other along the first axis, hold its numbers."""
+
+    views: tuple[Tensor, ...]
+
+    @property
+    def shape(self) -> list[int]:
+        """The shape that their tensor has."""
+        first = self.views[0]
+        return [sum(len(view) for view in self.views), *first.shape[1:]] if first.ndim else []
+
+    def whole(self) -> Tensor:
+        """Their tensor: a view of ours where it is one, else a copy."""
+        return self.views[0] if len(self.views) == 1 else torch.cat(self.views)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one or more tensors of theirs have to do with one or more of ours."""
+
+    def at(self, layer: int) -> Self:
+        """The rule for one layer: `{i}` in names is its number."""
+
+        def named(value: object) -> object:
+            if isinstance(value, str):
+                return value.replace("{i}", str(layer))
+            return tuple(map(named, value)) if isinstance(value, tuple) else value
+
+        return replace(self, **{name: named(value) for name, value in vars(self).items()})
+
+    def under(self, theirs: str, ours: str = "") -> Self:
+        """The rule where their names begin with `theirs`, and ours with `ours`."""
+
+        def begin(prefix: str, value: str | tuple[str, ...]) -> object:
+            return prefix + value if isinstance(value, str) else tuple(prefix + name for name in value)
+
+        start = {"theirs": theirs, "ours": ours}
+        return replace(self, **{key: begin(start[key], value) for key, value in vars(self).items() if key in start})
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        """Each tensor of theirs by name."""
+        raise NotImplementedError
+
+    def uses(self) -> tuple[str, ...]:
+        """The tensors of ours that the rule fills."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Same(Rule):
+    """The same tensor under two names."""
+
+    theirs: str
+    ours: str
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece((ours[self.ours],))}
+
+    def uses(self) -> tuple[str, ...]:
+        return (self.ours,)
+
+
+@dataclass(frozen=True)
+class Turned(Same):
+    """A matrix that they keep with inputs first."""
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece((ours[self.ours].t(),))}
+
+
+@dataclass(frozen=True)
+class Shaped(Same):
+    """The same numbers in the same order, in a shape of theirs; -1 stands for what is left."""
+
+    shape: tuple[int, ...]
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece((ours[self.ours].view(self.shape),))}
+
+
+@dataclass(frozen=True)
+class Joined(Rule):
+    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many."""
+
+    theirs: tuple[str, ...]
+    ours: str
+    sizes: tuple[int, ...] = ()
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        whole = ours[self.ours]
+        sizes = self.sizes or (len(whole) // len(self.theirs),) * len(self.theirs)
+        return {name: Piece((part,)) for name, part in zip(self.theirs, whole.split(sizes), strict=True)}
+
+    def uses(self) -> tuple[str, ...]:
+        return (self.ours,)
+
+
+@dataclass(frozen=True)
+class Stacked(Rule):
+    """One of theirs is several of ours, one below the other."""
+
+    theirs: str
+    ours: tuple[str, ...]
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece(tuple(ours[name] for name in self.ours))}
+
+    def uses(self) -> tuple[str, ...]:
+        return self.ours
+
+
+@dataclass(frozen=True)
+class Tied(Rule):
+    """Theirs repeats one of ours that another rule fills: it may be there and must be equal. It is never written."""
+
+    theirs: str
+    ours: str
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {}
+
+    def uses(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Ignored(Rule):
+    """Names of theirs, `*` standing for anything, that carry no weights: masks, counters, tables that are computed."""
+
+    theirs: str
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {}
+
+    def uses(self) -> tuple[str, ...]:
+        return ()
+
+
+def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
+    """The rules for every layer; `{i}` in names is its number."""
+    listed = list(rules)
+    return [rule.at(i) for i in range(first, first + count) for rule in listed]
+
+
+@dataclass(frozen=True)
+class Table:
+    """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it."""
+
+    body: Sequence[Rule]
+    head: Sequence[Rule] = ()
+    prefix: str = ""
+
+    @property
+    def rules(self) -> list[Rule]:
+        """All rules, as names are written."""
+        return [*(rule.under(self.prefix) for rule in self.body), *self.head]
+
+    def fitting(self, names: Iterable[str]) -> "Table":
+        """The table for a file with these names: some files leave the prefix out, some put it in."""
+        bare = not any(name.startswith(self.prefix) for name in names)
+        return replace(self, prefix="") if bare else self
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        """Every tensor of theirs by name. Each of ours must be in exactly one rule."""
+        used = [name for rule in self.rules for name in rule.uses()]
+        twice = sorted({name for name in used if used.count(name) > 1}) if len(set(used)) < len(used) else []
+        odd = sorted(set(used) ^ set(ours)) + twice
+        if odd:
+            raise ConfigError(f"the table of weights does not fit this model: {listed(odd)}")
+        return {name: piece for rule in self.rules for name, piece in rule.pieces(ours).items()}
+
+    def tied(self, names: Iterable[str]) -> dict[str, str]:
+        """Names of theirs that repeat one of ours, with its name."""
+        present = set(names)
+        return {rule.theirs: rule.ours for rule in self.rules if isinstance(rule, Tied) and rule.theirs in present}
+
+    def check(self, shapes: Mapping[str, Sequence[int]], ours: Mapping[str, Tensor], *, where: str) -> None:
+        """Refuse tensors of theirs that are left over or missing, or have another shape than ours."""
+        pieces, tied = self.pieces(ours), self.tied(shapes)
+        patterns = [rule.theirs for rule in self.rules if isinstance(rule, Ignored)]
+        missing = [name for name in pieces if name not in shapes]
+        left = [name for name in shapes if name not in pieces and name not in tied]
+        left = [name for name in left if not any(fnmatchcase(name, pattern) for pattern in patterns)]
+        if missing or left:
+            problems = [f"lack {listed(missing)}"] * bool(missing) + [f"hold {listed(left)} too many"] * bool(left)
+            raise DataError(
+                f"the weights do not fit the model that config.json describes: they {' and '.join(problems)}",
+                where=where,
+                fix="fetch config.json and the weights from the same place; architectures must name what was saved",
+            )
+        expected = {name: piece.shape for name, piece in pieces.items()}
+        expected |= {name: list(ours[own].shape) for name, own in tied.items()}
+        for name, shape in expected.items():
+            if list(shapes[name]) != shape:
+                raise _misshapen(name, list(shapes[name]), shape, where)
+
+
+def to_theirs(table: Table, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Our tensors as theirs, views of the same memory wherever they can be."""
+    return {name: piece.whole() for name, piece in table.pieces(ours).items()}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names for a message, and how many more there are."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _misshapen(name: str, found: list[int], expected: list[int], where: str) -> DataError:
+    fix = "fetch config.json and the weights from the same place"
+    if found and found[1:] == expected[1:]:
+        fix += f"; if only the number of rows is wrong there, set it in config.json ({expected[0]} -> {found[0]})"
+    return DataError(f"{name} has the shape {found}, config.json asks for {expected}", where=where, fix=fix)

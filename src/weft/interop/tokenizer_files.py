@@ -1,0 +1,60 @@
+"""The tokenizer of a model folder: tokenizer.json, or one made of GPT-2's older pair of files."""
+
+from pathlib import Path
+
+from weft.config import read_json
+from weft.errors import ConfigError, DataError
+from weft.interop.weights import inside
+from weft.modalities.tokenizer_json import names_by_id, typed
+from weft.storage import store
+
+END = "<|endoftext|>"
+
+
+def read_tokenizer(folder: Path, family: str) -> str | None:
+    """The text of a tokenizer.json; None where the folder has none that can be read."""
+    path = folder / "tokenizer.json"
+    if inside(path, folder):
+        return _text(path)
+    vocab, merges = folder / "vocab.json", folder / "merges.txt"
+    if family == "gpt2" and inside(vocab, folder) and inside(merges, folder):
+        return _from_pair(vocab, merges)
+    return None
+
+
+def check_tokenizer(tokenizer_json: str, vocab: int, *, where: str) -> None:
+    """Refuse a tokenizer with ids beyond the table of embeddings."""
+    names = names_by_id(read_json(tokenizer_json, where=where), where)
+    if len(names) > vocab:
+        raise ConfigError(
+            f"the tokenizer has {len(names)} tokens, the model has vectors for {vocab}: {names[vocab]!r:.60} has none",
+            where=where,
+            fix="use the tokenizer that the model was trained with",
+        )
+
+
+def _text(path: Path) -> str:
+    try:
+        return store.read_file(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8: {error}", where=store.shown(path)) from None
+
+
+def _from_pair(vocab: Path, merges: Path) -> str:
+    """Byte-level BPE from a vocabulary and its merges, as GPT-2 was published."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+    ids = read_json(_text(vocab), where=store.shown(vocab))
+    lines = [line for line in _text(merges).splitlines() if line and not line.startswith("#version")]
+    odd = next((line for line in lines if line.count(" ") != 1), None)
+    if odd is not None:
+        raise DataError(f"expected two tokens in each line, found {odd!r:.80}", where=store.shown(merges))
+    pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines)]
+    with typed(store.shown(vocab)):
+        library = Tokenizer(models.BPE(vocab=ids, merges=pairs))
+        library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
+        library.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+        library.post_processor = processors.ByteLevel(trim_offsets=False)  # type: ignore[assignment]
+        if END in ids:
+            library.add_special_tokens([END])
+        return library.to_str()

@@ -1,0 +1,42 @@
+"""Models without content: to know names and shapes before memory is taken, or to be filled from a file."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from weft.errors import ConfigError
+from weft.models.stream import Model
+
+
+def outline(config: Model.Config) -> Model:
+    """The model that a config describes, names and shapes alone: it takes no memory, whatever its size."""
+    try:
+        with torch.device("meta"), _Unfilled():
+            return config.build()
+    except (RuntimeError, OverflowError, TypeError) as error:
+        raise ConfigError(f"a model of these sizes cannot be built: {str(error).splitlines()[0]}") from None
+
+
+def unfilled(config: Model.Config) -> Model:
+    """The model with memory for its weights, whose content has yet to come from elsewhere."""
+    with _Unfilled():
+        return config.build()
+
+
+def own_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """What a file of the model holds: every weight once, by its first name, and its buffers."""
+    shared = dict(model.named_parameters(remove_duplicate=False))
+    first = dict(model.named_parameters())
+    return {name: t for name, t in model.state_dict().items() if name in first or name not in shared}
+
+
+class _Unfilled(TorchFunctionMode):
+    """Weights without content need no first values; to draw them would load all of torch's compiler."""
+
+    def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if getattr(call, "__name__", "") in ("normal_", "trunc_normal_", "uniform_"):
+            return given["tensor"] if "tensor" in given else args[0]
+        return call(*args, **given)

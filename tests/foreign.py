@@ -1,0 +1,69 @@
+"""Small models of the Hugging Face library, with random weights, and folders of them."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from weft.generate.sampling import Sampling, generator
+from weft.generate.search import Drawing, Line, search
+from weft.generate.session import Session
+from weft.models.stream import Model, Stream
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+TOLERANCE = 1e-5  # in fp32
+
+
+def library():
+    """The transformers library; the test is skipped where it is not installed."""
+    return pytest.importorskip("transformers", reason="transformers is not installed")
+
+
+def randomised(model: torch.nn.Module) -> torch.nn.Module:
+    """All weights drawn anew, biases and norms too, so that none could be left out unseen."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.normal_(std=0.15)
+            if "norm" in name or "ln_" in name or name.endswith("gain"):
+                weight.add_(1.0)
+    return model.eval()
+
+
+def saved(model, folder: Path, **options) -> Path:
+    """A folder as their library writes it."""
+    model.save_pretrained(folder, **options)
+    return folder
+
+
+def changed(folder: Path, name: str = "config.json", **keys) -> Path:
+    """The folder with keys of one of its JSON files changed; None takes a key out."""
+    path = folder / name
+    data = {**json.loads(path.read_text()), **keys}
+    path.write_text(json.dumps({key: value for key, value in data.items() if value is not None}))
+    return folder
+
+
+def greedy(model: Stream, prompt: list[int], tokens: int, *, end: int = -1, memory=None) -> list[int]:
+    """The likeliest continuation, by weft's own search."""
+    line = Line(prompt, end, tokens, generator(0, prompt, 0))
+    search(Session(model, memory=memory), [prompt], Drawing([line], Sampling(temperature=0.0)))
+    return line.ids
+
+
+def difference(a: torch.Tensor, b: torch.Tensor) -> float:
+    """The largest difference between two tensors of one shape."""
+    assert a.shape == b.shape
+    return float((a - b).abs().max())
+
+
+def same_files(a: Path, b: Path) -> bool:
+    """Whether two folders hold the same files, byte for byte."""
+    names = [sorted(path.name for path in folder.iterdir()) for folder in (a, b)]
+    return names[0] == names[1] and all((a / n).read_bytes() == (b / n).read_bytes() for n in names[0])
+
+
+def perturbed(config: Model.Config) -> Model:
+    """A model of ours with all weights drawn at random."""
+    return randomised(config.build())
