@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from weft.config import Config
+from weft.core.heads import Summary
 from weft.errors import ConfigError
 from weft.interop.given import Given
 from weft.interop.likeness import differences
@@ -32,6 +33,8 @@ ACTIVATIONS: dict[str, str] = {
     "gelu": "gelu",
     "relu": "relu",
     "relu2": "relu_squared",
+    "quick_gelu": "quick",
+    "tanh": "tanh",
 }
 THEIR_ACTIVATION = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
 
@@ -55,12 +58,16 @@ class Family(ABC):
     def table(self, config: Model.Config) -> Table:
         """Which weight is which."""
 
+    def fitted(self, config: Model.Config, names: Iterable[str]) -> Model.Config:
+        """The model that a file with tensors of these names holds, where config.json does not say all of it."""
+        return config
+
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """What our model computes for inputs under the names that theirs has for them."""
         text = _text(inputs, "input_ids", "attention_mask")
         if "decoder_input_ids" in inputs:
             return model(text, _text(inputs, "decoder_input_ids", "decoder_attention_mask"))
-        if getattr(model, "head", None) is None:
+        if isinstance(getattr(model, "head", None), Summary | None):  # theirs gives the tokens too
             return model.encode(text).x  # type: ignore[operator]
         return model(text)
 
@@ -103,4 +110,5 @@ def only(part: Any, kind: type[C], what: str) -> C:
 
 
 def _text(inputs: Mapping[str, Tensor], ids: str, mask: str) -> Text:
-    return Text(inputs[ids], inputs[mask].bool() if mask in inputs else None)
+    segments = inputs.get("token_type_ids") if ids == "input_ids" else None
+    return Text(inputs[ids], inputs[mask].bool() if mask in inputs else None, segments=segments)

@@ -9,6 +9,7 @@ views, writing copies out of them, so that one description cannot say two things
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
     Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
     Ignored("*.attn.masked_bias")                                            carries no weights
+    Unused("cls.seq_relationship.*")                                         weights of a part that weft leaves out
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -163,6 +164,11 @@ class Ignored(Rule):
         return ()
 
 
+@dataclass(frozen=True)
+class Unused(Ignored):
+    """Names of theirs, `*` standing for anything, with weights of a part that ours does not have. Reading notes them."""
+
+
 def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
     """The rules for every layer; `{i}` in names is its number."""
     listed = list(rules)
@@ -171,11 +177,15 @@ def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
 
 @dataclass(frozen=True)
 class Table:
-    """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it."""
+    """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it.
+
+    `older` are endings of names, each with the one that older files have in its place.
+    """
 
     body: Sequence[Rule]
     head: Sequence[Rule] = ()
     prefix: str = ""
+    older: Sequence[tuple[str, str]] = ()
 
     @property
     def rules(self) -> list[Rule]:
@@ -183,9 +193,19 @@ class Table:
         return [*(rule.under(self.prefix) for rule in self.body), *self.head]
 
     def fitting(self, names: Iterable[str]) -> "Table":
-        """The table for a file with these names: some files leave the prefix out, some put it in."""
+        """The table for a file with these names: some files leave the prefix out, some have older names."""
+        names = list(names)
+        body, head = self.body, self.head
+        for ending, old in self.older:
+            if any(name.endswith(old) for name in names):
+                body, head = (_renamed(rules, ending, old) for rules in (body, head))
         bare = not any(name.startswith(self.prefix) for name in names)
-        return replace(self, prefix="") if bare else self
+        return replace(self, body=body, head=head, prefix="" if bare else self.prefix)
+
+    def ignored(self, names: Iterable[str], kind: type[Ignored] = Ignored) -> list[str]:
+        """Names of theirs that are not read."""
+        patterns = [rule.theirs for rule in self.rules if isinstance(rule, kind)]
+        return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Every tensor of theirs by name. Each of ours must be in exactly one rule."""
@@ -204,10 +224,8 @@ class Table:
     def check(self, shapes: Mapping[str, Sequence[int]], ours: Mapping[str, Tensor], *, where: str) -> None:
         """Refuse tensors of theirs that are left over or missing, or have another shape than ours."""
         pieces, tied = self.pieces(ours), self.tied(shapes)
-        patterns = [rule.theirs for rule in self.rules if isinstance(rule, Ignored)]
-        missing = [name for name in pieces if name not in shapes]
-        left = [name for name in shapes if name not in pieces and name not in tied]
-        left = [name for name in left if not any(fnmatchcase(name, pattern) for pattern in patterns)]
+        known = {*pieces, *tied, *self.ignored(shapes)}
+        missing, left = ([n for n in pieces if n not in shapes], [n for n in shapes if n not in known])
         if missing or left:
             problems = [f"lack {listed(missing)}"] * bool(missing) + [f"hold {listed(left)} too many"] * bool(left)
             raise DataError(
@@ -231,6 +249,16 @@ def listed(names: Sequence[str]) -> str:
     """Some names for a message, and how many more there are."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
+
+
+def _renamed(rules: Sequence[Rule], new: str, old: str) -> list[Rule]:
+    """The rules where names of theirs that end with `new` end with `old` instead."""
+
+    def one(rule: Rule) -> Rule:
+        known = isinstance(rule, Same) and rule.theirs.endswith(new)
+        return replace(rule, theirs=rule.theirs.removesuffix(new) + old) if known else rule  # type: ignore
+
+    return [one(rule) for rule in rules]
 
 
 def _misshapen(name: str, found: list[int], expected: list[int], where: str) -> DataError:
