@@ -11,7 +11,8 @@ import torch
 
 from weft.core.attention import Attention
 from weft.core.recording import Reading, record
-from weft.data.pairs.batches import Bundle, Lines
+from weft.data.bundles import Lines
+from weft.data.pairs.batches import Bundle
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of

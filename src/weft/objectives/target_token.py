@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.pairs.batches import Bundle, Bundles
+from weft.data.bundles import Bundles
+from weft.data.pairs.batches import Bundle
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
@@ -32,7 +33,7 @@ class TargetToken(Objective):
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Seq2Seq, batch: Bundles) -> Loss:
+    def __call__(self, model: Seq2Seq, batch: Bundles[Bundle]) -> Loss:
         losses = [self.one(model, bundle) for bundle in batch.each]
         return Loss(torch.stack([loss.total for loss in losses]).sum(), sum(loss.count for loss in losses))
 
