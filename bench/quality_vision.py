@@ -121,7 +121,7 @@ def drawn(curves: Any, costs: Any, minutes: float, longer: float | None) -> byte
             title = f"on all pictures, {minutes:g} and {longer:g} minutes"
             millions = {name: [(cost / 1e6, score) for cost, score in points] for name, points in costs.items()}
             on.text(6.8, -0.12, title, size=12, va="bottom")
-            chart(on.axis(6.8, 0, 4.6, 3.2), millions, x="million operations to name a picture", y="accuracy", log=True)
+            chart(on.axis(6.8, 0, 4.6, 3.2), millions, x="million operations to name a picture", y="accuracy")
         return on.bytes()
 
 
