@@ -67,7 +67,7 @@ def vit(
         mean=sight.mean,
         std=sight.std,
         place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1], std=PLACES)),
-        class_token=summary == "class",
+        class_tokens=int(summary == "class"),
         dropout=dropout,
         drop=drop,
     )
@@ -94,7 +94,7 @@ def vit_hybrid(
         mean=sight.mean,
         std=sight.std,
         place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1], std=PLACES)),
-        class_token=summary == "class",
+        class_tokens=int(summary == "class"),
         dropout=dropout,
         drop=drop,
     )
