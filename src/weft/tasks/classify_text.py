@@ -72,7 +72,9 @@ class ClassifyText(EncoderTask):
 
     name = "classify-text"
     summary = "learn to label texts"
-    files = "texts with labels as .csv, .tsv or .jsonl (gzip too), or a folder with one sub-folder of .txt files a class"
+    files = (
+        "texts with labels as .csv, .tsv or .jsonl (gzip too), or a folder with one sub-folder of .txt files a class"
+    )
     sample = "short opinions by a grammar of weft's own"
     settings = LabelTraining
     use = Labelling
@@ -81,8 +83,10 @@ class ClassifyText(EncoderTask):
     def recognises(self, sources: Sequence[Path]) -> bool:
         return bool(sources) and all(looks_labelled(source) for source in sources)
 
-    def read(self, sources: Sequence[str], valid: str | None, settings: Any) -> TextData:
-        found = _read(sources or samples.opinions(), settings)
+    def read(
+        self, sources: Sequence[str], valid: str | None, settings: Any, tokenizer: Tokenizer | None = None
+    ) -> TextData:
+        found = _read(sources or samples.labelled_opinions(), settings)
         if valid is not None:
             held = _read([valid], settings, kind=found.kind)
             train, held_out, rule = found.rows, held.rows, f"{len(held)} texts: those in {Path(valid).name}"
@@ -95,7 +99,12 @@ class ClassifyText(EncoderTask):
         names = several([file.path.name for file in found.files])
         twice = overlap(train, held_out)
         lines = [*found.report(), *([f"texts both trained on and held out: {twice:,}"] if twice else [])]
-        record = {"classes": classes, "kind": found.kind, "columns": list(found.columns), "skipped": [list(s) for s in found.skipped[:100]]}
+        record = {
+            "classes": classes,
+            "kind": found.kind,
+            "columns": list(found.columns),
+            "skipped": [list(s) for s in found.skipped[:100]],
+        }
         return TextData(train, held_out, rule, print_, f"{len(found):,} texts ({names})", lines, record)
 
     def texts(self, things: Sequence[Example]) -> Iterator[str]:
@@ -190,7 +199,9 @@ class ClassifyText(EncoderTask):
             "confusion.png": confusion(confusion_counts(shares.argmax(1), truth, len(classes)), classes),
             "calibration.png": calibration(reliability(shares, truth)),
         }
-        return Measured(what, len(rows), finite(metrics), {**more, "mistakes": _mistakes(rows, shares, truth, classes)}, pictures)
+        return Measured(
+            what, len(rows), finite(metrics), {**more, "mistakes": _mistakes(rows, shares, truth, classes)}, pictures
+        )
 
 
 def known(rows: Sequence[Example], classes: Sequence[str] | None) -> None:
@@ -219,12 +230,19 @@ def values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None 
     return found
 
 
-def _mistakes(rows: Sequence[Example], shares: np.ndarray, truth: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]]:
+def _mistakes(
+    rows: Sequence[Example], shares: np.ndarray, truth: np.ndarray, classes: Sequence[str]
+) -> list[dict[str, Any]]:
     """The texts about which the model was most sure and wrong."""
     found = shares.argmax(1)
     worst = [int(i) for i in np.argsort(-shares.max(1)) if found[i] != truth[i]][:MISTAKES]
     return [
-        {"text": rows[i].text[:200], "label": classes[truth[i]], "said": classes[found[i]], "sure": round(float(shares[i].max()), 4)}
+        {
+            "text": rows[i].text[:200],
+            "label": classes[truth[i]],
+            "said": classes[found[i]],
+            "sure": round(float(shares[i].max()), 4),
+        }
         for i in worst
     ]
 

@@ -16,8 +16,16 @@ from weft.models.adapted import has_adapters, merged, with_adapters
 from weft.models.stream import Model, Stream
 from weft.models.zoo import ENCODER_MODELS, Size
 from weft.models.zoo.encoders import Wanted
-from weft.tasks.planning import OF_A_READER, Catalogue, ReaderTraining, choose_budget, fitted, model_line, training_line
-from weft.tasks.planning import work_of, within
+from weft.tasks.planning import (
+    Catalogue,
+    ReaderTraining,
+    choose_budget,
+    fitted,
+    model_line,
+    training_line,
+    within,
+    work_of,
+)
 from weft.tasks.task import Request, with_settings
 from weft.tasks.text_plan import shape
 from weft.training.precision import Weights
@@ -123,7 +131,9 @@ def first_settings(request: Request, kind: type[Any]) -> Any:
         for name in ("freeze", "lora"):
             if getattr(settings, name):
                 fix = "add --from RUN"
-                raise WeftError("there is no run to start from, and nothing learned to keep", where=f"--set {name}", fix=fix)
+                raise WeftError(
+                    "there is no run to start from, and nothing learned to keep", where=f"--set {name}", fix=fix
+                )
         return settings
     was, foreign = request.origin.config["training"], request.origin.config.get("imported")
     name = model_name(request)
@@ -233,7 +243,13 @@ def minutes_for(request: Request, tokens: int) -> Budget:
 
 def plan_lines(request: Request, config: Stream.Config, settings: Any, budget: Budget, batch: str) -> Mapping[str, str]:
     """The plan for people."""
-    kept = " (the trunk stays as it is)" if settings.freeze else f" (LoRA of rank {settings.lora})" if settings.lora else ""
+    kept = (
+        " (the trunk stays as it is)"
+        if settings.freeze
+        else f" (LoRA of rank {settings.lora})"
+        if settings.lora
+        else ""
+    )
     return {
         "model": model_line(request, model_name(request), shape(config), config) + kept,
         "training": training_line(request, settings, budget, batch),
@@ -243,5 +259,3 @@ def plan_lines(request: Request, config: Stream.Config, settings: Any, budget: B
 def stream_config(config: Mapping[str, Any], where: str) -> Stream.Config:
     """The model of a run."""
     return from_json(config["model"], Stream.Config, where=f"{where}: model")
-
-

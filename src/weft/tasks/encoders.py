@@ -58,7 +58,7 @@ class TextData:
     record: Mapping[str, Any] = field(default_factory=dict)  # for config.json
 
 
-class Looking(Config):
+class Glancing(Config):
     """What to look at."""
 
     layer: int | None = None
@@ -92,18 +92,21 @@ class EncoderTask(Task):
         "bert": "BERT's layout: post-norm, learned positions, GELU",
     }
     presets = {
-        n: f"{s.depth} layers, {s.dim} wide, {s.heads} heads" + (f"; model {CATALOGUE.of_preset[n]}" if n in CATALOGUE.of_preset else "")
+        n: f"{s.depth} layers, {s.dim} wide, {s.heads} heads"
+        + (f"; model {CATALOGUE.of_preset[n]}" if n in CATALOGUE.of_preset else "")
         for n, s in PRESETS.items()
     }
     settings: ClassVar[type[EncoderTraining]] = EncoderTraining
-    looking = Looking
-    takes = ("fill-mask", "classify-text", "tag-text", "language-model", "embed-text")
+    looking = Glancing
+    takes: ClassVar[tuple[str, ...]] = ("fill-mask", "classify-text", "tag-text", "language-model")
     head: ClassVar[Wanted]
 
     # What a task on texts says of itself
 
-    def read(self, sources: Sequence[str], valid: str | None, settings: Any) -> TextData:
-        """The data in files, or the sample where none are named."""
+    def read(
+        self, sources: Sequence[str], valid: str | None, settings: Any, tokenizer: Tokenizer | None = None
+    ) -> TextData:
+        """The data in files, or the sample where none are named; `tokenizer` is the one that is known already, if any."""
         raise NotImplementedError
 
     def texts(self, things: Sequence[Any]) -> Iterator[str]:
@@ -131,8 +134,9 @@ class EncoderTask(Task):
     def plan(self, request: Request) -> Plan:
         CATALOGUE.check(request)
         settings = first_settings(request, self.settings)
-        data = self.read(request.sources, request.valid, settings)
-        tokenizer = self.made_tokenizer(data, settings) if request.origin is None else self.tokenizer(request.origin)
+        inherited = None if request.origin is None else self.tokenizer(request.origin)
+        data = self.read(request.sources, request.valid, settings, inherited)
+        tokenizer = inherited or self.made_tokenizer(data, settings)
         wish = self.wish(data, tokenizer)
         budget = minutes_for(request, wish.tokens)
         config, settings = choose_encoder(request, settings, wish, budget)
@@ -168,7 +172,7 @@ class EncoderTask(Task):
         settings = from_json(config["training"], self.settings, where=f"{where}: training")
         model = stream_config(config, where)
         tokenizer = tokenizer_of(folder, config, model.embed.size)
-        data = self.read(sources or tuple(record["sources"]), record["valid"], settings)
+        data = self.read(sources or tuple(record["sources"]), record["valid"], settings, tokenizer)
         return Work(
             model=model,
             objective=from_json(config["objective"], Objective.Config, where=f"{where}: objective"),
@@ -245,7 +249,7 @@ class EncoderTask(Task):
         return text_vectors(model_of(run), self.framed(run, inputs).rows, with_settings(Vectors(), settings))
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
-        how = with_settings(Looking(), settings)
+        how = with_settings(Glancing(), settings)
         (ids,) = self.framed(run, [input]).rows
         return ReadingView(model_of(run), self.tokenizer(run), ids, input, Look(how.layer, how.head, how.every))
 

@@ -8,16 +8,29 @@ from weft.data.decoding import shown
 from weft.data.files import is_pattern, missing
 from weft.errors import DataError, WeftError, nearest
 from weft.tasks.classify_images import ClassifyImages
+from weft.tasks.classify_text import ClassifyText
 from weft.tasks.distill_images import DistillImages
+from weft.tasks.fill_mask import FillMask
 from weft.tasks.language_model import LanguageModel
 from weft.tasks.parse import Parse
 from weft.tasks.reconstruct_images import ReconstructImages
+from weft.tasks.tag_text import TagText
 from weft.tasks.task import Task
 from weft.tasks.translate import Translate
 
 TASKS: dict[str, Task] = {
     task.name: task
-    for task in (LanguageModel(), Translate(), Parse(), ClassifyImages(), ReconstructImages(), DistillImages())
+    for task in (
+        LanguageModel(),
+        FillMask(),
+        Translate(),
+        Parse(),
+        ClassifyText(),
+        TagText(),
+        ClassifyImages(),
+        ReconstructImages(),
+        DistillImages(),
+    )
 }
 
 

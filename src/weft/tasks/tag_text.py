@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from weft.config import Config, from_json
@@ -62,8 +63,10 @@ class TagText(EncoderTask):
     def recognises(self, sources: Sequence[Path]) -> bool:
         return bool(sources) and all(looks_tagged(source) for source in sources)
 
-    def read(self, sources: Sequence[str], valid: str | None, settings: Any) -> TextData:
-        found = _read(sources or samples.named_sentences(), settings)
+    def read(
+        self, sources: Sequence[str], valid: str | None, settings: Any, tokenizer: Tokenizer | None = None
+    ) -> TextData:
+        found = _read(sources or samples.tagged_names(), settings)
         train, held_out, rule = split_tagged(found.sentences) if valid is None else (found.sentences, [], "")
         mark = found.fingerprint
         if valid is not None:
@@ -116,11 +119,11 @@ class TagText(EncoderTask):
         for text in inputs:
             if not isinstance(text, str) or not text.strip():
                 raise WeftError(f"expected a text, found {text!r}")
-        sentences = [tuple(text[a:b] for a, b in words(text)) for text in inputs]
+        sentences = [tuple(words(text)) for text in inputs]
         found = self.tag(run, sentences)
         return [
             {"input": text, "words": list(said), "tags": list(tags),
-             "entities": [{"text": " ".join(said[e.start : e.stop]), "kind": e.kind} for e in entities(tags)]}
+             "entities": [{"text": " ".join(said[e.start : e.end]), "kind": e.kind} for e in entities(tags)]}
             for text, said, tags in zip(inputs, sentences, found, strict=True)
         ]  # fmt: skip
 
@@ -147,7 +150,9 @@ class TagText(EncoderTask):
         return found
 
     def shown(self, prediction: Mapping[str, Any]) -> str:
-        return " ".join(f"{w}/{t}" if t != "O" else w for w, t in zip(prediction["words"], prediction["tags"], strict=True))
+        return " ".join(
+            f"{w}/{t}" if t != "O" else w for w, t in zip(prediction["words"], prediction["tags"], strict=True)
+        )
 
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         if data:
@@ -173,8 +178,6 @@ def known(sentences: Sequence[Tagged], tags: Sequence[str]) -> None:
 
 def tagged_rows(tokenizer: Tokenizer, sentences: Sequence[Tagged], tags: Sequence[str], context: int) -> TaggedRows:
     """Sentences as a model reads them, with the numbers of their tags."""
-    import numpy as np
-
     number = {tag: i for i, tag in enumerate(tags)}
     framed = frame_words(tokenizer, [one.words for one in sentences], context)
     return TaggedRows(framed.rows, framed.places, [np.array([number[t] for t in one.tags]) for one in sentences])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
 import torch
 
 from weft.config import Config, field_types
@@ -159,6 +160,10 @@ class Task:
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         """How well the run does on data."""
         raise NotImplementedError
+
+    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+        """One vector for each input."""
+        raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
         """What the model does inside with an input."""

@@ -53,10 +53,12 @@ def read_text(
     *,
     kind: str | None = None,
     vocab: int | None = None,
+    mask: bool = False,
 ) -> Read:
     """The user's files as ids, split into what is trained on and what is held out.
 
-    With no tokenizer one is made, of a kind and size that suit the text unless they are given.
+    With no tokenizer one is made, of a kind and size that suit the text unless they are given; `mask` asks for a token
+    that stands for hidden ones.
     """
     corpus = read_corpus(sources)
     train: Corpus | Part
@@ -70,7 +72,9 @@ def read_text(
     if tokenizer is None:
         chosen, size = tokenizers.choose(corpus.characters, corpus.distinct, corpus.bytes)
         kind = kind or ("bpe" if vocab else chosen)
-        tokenizer = tokenizers.train(kind, train.pieces(), vocab or (size or 1024 if kind == "bpe" else None))
+        tokenizer = tokenizers.train(
+            kind, train.pieces(), vocab or (size or 1024 if kind == "bpe" else None), mask=mask
+        )
     ids, held_ids = encode_pieces(tokenizer, train.pieces()), encode_pieces(tokenizer, held.pieces())
     if len(ids) < 3 or len(held_ids) < 2:
         where = ", ".join(shown(str(source)) for source in sources)
@@ -116,7 +120,7 @@ def tokenizer_of(folder: RunFolder, config: Mapping[str, Any], size: int | None)
     where = str(folder.path / "tokenizer.json")
     tokenizer = _parsed(folder.text("tokenizer.json"), where)
     fix = "put the run's own tokenizer.json back"
-    if tokenizer.size != size:
+    if size is None or tokenizer.size > size:  # some models have room for more tokens than there are
         problem = f"the tokenizer has {tokenizer.size} tokens, the model {size}: they are of different runs"
         raise ConfigError(problem, where=where, fix=fix)
     if config.get("data", {}).get("tokenizer_digest", tokenizer.digest) != tokenizer.digest:

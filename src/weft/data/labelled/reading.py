@@ -4,7 +4,6 @@ Texts are held in memory, in the order of the files. White space around a text a
 stays. Rows without a text or a label are left out and counted.
 """
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from weft.data.faults import Faults
 from weft.data.files import ending, find
 from weft.data.labelled.columns import NUMBERS, SAY, number
 from weft.data.labelled.formats import LAYOUT, TABLES, Reading, Row, read_classes, read_table
-from weft.data.labelled.texts import Example, Gaps, Kind, LabelledTexts, TextFile, in_order
+from weft.data.labelled.texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
 from weft.errors import DataError
 
 LEAST = 10  # texts to learn from
@@ -136,7 +135,7 @@ class _Gathered:
             files=tuple(self.files),
             skipped=(*self.skipped, *self.faults.listed()),
             notes=tuple(self.notes),
-            fingerprint=_fingerprint(examples),
+            fingerprint=fingerprint_of(examples),
             without_text=self.without_text,
             without_label=self.without_label,
             bad=self.faults.count,
@@ -161,14 +160,6 @@ def kind_of(labels: Sequence[str]) -> Kind:
         return "classes"
     few = len(set(values)) <= FEW and all(value.is_integer() and abs(value) < SMALL for value in values)
     return "classes" if few else "numbers"
-
-
-def _fingerprint(rows: Sequence[Example]) -> str:
-    digest = hashlib.sha256()
-    for row in rows:
-        for data in (row.text.encode("utf-8"), row.label.encode("utf-8")):
-            digest.update(b"%d:%b" % (len(data), data))
-    return digest.hexdigest()
 
 
 def _check(found: LabelledTexts, where: str, learn: bool) -> None:

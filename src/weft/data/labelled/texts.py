@@ -1,5 +1,6 @@
 """LabelledTexts: texts with a label each, and what people should know of them. Refuses to know files' formats."""
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -71,6 +72,23 @@ class LabelledTexts:
     without_label: Gaps
     bad: int
     dropped: int = 0  # texts of classes that were too rare
+
+    @staticmethod
+    def given(rows: list[Example], name: str) -> "LabelledTexts":
+        """Texts with classes that come from no file."""
+        return LabelledTexts(
+            rows=rows,
+            kind="classes",
+            classes=in_order({row.label for row in rows}),
+            columns=("text", "label"),
+            files=(TextFile(Path(name), len(rows)),),
+            skipped=(),
+            notes=(),
+            fingerprint=fingerprint_of(rows),
+            without_text=Gaps(),
+            without_label=Gaps(),
+            bad=0,
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -168,3 +186,12 @@ def in_order(labels: Iterable[str]) -> tuple[str, ...]:
 def overlap(train: Iterable[Example], test: Iterable[Example]) -> int:
     """How many different texts of a test are also trained on."""
     return len({same(row.text) for row in train} & {same(row.text) for row in test})
+
+
+def fingerprint_of(rows: Sequence[Example]) -> str:
+    """The SHA-256 over all texts and labels in order."""
+    digest = hashlib.sha256()
+    for row in rows:
+        for data in (row.text.encode("utf-8"), row.label.encode("utf-8")):
+            digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()

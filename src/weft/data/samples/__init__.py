@@ -1,6 +1,8 @@
 """Data that ships with weft or comes with every Python."""
 
 from weft.data.images.album import Album
+from weft.data.labelled.texts import LabelledTexts
+from weft.data.tagged.sentences import TaggedTexts
 from weft.data.text import Given
 from weft.errors import DataError
 
@@ -19,6 +21,20 @@ def english_sentences() -> Given:
 
     train, _ = drawn()
     return Given("weft-sentences", "".join(f"{text}\n" for _, _, text in train))
+
+
+def labelled_opinions() -> LabelledTexts:
+    """2,000 short opinions of our own, half of them positive."""
+    from weft.data.samples.opinions import sample_opinions
+
+    return LabelledTexts.given(sample_opinions(), "weft-opinions")
+
+
+def tagged_names() -> TaggedTexts:
+    """2,000 sentences of our own in which persons, places and organisations are tagged."""
+    from weft.data.samples.names import sample_names
+
+    return TaggedTexts.given(sample_names(), "weft-names")
 
 
 def digits() -> Album:

@@ -1,6 +1,5 @@
 """Sentences with a tag for each word, from files. Tags of entities are brought to BIO; what had to be mended is counted."""
 
-import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from weft.data.files import ending, find
 from weft.data.tagged.formats import ENDINGS, EXAMPLE, Columns, read_columns, read_json_lines
 from weft.data.tagged.recognising import looks_tagged
 from weft.data.tagged.schemes import Scheme, as_bio, entities, scheme_of, spelled, violations
-from weft.data.tagged.sentences import Tagged, TaggedFile, TaggedTexts, in_order
+from weft.data.tagged.sentences import Tagged, TaggedFile, TaggedTexts, fingerprint_of, in_order
 from weft.errors import ConfigError, DataError
 
 LEAST = 10  # sentences to learn from
@@ -69,7 +68,7 @@ def read_tagged(
         files=tuple(files),
         skipped=(*skipped, *faults.listed()),
         notes=tuple(notes),
-        fingerprint=_fingerprint(kept),
+        fingerprint=fingerprint_of(kept),
         bad=faults.count,
     )
 
@@ -99,16 +98,6 @@ def _in_bio(sentences: Sequence[Tagged]) -> tuple[Scheme, int, list[Tagged]]:
 
 def _plain(sentences: Sequence[Tagged]) -> tuple[str, ...]:
     return tuple(sorted({tag for sentence in sentences for tag in sentence.tags}))
-
-
-def _fingerprint(sentences: Sequence[Tagged]) -> str:
-    digest = hashlib.sha256()
-    for sentence in sentences:
-        for text in (*sentence.words, *sentence.tags):
-            data = text.encode("utf-8")
-            digest.update(b"%d:%b" % (len(data), data))
-        digest.update(b"\n")
-    return digest.hexdigest()
 
 
 def _check(sentences: Sequence[Tagged], where: str, skipped: Sequence[tuple[str, str]], learn: bool) -> None:

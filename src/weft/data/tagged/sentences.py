@@ -49,6 +49,21 @@ class TaggedTexts:
     fingerprint: str
     bad: int
 
+    @staticmethod
+    def given(sentences: list[Tagged], name: str) -> "TaggedTexts":
+        """Sentences with BIO tags that come from no file."""
+        return TaggedTexts(
+            sentences=sentences,
+            tags=in_order({tag for one in sentences for tag in one.tags}),
+            scheme="BIO",
+            mended=0,
+            files=(TaggedFile(Path(name), len(sentences)),),
+            skipped=(),
+            notes=(),
+            fingerprint=fingerprint_of(sentences),
+            bad=0,
+        )
+
     def __len__(self) -> int:
         return len(self.sentences)
 
@@ -117,3 +132,14 @@ def split_tagged(sentences: Sequence[Tagged], share: float = SHARE) -> TaggedSpl
         "lowest SHA-256 (letter case aside), so that equal sentences fall on the same side"
     )
     return TaggedSplit(*sides, rule)
+
+
+def fingerprint_of(sentences: Sequence[Tagged]) -> str:
+    """The SHA-256 over all words and tags in order."""
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        for text in (*sentence.words, *sentence.tags):
+            data = text.encode("utf-8")
+            digest.update(b"%d:%b" % (len(data), data))
+        digest.update(b"\n")
+    return digest.hexdigest()
