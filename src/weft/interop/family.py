@@ -6,7 +6,7 @@ the one that was to be written, there is no counterpart, and the parts that diff
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
@@ -55,6 +55,10 @@ class Family(ABC):
     def table(self, config: Model.Config) -> Table:
         """Which weight is which."""
 
+    def fitting(self, config: Model.Config, names: Container[str]) -> Model.Config:
+        """The model that a file with these names of tensors holds, where config.json does not settle it."""
+        return config
+
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """What our model computes for inputs under the names that theirs has for them."""
         text = _text(inputs, "input_ids", "attention_mask")
@@ -68,7 +72,7 @@ class Family(ABC):
         """The config.json of a model, and in what it differs from the model, if it does."""
         written = self.write(config)
         again = self.read(Given(dict(written), where="config.json"), written["architectures"][0])
-        return written, differences(config, again)
+        return written, differences(config, self.fitting(again, self.table(config).names))
 
 
 def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:

@@ -107,6 +107,7 @@ def read_folder(source: str | Path) -> Imported:
 def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str]]:
     """The model with its weights. Nothing is made before the files are known to fit."""
     with Shards(folder) as theirs:
+        config = family.fitting(config, theirs.shapes)
         table = family.table(config).fitting(theirs.shapes)
         table.check(theirs.shapes, own_tensors(outline(config)), where=store.shown(folder))
         model = unfilled(config)

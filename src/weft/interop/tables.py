@@ -183,9 +183,24 @@ class Table:
         return [*(rule.under(self.prefix) for rule in self.body), *self.head]
 
     def fitting(self, names: Iterable[str]) -> "Table":
-        """The table for a file with these names: some files leave the prefix out, some put it in."""
-        bare = not any(name.startswith(self.prefix) for name in names)
-        return replace(self, prefix="") if bare else self
+        """The table for a file with these names: some leave the prefix out, some keep a tied tensor by its other name."""
+        present = set(names)
+        table = self if any(name.startswith(self.prefix) for name in present) else replace(self, prefix="")
+        missing = {rule.ours for rule in table.rules if type(rule) is Same and rule.theirs not in present}
+        carriers = {own: name for name, own in table.tied(present).items() if own in missing}
+        rules: list[Rule] = []
+        for rule in table.rules:
+            if type(rule) is Same and rule.ours in carriers:
+                rules.append(Same(carriers[rule.ours], rule.ours))
+            elif not (isinstance(rule, Tied) and rule.theirs in carriers.values()):
+                rules.append(rule)
+        return Table([], rules)
+
+    @property
+    def names(self) -> set[str]:
+        """The names of theirs that are written."""
+        found = (rule.theirs for rule in self.rules if isinstance(rule, Same | Joined | Stacked))
+        return {name for some in found for name in ((some,) if isinstance(some, str) else some)}
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Every tensor of theirs by name. Each of ours must be in exactly one rule."""
