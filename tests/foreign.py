@@ -14,6 +14,7 @@ from weft.models.stream import Model, Stream
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 TOLERANCE = 1e-5  # in fp32
+NO_TOKENIZER = "no tokenizer.json: texts have to be given as ids"  # what is said of the folders of these tests
 
 
 def library():

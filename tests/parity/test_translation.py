@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
+from foreign import NO_TOKENIZER, TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
 from safetensors.torch import load_file, save_file
 
+from weft.generate.decode import Decoding, decode
 from weft.interop import Marks, read_folder, write_folder
 from weft.modalities.text import Text
 from weft.models.zoo import Size
@@ -63,7 +64,8 @@ def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
         else:
             expected, found = result.logits, imported.model(Text(source, mask), Text(target))
     assert difference(expected, found) < TOLERANCE
-    assert imported.warnings == () and imported.task == (None if "no head" in name else "translate")
+    assert imported.warnings == (() if imported.task is None else (NO_TOKENIZER,))
+    assert imported.task == (None if "no head" in name else "translate")
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "no head" not in name])
@@ -74,11 +76,28 @@ def test_their_model_writes_the_same_text_here(tmp_path: Path, name: str):
     written = model.generate(
         source, attention_mask=torch.ones_like(source), max_new_tokens=20, do_sample=False, num_beams=1
     )
-    start = imported.marks.start
+    opening = imported.marks.opening()
+    assert opening == [model.config.decoder_start_token_id]
     with torch.inference_mode():
         memory = imported.model.memorise(Text(source))
-    assert start == model.config.decoder_start_token_id
-    assert greedy(imported.model.target, [start], 20, memory=memory) == written[0, 1:].tolist()
+    assert greedy(imported.model.target, opening, 20, memory=memory) == written[0, 1:].tolist()
+
+
+def test_a_text_begins_with_the_forced_token_and_ends_where_theirs_does(tmp_path: Path):
+    model, source = theirs("bart"), ids(4, 9)
+    source[:, -1] = END
+    model.generation_config.update(forced_bos_token_id=7, forced_eos_token_id=None, no_repeat_ngram_size=None)
+    imported = read_folder(saved(model, tmp_path / "a"))
+    written = model.generate(
+        source, attention_mask=torch.ones_like(source), max_new_tokens=21, do_sample=False, num_beams=1
+    )
+    opening = imported.marks.opening()
+    assert opening == [PAD, 7]
+    sources = [row[:-1].numpy() for row in source]  # the end of each is added
+    found = decode(imported.model, sources, end=END, limits=[20] * 4, how=Decoding(beam=1), opening=opening)
+    for row, (best, *_) in zip(written.tolist(), found, strict=True):
+        line = row[2 : row.index(END, 2)] if END in row[2:] else row[2:]
+        assert list(best.ids) == line
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -132,6 +151,10 @@ def test_t5_with_a_head_of_its_own_is_read(tmp_path: Path):
         expected = model(input_ids=source, decoder_input_ids=target).logits
         assert difference(expected, found.model(Text(source), Text(target))) < 10 * TOLERANCE
     assert not found.config.target.head.tied
+    write_folder(tmp_path / "b", found.model)
+    back = type(model).from_pretrained(tmp_path / "b").eval()
+    with torch.inference_mode():
+        assert difference(expected, back(input_ids=source, decoder_input_ids=target).logits) < 10 * TOLERANCE
 
 
 @pytest.mark.parametrize("kept", ["lm_head.weight", "model.encoder.embed_tokens.weight"])
