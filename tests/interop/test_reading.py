@@ -300,7 +300,7 @@ for folder in sys.argv[1:]:
 
 
 def test_reading_takes_little_more_memory_than_the_weights(tmp_path: Path):
-    small, large = (gpt(Size(dim=512, depth=depth, heads=8, context=64), vocab=8000).build() for depth in (1, 8))
+    small, large = (gpt(Size(dim=384, depth=depth, heads=6, context=64), vocab=8000).build() for depth in (1, 8))
     write_folder(tmp_path / "small", small)
     write_folder(tmp_path / "half", large.bfloat16())
     write_folder(tmp_path / "large", large.float())

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from weft.errors import ConfigError, DataError
+from weft.interop import weights
 from weft.interop.tables import Ignored, Joined, Same, Shaped, Stacked, Table, Tied, Turned, layers, to_theirs
-from weft.interop.weights import BUFFER, Shards, fill
+from weft.interop.weights import Shards, fill
 from weft.storage.tensors import write_tensors
 
 TABLE = Table(
@@ -54,8 +55,9 @@ def test_there_and_back_gives_the_same_bits(tmp_path):
     assert all(torch.equal(found[name], tensor) for name, tensor in ours().items())
 
 
-def test_half_precision_of_more_than_one_buffer_is_read_exactly(tmp_path):
-    rows = 3 * BUFFER // (2 * 64) + 5
+def test_half_precision_of_more_than_one_buffer_is_read_exactly(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights, "BUFFER", 2**12)
+    rows = 3 * 2**12 // (2 * 64) + 5
     whole = torch.randn(rows, 64).to(torch.bfloat16)
     found = {"w": torch.zeros(64, rows), "v": torch.zeros(rows, 64)}
     with Shards(folder(tmp_path, {"w": whole, "v": whole})) as theirs:

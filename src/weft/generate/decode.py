@@ -50,10 +50,12 @@ def decode(
     end: int,
     limits: Sequence[int],
     how: Decoding,
+    opening: Sequence[int] = (),
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best targets of each source of ids, the best first; `limits` are the most tokens of each.
 
+    Targets go on from `opening`, which is not part of them; by default from the end token.
     Sources of like length are computed together; `listen` hears how many are done.
     """
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
@@ -66,7 +68,8 @@ def decode(
         while stop < len(order) and stop - start < most:
             stop += 1
         rows = order[start:stop]
-        targets = _together(used, [sources[i] for i in rows], end, [limits[i] for i in rows], how)  # type: ignore[arg-type]
+        some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
+        targets = _together(used, some, end, list(opening) or [end], longest, how)  # type: ignore[arg-type]
         for i, best in zip(rows, targets, strict=True):
             found[i] = best
         start = stop
@@ -76,18 +79,18 @@ def decode(
 
 
 def _together(
-    model: Seq2Seq, sources: list[np.ndarray], end: int, limits: list[int], how: Decoding
+    model: Seq2Seq, sources: list[np.ndarray], end: int, opening: list[int], limits: list[int], how: Decoding
 ) -> list[list[Hypothesis]]:
-    memory = memorise(model, sources, end)
+    memory, capacity = memorise(model, sources, end), max(limits) + len(opening)
     if how.temperature == 0:
-        session = Session(model.target, memory=memory, capacity=max(limits) + 1)
+        session = Session(model.target, memory=memory, capacity=capacity)
         beam = BeamSearch(end, limits, how)
-        search(session, [[end] for _ in sources], beam)
+        search(session, [opening for _ in sources], beam)
         return beam.found()
     many = torch.arange(len(sources)).repeat_interleave(how.best).to(memory.x.device)
-    session = Session(model.target, memory=memory.rows(many), capacity=max(limits) + 1)
+    session = Session(model.target, memory=memory.rows(many), capacity=capacity)
     rows = [
-        Line([end], end, limit, generator(how.seed, source.tolist(), i))
+        Line(opening, end, limit, generator(how.seed, source.tolist(), i))
         for source, limit in zip(sources, limits, strict=True)
         for i in range(how.best)
     ]

@@ -6,7 +6,7 @@ the one that was to be written, there is no counterpart, and the parts that diff
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
@@ -58,7 +58,7 @@ class Family(ABC):
     def table(self, config: Model.Config) -> Table:
         """Which weight is which."""
 
-    def fitted(self, config: Model.Config, names: Iterable[str]) -> Model.Config:
+    def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         """The model that a file with tensors of these names holds, where config.json does not say all of it."""
         return config
 
@@ -75,7 +75,7 @@ class Family(ABC):
         """The config.json of a model, and in what it differs from the model, if it does."""
         written = self.write(config)
         again = self.read(Given(dict(written), where="config.json"), written["architectures"][0])
-        return written, differences(config, again)
+        return written, differences(config, self.fitted(again, self.table(config).names))
 
 
 def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:

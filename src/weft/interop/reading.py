@@ -25,6 +25,7 @@ from weft.storage import store
 from weft.storage.tensor_file import pickle_error
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
+WRITTEN = ("language-model", "fill-mask", "classify-text", "tag-text", "translate", "caption")  # tasks with texts
 LABELLED = ("classify-text", "tag-text", "classify-images")  # tasks that answer with a label
 
 
@@ -86,6 +87,8 @@ def read_folder(source: str | Path) -> Imported:
     remarks += noticed
     task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
+    if tokenizer is None and task in WRITTEN:
+        remarks.append("no tokenizer.json: texts have to be given as ids")
     if tokenizer is not None and type(data.get("vocab_size")) is int:
         check_tokenizer(tokenizer, data["vocab_size"], where=store.shown(folder / "tokenizer.json"))
     return Imported(

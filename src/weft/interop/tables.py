@@ -193,19 +193,39 @@ class Table:
         return [*(rule.under(self.prefix) for rule in self.body), *self.head]
 
     def fitting(self, names: Iterable[str]) -> "Table":
-        """The table for a file with these names: some files leave the prefix out, some have older names."""
-        names = list(names)
+        """The table for a file with these names.
+
+        Some files leave the prefix out, some have older names, and some keep a tied tensor by its other name.
+        """
+        present = set(names)
         body, head = self.body, self.head
         for ending, old in self.older:
-            if any(name.endswith(old) for name in names):
+            if any(name.endswith(old) for name in present):
                 body, head = (_renamed(rules, ending, old) for rules in (body, head))
-        bare = not any(name.startswith(self.prefix) for name in names)
-        return replace(self, body=body, head=head, prefix="" if bare else self.prefix)
+        bare = not any(name.startswith(self.prefix) for name in present)
+        table = replace(self, body=body, head=head, prefix="" if bare else self.prefix)
+        missing = {rule.ours for rule in table.rules if type(rule) is Same and rule.theirs not in present}
+        carriers = {own: name for name, own in table.tied(present).items() if own in missing}
+        if not carriers:
+            return table
+        rules: list[Rule] = []
+        for rule in table.rules:
+            if type(rule) is Same and rule.ours in carriers:
+                rules.append(Same(carriers[rule.ours], rule.ours))
+            elif not (isinstance(rule, Tied) and rule.theirs in carriers.values()):
+                rules.append(rule)
+        return Table([], rules)
 
     def ignored(self, names: Iterable[str], kind: type[Ignored] = Ignored) -> list[str]:
         """Names of theirs that are not read."""
         patterns = [rule.theirs for rule in self.rules if isinstance(rule, kind)]
         return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of theirs that are written."""
+        found = (rule.theirs for rule in self.rules if isinstance(rule, Same | Joined | Stacked))
+        return {name for some in found for name in ((some,) if isinstance(some, str) else some)}
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Every tensor of theirs by name. Each of ours must be in exactly one rule."""

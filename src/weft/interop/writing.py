@@ -46,6 +46,8 @@ def write_folder(
     if os.path.lexists(target):
         raise StorageError("exists already", where=store.shown(target), fix="name a folder that does not exist yet")
     family, written = counterpart(config, FAMILIES.values())  # type: ignore[arg-type]
+    tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
+    written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
     files = {**_json_files(written, tokenizer_json, marks, labels), **(extra or {})}
     store.make_folder(target.absolute().parent)
     staged = temporary(target.absolute().parent)
@@ -55,7 +57,6 @@ def write_folder(
             store.write_file(staged / name, write_json(data).encode())
         if tokenizer_json is not None:
             store.write_file(staged / "tokenizer.json", tokenizer_json.encode())
-        tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
         write_tensors(staged / "model.safetensors", tensors, {"format": "pt"})
         os.rename(staged, target)
         store.sync_folder(target.absolute().parent)
@@ -73,9 +74,7 @@ def _json_files(
 ) -> dict[str, Any]:
     named = {"id2label": {str(i): name for i, name in enumerate(labels)}} if labels else {}
     inverse = {"label2id": {name: i for i, name in enumerate(labels)}} if labels else {}
-    files: dict[str, Any] = {
-        "config.json": dict(sorted({**config, **marks.write(), **named, **inverse, "dtype": "float32"}.items()))
-    }
+    files: dict[str, Any] = {"config.json": dict(sorted({**config, **marks.write(), **named, **inverse}.items()))}
     if marks != Marks():
         files["generation_config.json"] = dict(sorted(marks.write().items()))
     if tokenizer_json is not None:

@@ -1,10 +1,13 @@
 """The model types that weft reads and writes, by the name that config.json has for them."""
 
 from weft.interop.families.albert import Albert
+from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.llama import Llama
+from weft.interop.families.marian import Marian
+from weft.interop.families.t5 import T5
 from weft.interop.family import Family
 
 # A config of ours that several could hold is written as the first of them.
@@ -16,6 +19,9 @@ _ALL = (
     Roberta("roberta", "Roberta", 50265),
     Roberta("xlm-roberta", "XLMRoberta", 30522),
     Albert(),
+    Marian(),
+    Bart(),
+    T5(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
 

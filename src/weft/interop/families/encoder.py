@@ -9,7 +9,7 @@ A family says how it names sizes and weights; the heads and their rules are here
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -142,7 +142,7 @@ class Encoder(Family):
         asks = kind in (CLASS, TAGS)
         return sizes.stream().replace(head=self._head(kind, sizes, given), outputs=_labels(given) if asks else None)
 
-    def fitted(self, config: Model.Config, names: Iterable[str]) -> Model.Config:
+    def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         """Files of the bare model may lack the pooler, and config.json does not say it."""
         pooler = self.heads.pooler
         bare = isinstance(config, Stream.Config) and isinstance(config.head, Summary.Config)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
+from weft.interop.families.parts import layer_norm
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.given import Given, names
 from weft.interop.tables import Ignored, Rule, Same, Table, Tied, Turned, layers
@@ -84,7 +85,7 @@ class Gpt2(Family):
             Same("wte.weight", "embed.table.weight"),
             Same("wpe.weight", "embed.place.code.table.weight"),
             *layers(len(stream.trunk.all_blocks()), _LAYER),
-            *norm("ln_f", "trunk.norm"),
+            *layer_norm("ln_f", "trunk.norm"),
             Ignored("h.*.attn.bias"),
             Ignored("h.*.attn.masked_bias"),
         ]
@@ -95,20 +96,15 @@ class Gpt2(Family):
         return Table(body, [head], prefix="transformer.")
 
 
-def norm(theirs: str, ours: str) -> list[Rule]:
-    """The rules of a layer norm."""
-    return [Same(f"{theirs}.weight", f"{ours}.gain"), Same(f"{theirs}.bias", f"{ours}.offset")]
-
-
 def _turned(theirs: str, ours: str) -> list[Rule]:
     return [Turned(f"{theirs}.weight", f"{ours}.weight"), Same(f"{theirs}.bias", f"{ours}.bias")]
 
 
 _LAYER: list[Rule] = [
-    *norm("h.{i}.ln_1", "trunk.blocks.{i}.mix_norm"),
+    *layer_norm("h.{i}.ln_1", "trunk.blocks.{i}.mix_norm"),
     *_turned("h.{i}.attn.c_attn", "trunk.blocks.{i}.mix.qkv"),
     *_turned("h.{i}.attn.c_proj", "trunk.blocks.{i}.mix.out"),
-    *norm("h.{i}.ln_2", "trunk.blocks.{i}.transform_norm"),
+    *layer_norm("h.{i}.ln_2", "trunk.blocks.{i}.transform_norm"),
     *_turned("h.{i}.mlp.c_fc", "trunk.blocks.{i}.transform.up"),
     *_turned("h.{i}.mlp.c_proj", "trunk.blocks.{i}.transform.down"),
 ]

@@ -95,7 +95,7 @@ def swift(
         vocab=vocab,
         context=size.context,
         reading="free",
-        grams=Grams.Config() if vocab <= 400 else None  # characters and bytes,
+        grams=Grams.Config() if vocab <= 400 else None,  # characters and bytes
         norm=norm,
         std=0.7,
         dropout=dropout,

@@ -1,0 +1,99 @@
+"""What Marian and BART share: two trunks with norms after each branch, the second reading the first."""
+
+from typing import Any, Literal
+
+from weft.core import Attention, Block, Mlp, PerToken, PostNorm, Trunk
+from weft.interop.families.parts import layer_norm, linear
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
+from weft.interop.given import Given
+from weft.interop.tables import Joined, Rule, layers
+from weft.models.outline import outline
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Stream
+
+HARMLESS = """is_encoder_decoder attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop classifier_dropout
+    classif_dropout num_hidden_layers is_decoder force_bos_token_to_be_generated normalize_embedding gradient_checkpointing
+    decoder_vocab_size"""
+SIDES = {"source": "encoder", "target": "decoder"}
+
+
+def trunk(given: Given, side: Literal["source", "target"]) -> Trunk.Config:
+    """One side's blocks."""
+    theirs = SIDES[side]
+    given.only("normalize_before", False)
+    given.only("add_final_layer_norm", False)
+    heads = Attention.Config(heads=given.whole(f"{theirs}_attention_heads", 16))
+    block = Block.Config(
+        mix=heads,
+        read=heads if side == "target" else None,
+        transform=Mlp.Config(
+            activation=given.choice("activation_function", ACTIVATIONS, "gelu"),  # type: ignore[arg-type]
+            hidden=given.whole(f"{theirs}_ffn_dim", 4096),
+        ),
+        wiring=PostNorm.Config(),
+        dropout=given.number("dropout", 0.1),
+    )
+    return Trunk.Config(depth=given.whole(f"{theirs}_layers", 12), block=block)
+
+
+def written(config: Seq2Seq.Config) -> dict[str, Any]:
+    """The keys of both sides' blocks."""
+    keys: dict[str, Any] = {"d_model": config.target.dim, "is_encoder_decoder": True}
+    bare = outline(config)
+    for side, theirs in SIDES.items():
+        stream: Stream.Config = getattr(config, side)
+        block = stream.trunk.all_blocks()[0]
+        mlp: Any = bare.get_submodule(f"{side}.trunk.blocks.0.transform")
+        keys[f"{theirs}_layers"] = len(stream.trunk.all_blocks())
+        keys[f"{theirs}_attention_heads"] = only(block.mix, Attention.Config, f"{side}.trunk.blocks.mix").heads
+        keys[f"{theirs}_ffn_dim"] = mlp.up.out_features if isinstance(block.transform, Mlp.Config) else 1
+    mlp_config = only(block.transform, Mlp.Config, "target.trunk.blocks.transform")
+    return {
+        **keys,
+        "activation_function": THEIR_ACTIVATION[mlp_config.activation],
+        "dropout": block.dropout,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "init_std": getattr(config.target.embed, "std", 0.02),
+    }
+
+
+def scale(given: Given, dim: int) -> float:
+    """What embeddings are multiplied by."""
+    return float(dim**0.5) if given.truth("scale_embedding", False) else 1.0
+
+
+def side_rules(config: Seq2Seq.Config, side: Literal["source", "target"]) -> list[Rule]:
+    """The rules of one side's blocks."""
+    rules = [*_BLOCK, *(_READ if side == "target" else [])]
+    stream: Stream.Config = getattr(config, side)
+    theirs, ours = f"{SIDES[side]}.layers.{{i}}.", f"{side}.trunk.blocks.{{i}}."
+    return layers(len(stream.trunk.all_blocks()), [rule.under(theirs, ours) for rule in rules])
+
+
+def with_head(config: Seq2Seq.Config, **changes: Any) -> Seq2Seq.Config:
+    """The model with another head, if it has one."""
+    head = config.target.head
+    if head is None:
+        return config
+    return config.replace(target=config.target.replace(head=only(head, PerToken.Config, "head").replace(**changes)))
+
+
+def _joined(names: str, theirs: str, ours: str) -> list[Rule]:
+    return [Joined(tuple(f"{theirs}.{n}_proj.{end}" for n in names), f"{ours}.{end}") for end in ("weight", "bias")]
+
+
+_BLOCK: list[Rule] = [
+    *_joined("qkv", "self_attn", "mix.qkv"),
+    *linear("self_attn.out_proj", "mix.out"),
+    *layer_norm("self_attn_layer_norm", "mix_norm"),
+    *linear("fc1", "transform.up"),
+    *linear("fc2", "transform.down"),
+    *layer_norm("final_layer_norm", "transform_norm"),
+]
+_READ: list[Rule] = [
+    *linear("encoder_attn.q_proj", "read.q"),
+    *_joined("kv", "encoder_attn", "read.kv"),
+    *linear("encoder_attn.out_proj", "read.out"),
+    *layer_norm("encoder_attn_layer_norm", "read_norm"),
+]

@@ -1,0 +1,157 @@
+"""T5: no places but a bias on scores by distance, RMS norms, no offsets, products without scale (Raffel et al., 2020)."""
+
+from collections.abc import Collection
+from typing import Any, Literal
+
+from weft.core import Attention, Block, Dot, Gated, Mlp, PerToken, RmsNorm, Trunk
+from weft.core.transforms import Transform
+from weft.interop.families import pairs
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.given import Given, names
+from weft.interop.tables import Ignored, Joined, Rule, Same, Table, Tied, layers
+from weft.modalities.text import TextEmbed
+from weft.models.outline import outline
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model, Stream
+from weft.position import Buckets
+
+CONTEXT = 512  # what the models were trained on; the bias itself has no end
+# What feed_forward_proj may say: "gated-" in front for a gate, and gelu there means its approximation by tanh.
+_ACT = {name: "gelu_tanh" if name == "gelu" else ours for name, ours in ACTIVATIONS.items()}
+
+
+class T5(Family):
+    """T5ForConditionalGeneration, with plain or gated MLPs, its head tied to the table or not."""
+
+    name = "t5"
+    tasks = {"T5ForConditionalGeneration": "translate"}
+    harmless = names(
+        "classifier_dropout initializer_factor is_encoder_decoder is_decoder dense_act_fn is_gated_act output_past n_positions"
+    )
+
+    def read(self, given: Given, architecture: str) -> Seq2Seq.Config:
+        dim, vocab = given.whole("d_model", 512), given.whole("vocab_size", 32128)
+        tied = given.truth("tie_word_embeddings", True)
+        scaled = given.truth("scale_decoder_outputs", tied)
+
+        def side(name: Literal["source", "target"], head: PerToken.Config | None) -> Stream.Config:
+            embed = TextEmbed.Config(
+                vocab=vocab,
+                context=CONTEXT,
+                reading="free" if name == "source" else "line",
+                std=1.0,
+                dropout=given.number("dropout_rate", 0.1),
+            )
+            return Stream.Config(dim=dim, embed=embed, trunk=_trunk(given, name), head=head)
+
+        head = PerToken.Config(tied=tied, scale=float(dim**-0.5) if scaled else 1.0)
+        return Seq2Seq.Config(source=side("source", None), target=side("target", head), shared=True)
+
+    def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
+        """Files without a head of its own have it tied, whatever config.json says."""
+        pair = only(config, Seq2Seq.Config, "the model")
+        return pair if "lm_head.weight" in names else pairs.with_head(pair, tied=True)
+
+    def write(self, config: Model.Config) -> dict[str, Any]:
+        pair = only(config, Seq2Seq.Config, "the model")
+        stream, embed = pair.target, only(pair.target.embed, TextEmbed.Config, "embed")
+        block, head = stream.trunk.all_blocks()[0], only(stream.head, PerToken.Config, "target.head")
+        mix = only(block.mix, Attention.Config, "mix")
+        bias = only(stream.trunk.bias, Buckets.Config, "trunk.bias")
+        gated = isinstance(block.transform, Gated.Config)
+        mlp: Any = block.transform if gated else only(block.transform, Mlp.Config, "transform")
+        bare: Any = outline(pair).get_submodule("target.trunk.blocks.0.transform")
+        act = "gelu" if gated and mlp.activation == "gelu_tanh" else THEIR_ACTIVATION[mlp.activation]
+        return {
+            "model_type": self.name,
+            "architectures": ["T5ForConditionalGeneration"],
+            "is_encoder_decoder": True,
+            "vocab_size": embed.vocab,
+            "d_model": stream.dim,
+            "d_kv": mix.width(stream.dim),
+            "d_ff": bare.down.in_features,
+            "num_layers": len(pair.source.trunk.all_blocks()),
+            "num_decoder_layers": len(stream.trunk.all_blocks()),
+            "num_heads": mix.heads,
+            "relative_attention_num_buckets": bias.count,
+            "relative_attention_max_distance": bias.farthest,
+            "feed_forward_proj": f"gated-{act}" if gated else act,
+            "layer_norm_epsilon": block.norm.eps,
+            "dropout_rate": block.dropout,
+            "scale_decoder_outputs": head.scale != 1.0,
+            "tie_word_embeddings": head.tied,
+        }
+
+    def table(self, config: Model.Config) -> Table:
+        pair, own = only(config, Seq2Seq.Config, "the model"), "source.embed.table.weight"
+        rules: list[Rule] = [Same("shared.weight", own)]
+        for side, theirs in pairs.SIDES.items():
+            trunk: Trunk.Config = getattr(pair, side).trunk
+            block = trunk.all_blocks()[0]
+            first = f"{theirs}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+            inner = [
+                rule.under(f"{theirs}.block.{{i}}.layer.", f"{side}.trunk.blocks.{{i}}.") for rule in _block(block)
+            ]
+            rules += [
+                Tied(f"{theirs}.embed_tokens.weight", own),
+                Same(first, f"{side}.trunk.bias.table.weight"),
+                *layers(len(trunk.all_blocks()), inner),
+                Same(f"{theirs}.final_layer_norm.weight", f"{side}.trunk.norm.gain"),
+            ]
+        tied = only(pair.target.head, PerToken.Config, "target.head").tied
+        rules.append(Tied("lm_head.weight", own) if tied else Same("lm_head.weight", "target.head.out.weight"))
+        return Table([*rules, Ignored("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight")])
+
+
+def _trunk(given: Given, side: Literal["source", "target"]) -> Trunk.Config:
+    dim_head, hidden = given.whole("d_kv", 64), given.whole("d_ff", 2048)
+    norm = RmsNorm.Config(eps=given.number("layer_norm_epsilon", 1e-6))
+    depth = given.whole("num_layers", 6)
+    depth = given.whole("num_decoder_layers", depth) if side == "target" else depth
+    mix = Attention.Config(
+        heads=given.whole("num_heads", 8), head_dim=dim_head, score=Dot.Config(scaled=False), offsets=False
+    )
+    known: dict[str, Transform.Config] = {}
+    for name, ours in ACTIVATIONS.items():
+        known[name] = Mlp.Config(activation=ours, hidden=hidden, offsets=False)  # type: ignore[arg-type]
+        known[f"gated-{name}"] = Gated.Config(activation=_ACT[name], hidden=hidden)  # type: ignore[arg-type]
+    block = Block.Config(
+        mix=mix,
+        read=mix if side == "target" else None,
+        transform=given.choice("feed_forward_proj", known, "relu"),
+        norm=norm,
+        dropout=given.number("dropout_rate", 0.1),
+    )
+    bias = Buckets.Config(
+        count=given.whole("relative_attention_num_buckets", 32),
+        farthest=given.whole("relative_attention_max_distance", 128),
+        sides="both" if side == "source" else "past",
+    )
+    return Trunk.Config(depth=depth, block=block, norm=norm, bias=bias)
+
+
+def _block(block: Block.Config) -> list[Rule]:
+    """The rules of a block: its branches are numbered."""
+    rules: list[Rule] = [
+        Joined(tuple(f"0.SelfAttention.{name}.weight" for name in "qkv"), "mix.qkv.weight"),
+        Same("0.SelfAttention.o.weight", "mix.out.weight"),
+        Same("0.layer_norm.weight", "mix_norm.gain"),
+    ]
+    if block.read is not None:
+        rules += [
+            Same("1.EncDecAttention.q.weight", "read.q.weight"),
+            Joined(("1.EncDecAttention.k.weight", "1.EncDecAttention.v.weight"), "read.kv.weight"),
+            Same("1.EncDecAttention.o.weight", "read.out.weight"),
+            Same("1.layer_norm.weight", "read_norm.gain"),
+        ]
+    last = 1 if block.read is None else 2
+    inner = f"{last}.DenseReluDense."
+    up: Rule = Same(f"{inner}wi.weight", "transform.up.weight")
+    if isinstance(block.transform, Gated.Config):
+        up = Joined((f"{inner}wi_0.weight", f"{inner}wi_1.weight"), "transform.up.weight")
+    return [
+        *rules,
+        up,
+        Same(f"{inner}wo.weight", "transform.down.weight"),
+        Same(f"{last}.layer_norm.weight", "transform_norm.gain"),
+    ]

@@ -1,0 +1,167 @@
+"""Marian, BART and T5 of the Hugging Face library: the same numbers, the same texts, both ways."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from foreign import NO_TOKENIZER, TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
+from safetensors.torch import load_file, save_file
+
+from weft.generate.decode import Decoding, decode
+from weft.interop import Marks, read_folder, write_folder
+from weft.modalities.text import Text
+from weft.models.zoo import Size
+from weft.models.zoo.translation import transformer
+
+VOCAB, PAD, END = 41, 1, 2
+PAIR = {"vocab_size": VOCAB, "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 56, "max_position_embeddings": 40,
+        "pad_token_id": PAD, "eos_token_id": END, "decoder_start_token_id": PAD}  # fmt: skip
+T5 = {"vocab_size": VOCAB, "d_model": 32, "d_kv": 12, "d_ff": 48, "num_layers": 3, "num_decoder_layers": 2,
+      "num_heads": 4, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 20,
+      "decoder_start_token_id": 0}  # fmt: skip
+CASES = {
+    "marian": ("MarianMTModel", {**PAIR, "scale_embedding": True, "activation_function": "swish"}),
+    "marian, two tables": (
+        "MarianMTModel",
+        {**PAIR, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 47},
+    ),
+    "bart": ("BartForConditionalGeneration", PAIR),
+    "bart, scaled": ("BartForConditionalGeneration", {**PAIR, "scale_embedding": True, "activation_function": "relu"}),
+    "bart, no head": ("BartModel", PAIR),
+    "t5": ("T5ForConditionalGeneration", T5),
+    "t5, gated": ("T5ForConditionalGeneration", {**T5, "feed_forward_proj": "gated-gelu"}),
+    "t5, unscaled": ("T5ForConditionalGeneration", {**T5, "tie_word_embeddings": False}),
+}
+
+
+def theirs(name: str):
+    """One of the cases, built by their library."""
+    transformers = library()
+    architecture, keys = CASES[name]
+    kind = getattr(transformers, architecture)
+    torch.manual_seed(1)
+    model = randomised(kind(kind.config_class(**keys)))
+    if "final_logits_bias" in dict(model.named_buffers()):
+        model.final_logits_bias.normal_()
+    return model
+
+
+def ids(*shape: int, seed: int = 2) -> torch.Tensor:
+    return torch.randint(3, VOCAB, shape, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
+    model, source, target = theirs(name), ids(3, 30), ids(3, 25, seed=3)
+    mask = torch.arange(30) < torch.tensor([[30], [12], [1]])
+    imported = read_folder(saved(model, tmp_path / "a"))
+    with torch.inference_mode():
+        result = model(input_ids=source, attention_mask=mask.long(), decoder_input_ids=target)
+        if imported.task is None:
+            memory = imported.model.memorise(Text(source, mask))
+            expected, found = result.last_hidden_state, imported.model.target.encode(Text(target), memory=memory).x
+        else:
+            expected, found = result.logits, imported.model(Text(source, mask), Text(target))
+    assert difference(expected, found) < TOLERANCE
+    assert imported.warnings == (() if imported.task is None else (NO_TOKENIZER,))
+    assert imported.task == (None if "no head" in name else "translate")
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "no head" not in name])
+def test_their_model_writes_the_same_text_here(tmp_path: Path, name: str):
+    model, source = theirs(name), ids(1, 9)
+    model.generation_config.update(eos_token_id=None, forced_eos_token_id=None, pad_token_id=PAD)
+    imported = read_folder(saved(model, tmp_path / "a"))
+    written = model.generate(
+        source, attention_mask=torch.ones_like(source), max_new_tokens=20, do_sample=False, num_beams=1
+    )
+    opening = imported.marks.opening()
+    assert opening == [model.config.decoder_start_token_id]
+    with torch.inference_mode():
+        memory = imported.model.memorise(Text(source))
+    assert greedy(imported.model.target, opening, 20, memory=memory) == written[0, 1:].tolist()
+
+
+def test_a_text_begins_with_the_forced_token_and_ends_where_theirs_does(tmp_path: Path):
+    model, source = theirs("bart"), ids(4, 9)
+    source[:, -1] = END
+    model.generation_config.update(forced_bos_token_id=7, forced_eos_token_id=None, no_repeat_ngram_size=None)
+    imported = read_folder(saved(model, tmp_path / "a"))
+    written = model.generate(
+        source, attention_mask=torch.ones_like(source), max_new_tokens=21, do_sample=False, num_beams=1
+    )
+    opening = imported.marks.opening()
+    assert opening == [PAD, 7]
+    sources = [row[:-1].numpy() for row in source]  # the end of each is added
+    found = decode(imported.model, sources, end=END, limits=[20] * 4, how=Decoding(beam=1), opening=opening)
+    for row, (best, *_) in zip(written.tolist(), found, strict=True):
+        line = row[2 : row.index(END, 2)] if END in row[2:] else row[2:]
+        assert list(best.ids) == line
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Path, name: str):
+    folder = saved(theirs(name), tmp_path / "theirs")
+    for turn in ("a", "b"):
+        imported = read_folder(folder)
+        folder = tmp_path / turn
+        write_folder(folder, imported.model, marks=imported.marks)
+    assert same_files(tmp_path / "a", tmp_path / "b")
+    original, written = load_file(tmp_path / "theirs/model.safetensors"), load_file(folder / "model.safetensors")
+    assert all(torch.equal(written[key], original[key]) for key in written) and written.keys() == original.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_written_gives_the_same_values_there(tmp_path: Path, name: str):
+    model, source, target = theirs(name), ids(2, 30), ids(2, 25, seed=3)
+    imported = read_folder(saved(model, tmp_path / "a"))
+    write_folder(tmp_path / "b", imported.model, marks=imported.marks)
+    back, report = type(model).from_pretrained(tmp_path / "b", output_loading_info=True)
+    assert not any(report.values())
+    with torch.inference_mode():
+        values = [m(input_ids=source, decoder_input_ids=target)[0] for m in (model, back.eval())]
+    assert difference(*values) < TOLERANCE
+
+
+def test_our_transformer_is_a_marian_there(tmp_path: Path):
+    transformers, source, target = library(), ids(2, 30), ids(2, 25, seed=3)
+    ours = perturbed(transformer(Size(dim=32, depth=2, heads=4, context=40), vocab=VOCAB))
+    assert write_folder(tmp_path / "a", ours, marks=Marks(eos=(END,), start=END, pad=PAD)) == "marian"
+    back, report = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "a", output_loading_info=True)
+    assert not any(report.values())
+    with torch.inference_mode():
+        values = back.eval()(input_ids=source, decoder_input_ids=target).logits
+        assert difference(values, ours(Text(source), Text(target))) < TOLERANCE
+    again = read_folder(tmp_path / "a")
+    assert not again.config.target.head.offsets and again.marks.start == END
+
+
+def test_t5_with_a_head_of_its_own_is_read(tmp_path: Path):
+    model, source, target = theirs("t5, unscaled"), ids(2, 30), ids(2, 25, seed=3)
+    folder = saved(model, tmp_path / "a")
+    tensors = load_file(folder / "model.safetensors")
+    tensors["lm_head.weight"] = torch.randn(VOCAB, 32)
+    save_file(tensors, folder / "model.safetensors")
+    text = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(text.replace('"tie_word_embeddings": true', '"tie_word_embeddings": false'))
+    model.lm_head.weight = torch.nn.Parameter(tensors["lm_head.weight"])
+    found = read_folder(folder)
+    with torch.inference_mode():
+        expected = model(input_ids=source, decoder_input_ids=target).logits
+        assert difference(expected, found.model(Text(source), Text(target))) < 10 * TOLERANCE
+    assert not found.config.target.head.tied
+    write_folder(tmp_path / "b", found.model)
+    back = type(model).from_pretrained(tmp_path / "b").eval()
+    with torch.inference_mode():
+        assert difference(expected, back(input_ids=source, decoder_input_ids=target).logits) < 10 * TOLERANCE
+
+
+@pytest.mark.parametrize("kept", ["lm_head.weight", "model.encoder.embed_tokens.weight"])
+def test_a_shared_table_may_be_kept_under_any_of_its_names(tmp_path: Path, kept: str):
+    folder = saved(theirs("bart"), tmp_path / "a")
+    whole, tensors = read_folder(folder).model.state_dict(), load_file(folder / "model.safetensors")
+    tensors[kept] = tensors.pop("model.shared.weight")
+    save_file(tensors, folder / "model.safetensors")
+    found = read_folder(folder).model.state_dict()
+    assert all(torch.equal(found[name], tensor) for name, tensor in whole.items())
