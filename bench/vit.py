@@ -1,7 +1,8 @@
 """Vision transformers at 224 pixels: weft against Hugging Face's ViT and, where it is installed, vit-pytorch.
 
 Inference with ViT-B/16 on 8 pictures, and a training step of ViT-S/16 on 16: weft runs `Fit.step`, the step of its training
-loop, peers the usual hand-written loop on a ready-made batch. All use fused AdamW, nothing is compiled.
+loop, peers the usual hand-written loop on a ready-made batch. All use fused AdamW, nothing is compiled. Then what looking
+costs (attention rollout over 10 pictures), and what hiding patches saves (a training step of a masked autoencoder).
 """
 
 import sys
@@ -22,9 +23,13 @@ from weft.data.images.augment import Augment
 from weft.data.images.batches import LabelledPictures
 from weft.data.images.decoding import Decoded
 from weft.data.images.frames import Frames
+from weft.data.images.views import PlainPictures
+from weft.inspect.rollout import rollout
+from weft.inspect.vision import attention_of
 from weft.modalities.image import Picture
-from weft.models.zoo.vision import Sight, VisionSize, vit
+from weft.models.zoo.vision import Sight, VisionSize, autoencoder, mae, vit
 from weft.objectives.classify import Classify
+from weft.objectives.reconstruct import Reconstruct
 from weft.training.settings import Training
 
 BASE, SMALL = VisionSize(dim=768, depth=12, heads=12), VisionSize(dim=384, depth=12, heads=6)
@@ -113,6 +118,41 @@ def peer_step(peer: Peer, pixels: Tensor, labels: Tensor, *, autocast: bool = Fa
     return step
 
 
+def looking(rows: int, rounds: int, least: float) -> Table:
+    """A pass of ViT-S/16, the same with every layer's attention rolled out, and what that adds."""
+    model = vit(SMALL, Sight(SIDE, SIDE), outputs=CLASSES).build().eval()
+    picture = Picture(torch.rand(rows, 3, SIDE, SIDE))
+
+    @torch.inference_mode()
+    def passed() -> None:
+        model(picture)
+
+    found = race({"pass": passed, "pass and rollout": lambda: rollout(attention_of(model, picture))},
+                 rounds=rounds, least=least)  # fmt: skip
+    lines = [[name, t.best, t.median] for name, t in found.items()]
+    lines.append(["rollout alone", *(b - a for a, b in zip(lines[0][1:], lines[1][1:], strict=True))])
+    return Table(f"Attention rollout, ViT-S/16, {rows} pictures", ["what", "seconds, best", "median"], lines)
+
+
+def hiding(rows: int, rounds: int, least: float) -> Table:
+    """A training step of a masked autoencoder on ViT-S/16 with more and more patches hidden."""
+    draw = np.random.default_rng(0)
+    frames = Frames([Decoded(draw.integers(0, 256, (SIDE, SIDE, 3), np.uint8), None, ()) for _ in range(64)], SIDE, 3)
+    source = PlainPictures(frames, frames, how=Augment.light(flip=True), stride=16, fingerprint="random", seed=0)
+    training = Training(optimizer="adamw", lr=1e-4, batch=rows, precision="fp32")
+    steps = {
+        share: fit_step(
+            autoencoder(mae(SMALL, Sight(SIDE, SIDE))).build(), Reconstruct.Config(hide=share).build(), source, training
+        )
+        for share in (0.05, 0.5, 0.75)
+    }
+    found = race({f"{share:.0%} hidden": step for share, step in steps.items()}, rounds=rounds, least=least)
+    all_seen = next(iter(found.values()))
+    lines = [[n, rows / t.best, rows / t.median, all_seen.median / t.median] for n, t in found.items()]
+    return Table(f"Masked autoencoder on ViT-S/16, {rows} pictures a step",
+                 ["patches", "pictures/s, best", "median", "times as fast"], lines)  # fmt: skip
+
+
 def table(title: str, timings: dict[str, Timing], rows: int, note: str) -> Table:
     """Pictures a second, and the ratio to weft in fp32."""
     ours = timings["weft fp32"]
@@ -150,7 +190,7 @@ def measure(*, quick: bool = False, bf16: bool = False) -> list[Table]:
     second = table(
         f"Training ViT-S/16, {train_rows} pictures a step", race(train, rounds=rounds, least=least), train_rows, note
     )
-    return [first, second]
+    return [first, second, looking(1 if quick else 10, rounds, least), hiding(train_rows, rounds, least)]
 
 
 if __name__ == "__main__":

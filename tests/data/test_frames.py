@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from pictures import pets
+from pictures import encoded, pets
 
 from weft.data.ahead import Ahead
 from weft.data.images import read_images
-from weft.data.images.augment import Augment
+from weft.data.images.augment import Augment, partner_indices
 from weft.data.images.batches import Epochs, LabelledPictures
 from weft.data.images.decoding import Decoded
 from weft.data.images.frames import Frames, FromFiles, by_shape, frames_of, in_channels, part, whole_shape
@@ -116,10 +116,50 @@ def test_missing_pixels_move_with_the_picture():
 def test_parts_keep_between_all_and_little_of_a_picture():
     y, x = np.mgrid[:100, :100]
     picture = Decoded(np.stack([x, y, x], -1).astype(np.uint8), None, ())
-    whole, _ = part(picture, 100, 0.0, np.array([0.5, 0.5, 0.5, 0.5]))
-    assert torch.equal(whole.permute(1, 2, 0), torch.from_numpy(picture.pixels))
-    corner, _ = part(picture, 50, 0.75, np.array([1.0 - 1e-9, 0.5, 0.0, 0.0]))
+    whole, _, span = part(picture, 100, 0.0, np.array([0.5, 0.5, 0.5, 0.5]))
+    assert torch.equal(whole.permute(1, 2, 0), torch.from_numpy(picture.pixels)) and span == 1
+    corner, _, span = part(picture, 50, 0.75, np.array([1.0 - 1e-9, 0.5, 0.0, 0.0]))
     assert int(corner[0].max()) in range(48, 51) and int(corner[0].min()) <= 1  # a quarter of the area, at the top left
+    assert span == pytest.approx(1)  # 50 pixels of the picture are 50 of the part
+
+
+def on_the_ground(*shapes: tuple[int, int], metres: float = 2.0) -> Frames:
+    found = frames(*shapes)
+    return Frames(found.pictures, found.size, 3, np.full(len(shapes), metres))
+
+
+def test_what_is_scaled_down_covers_more_ground():
+    found = {p.pixels.shape[2:]: p.metres for _, p in by_shape(on_the_ground((40, 40), (64, 16)), 4, 8)}
+    assert found[16, 16].tolist() == [5.0] and found[32, 8].tolist() == [4.0]
+
+
+def test_what_is_zoomed_into_covers_less_ground():
+    rows = np.arange(2)
+    for shapes in (((16, 16), (16, 16)), ((40, 40), (64, 64))):
+        given = on_the_ground(*shapes)
+        full = 2.0 * np.array([side for side, _ in shapes]) / 16
+        near = given.changed(rows, rows, Augment(zoom=0.9), key="k").metres.numpy()
+        assert (near < full).all() and (near > full * 0.3).all() and near[0] != near[1]
+        plain = given.changed(rows, rows, Augment(), key="k").metres.numpy()
+        assert np.allclose(plain, full, rtol=1e-6 if given.shape else 0.15)  # a square part is nearly the whole
+
+
+def test_a_picture_that_was_decoded_small_says_how_many_pixels_of_its_file_one_stands_for(tmp_path: Path):
+    place = tmp_path / "large.jpg"
+    place.write_bytes(encoded(np.zeros((600, 900, 3), np.uint8), "JPEG"))
+    album = read_images(str(place.parent), labels=False).train
+    assert album.read(0).span == 1 and album.read(0, side=50).span == pytest.approx(12)
+
+
+def test_what_is_mixed_of_two_pictures_is_known_where_both_are():
+    half, whole = frames((16, 16), (16, 16), missing=True), frames((16, 16), (16, 16))
+    given = Frames([half.pictures[0], whole.pictures[1]], 16, 3)
+    source = LabelledPictures(given, [0, 1], given, [0, 1], how=Augment(mixup=1.0), stride=4, fingerprint="f", seed=1)
+    indices = np.arange(64)
+    rows = source.epochs.rows(indices), source.epochs.rows(partner_indices(indices, key=source.key))
+    touched = (rows[0] == 0) | (rows[1] == 0)
+    found = source.batch(indices).picture.missing
+    assert found is not None and np.array_equal(found[:, 0, 0, 0].numpy(), touched) and 0 < touched.sum() < 64
 
 
 def test_colour_becomes_grey_by_luminance_and_grey_is_repeated():

@@ -13,8 +13,10 @@ from tiny import PICTURE_ZOO
 
 import weft
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
-from weft.tasks.classify_images import measures, wilson
+from weft.models.zoo.vision import Sight, VisionSize, mae
+from weft.tasks.distill_images import DistillImages, ViewsTraining
 from weft.tasks.picture_plan import operations
+from weft.tasks.reconstruct_images import HidingTraining, ReconstructImages
 from weft.tasks.registry import recognise
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "batch": 16, "quiet": True, "steps": 4}
@@ -251,6 +253,27 @@ def test_places_in_metres_come_from_a_table(photos: Path, tmp_path: Path) -> Non
     table = write(tmp_path / "ground.csv", f"path,metres_per_pixel\n{rows}")
     run = train(table, task="reconstruct-images", model="scale-mae", out=tmp_path / "run")
     assert run.config["model"]["encoder"]["embed"]["reference"] == pytest.approx(1.5, abs=1)
+    (usual,), (coarse,) = (
+        run.predict(str(photos / "left" / "0.png"), out=str(tmp_path), **more) for more in ({}, {"metres": 30.0})
+    )
+    assert usual["rmse"] != coarse["rmse"]  # other places on the ground
+
+
+def test_metres_are_refused_by_a_model_that_has_none(filling: weft.Run, photos: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not in metres"):
+        filling.predict(str(photos / "left" / "0.png"), out=str(tmp_path), metres=3.0)
+    with pytest.raises(ConfigError, match="above 0"):
+        filling.predict(str(photos / "left" / "0.png"), out=str(tmp_path), metres=-3.0)
+
+
+def test_hidden_patches_are_not_paid_for_and_views_are() -> None:
+    size, sight = VisionSize(dim=96, depth=4, heads=3, patch=4), Sight(32, 32)
+    whole = operations(mae(size, sight))
+    little = ReconstructImages().cost(mae(size, sight), HidingTraining(hide=0.75))
+    much = ReconstructImages().cost(mae(size, sight), HidingTraining(hide=0.25))
+    assert little < 0.4 * whole < 0.8 * whole < much
+    views = [DistillImages().cost(mae(size, sight), ViewsTraining(near=near)) for near in (0, 4)]
+    assert views[0] == pytest.approx(8 / 3 * whole, rel=0.01) and views[1] > views[0] + 0.8 * whole
 
 
 # Bad input
@@ -287,23 +310,6 @@ def test_settings_are_refused_by_name(photos: Path, tmp_path: Path) -> None:
                          ({"smoothing": 1.0}, "smoothing"), ({"task": "reconstruct-images", "summary": "mean"}, "class token"), ({"model": "resnet", "summary": "class"}, "class token")):  # fmt: skip
         with pytest.raises(WeftError, match=words):
             train(photos, out=tmp_path / "run", **wrong)
-
-
-# Measures
-
-
-def test_measures_are_what_they_say() -> None:
-    shares = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
-    metrics, more = measures(shares, np.array([0, 1, 2, 2]), ["a", "b", "c"])
-    assert metrics["accuracy"] == 0.75 and more["recall"] == {"a": 1.0, "b": 1.0, "c": 0.5}
-    assert metrics["loss"] == pytest.approx(-np.log([0.7, 0.5, 0.3, 0.4]).mean())
-    assert "absent" in measures(shares, np.array([0, 1, 0, 0]), ["a", "b", "c"])[1]
-
-
-def test_an_interval_holds_the_share_and_narrows_with_more() -> None:
-    few, many = wilson(8, 10), wilson(800, 1000)
-    assert few[0] < many[0] < 0.8 < many[1] < few[1]
-    assert wilson(10, 10)[1] == pytest.approx(1.0) and wilson(0, 10)[0] == pytest.approx(0.0)
 
 
 def test_larger_models_cost_more() -> None:

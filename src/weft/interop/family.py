@@ -80,22 +80,21 @@ class Family(ABC):
 
 def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:
     """The family that computes what a config describes, and its config.json."""
-    nearest: tuple[Family, list[str]] | None = None
+    nearest: tuple[str, list[str]] | None = None
+    others: list[str] = []  # of another kind altogether
     for family in families:
         try:
             written, odd = family.counterpart(config)
         except ConfigError as error:
-            odd = [str(error)] * 1000  # of another kind altogether
-        else:
-            if not odd:
-                return family, written
+            others.append(f"{family.name}: {error}")
+            continue
+        if not odd:
+            return family, written
         if nearest is None or len(odd) < len(nearest[1]):
-            nearest = family, odd
-    assert nearest is not None
-    family, odd = nearest
+            nearest = family.name, odd
+    why = f"the nearest, {nearest[0]}, differs in {listed(nearest[1])}" if nearest else "; ".join(others)
     raise ConfigError(
-        f"no model of the Hugging Face library computes this; the nearest, {family.name}, differs in "
-        f"{listed(odd) if len(odd) < 1000 else odd[0]}",
+        f"no model of the Hugging Face library computes this; {why}",
         where="export",
         fix="train a model that has a counterpart, such as gpt or llama for text and transformer for translation",
     )

@@ -178,7 +178,10 @@ class PictureEmbed(Embedder):
         lines = [torch.arange(math.ceil(side / step), device=raw.pixels.device) + 0.5 for side in (height, width)]
         y, x = (t.flatten()[None] for t in torch.meshgrid(*lines, indexing="ij"))
         rows, columns = (places * step / side for places, side in zip(self.config.grid, (height, width), strict=True))
-        ground = (1.0 if raw.metres is None else raw.metres[:, None]) / self.config.reference
+        ground = (
+            torch.ones(1, 1, device=y.device) if raw.metres is None else raw.metres[:, None] / self.config.reference
+        )
+        ground = ground.nan_to_num(1.0)  # of unknown size: as usual
         return {"row": y * rows - 0.5, "column": x * columns - 0.5, "south": y * ground, "east": x * ground}
 
     def dropped(self, tokens: Tokens) -> Tokens:

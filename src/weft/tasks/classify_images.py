@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.config import Config, from_json
+from weft.config import from_json
 from weft.core import Pooled
 from weft.data.images.album import Album
 from weft.data.images.batches import LabelledPictures
-from weft.data.images.frames import Frames, by_shape, picture_of
+from weft.data.images.frames import Frames, by_shape
 from weft.data.images.reading import read_images
 from weft.data.source import Source
 from weft.errors import DataError, WeftError
@@ -19,8 +19,9 @@ from weft.inspect.confusion import confusion
 from weft.inspect.sheets import contact_sheet
 from weft.models.stream import Model, Stream
 from weft.objectives.classify import Classify
+from weft.objectives.measures import class_measures, confusion_counts
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import frames_for, given_pictures, read_shape
+from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
 from weft.tasks.picture_plan import PictureTraining, class_numbers, embed_of, shape
 from weft.tasks.pictures import PictureTask, backbone_weights
 from weft.tasks.task import Ending, Loaded, Measured, Request, with_settings
@@ -33,12 +34,12 @@ BATCH = 64  # pictures computed at once
 MISTAKES = 24  # shown in the contact sheet
 
 
-class Naming(Config):
+class Naming(Ground):
     """Settings of a prediction."""
 
     top: int = 0
 
-    about = {"top": "so many of the likeliest classes; 0 lists all"}
+    about = {"top": "so many of the likeliest classes; 0 lists all", **Ground.about}
 
 
 class ClassifyImages(PictureTask):
@@ -118,7 +119,7 @@ class ClassifyImages(PictureTask):
         names, pictures = given_pictures(run, inputs)
         model, classes, found = _model(run), run.config["data"]["classes"], []
         for name, picture in zip(names, pictures, strict=True):
-            read = picture_of([picture], read_shape(run, picture, embed_of(model.config).stride))
+            read = as_read(run, picture, embed_of(model.config), how)
             with torch.inference_mode():
                 shares = model(read)[0].softmax(-1).tolist()
             ranked = sorted(zip(classes, shares, strict=True), key=lambda pair: -pair[1])
@@ -136,9 +137,9 @@ class ClassifyImages(PictureTask):
         truth = np.array(class_numbers(album.labels or (), classes))
         frames = frames_for(run, album)
         shares = probabilities(_model(run), frames, progress)
-        metrics, more = measures(shares, truth, classes)
+        metrics, more = class_measures(shares, truth, classes)
         pictures = {
-            "confusion.png": confusion(_counts(shares.argmax(1), truth, len(classes)), classes),
+            "confusion.png": confusion(confusion_counts(shares.argmax(1), truth, len(classes)), classes),
             "mistakes.png": mistakes(shares, truth, classes, frames),
         }
         return Measured(what, len(album), finite(metrics), more, {k: v for k, v in pictures.items() if v})
@@ -170,27 +171,6 @@ def probabilities(model: Stream, frames: Frames, progress: Progress) -> np.ndarr
     return found
 
 
-def measures(shares: np.ndarray, truth: np.ndarray, classes: Sequence[str]) -> tuple[dict[str, float], dict[str, Any]]:
-    """Accuracy, top five, mean loss, and the interval of the accuracy."""
-    right = shares.argmax(1) == truth
-    own = shares[np.arange(len(truth)), truth]
-    metrics = {"accuracy": float(right.mean()), "loss": float(-np.log(np.maximum(own, 1e-12)).mean())}
-    if len(classes) > 5:
-        metrics["top5"] = float(((shares > own[:, None]).sum(1) < 5).mean())
-    recall = {name: float(right[truth == i].mean()) for i, name in enumerate(classes) if (truth == i).any()}
-    absent = [name for name in classes if name not in recall]
-    more = {"intervals": {"accuracy": wilson(int(right.sum()), len(right))}, "recall": recall}
-    return metrics, {**more, **({"absent": absent} if absent else {})}
-
-
-def wilson(right: int, count: int, z: float = 1.96) -> list[float]:
-    """Where 95 of 100 such accuracies lie (Wilson, 1927)."""
-    share, spread = right / count, z * z / count
-    middle = (share + spread / 2) / (1 + spread)
-    half = z * np.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
-    return [round(float(middle - half), 4), round(float(middle + half), 4)]
-
-
 def mistakes(shares: np.ndarray, truth: np.ndarray, classes: Sequence[str], frames: Frames) -> bytes:
     """The pictures about which the model was most sure and wrong, as a contact sheet; nothing where there are none."""
     found = shares.argmax(1)
@@ -200,12 +180,6 @@ def mistakes(shares: np.ndarray, truth: np.ndarray, classes: Sequence[str], fram
     captions = [f"{classes[truth[i]]}, {shares[i].max():.2f} sure it is {classes[found[i]]}" for i in worst]
     pictures = [one.pixels for one in frames.read(worst)]
     return contact_sheet(pictures, captions, title="the surest mistakes")
-
-
-def _counts(found: np.ndarray, truth: np.ndarray, classes: int) -> np.ndarray:
-    counts = np.zeros((classes, classes), int)
-    np.add.at(counts, (truth, found), 1)
-    return counts
 
 
 def _model(run: Loaded) -> Stream:

@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
-from weft.config import Config, from_json
+from weft.config import from_json
 from weft.data.images.batches import SCORED
-from weft.data.images.frames import picture_of
 from weft.data.images.reading import read_images
 from weft.data.images.views import PictureViews
 from weft.data.source import Source
@@ -18,8 +17,8 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import frames_for, given_pictures, read_shape
-from weft.tasks.picture_plan import TEACHING, PictureTraining, embed_of, shape
+from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
+from weft.tasks.picture_plan import TEACHING, PictureTraining, embed_of, operations, shape
 from weft.tasks.pictures import PictureTask
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.training.card import finite
@@ -35,7 +34,7 @@ class ViewsTraining(PictureTraining):
     about = {**PictureTraining.about, "near": "views of small parts of each picture, beside two of most of it"}
 
 
-class Describing(Config):
+class Describing(Ground):
     """Settings of a prediction."""
 
 
@@ -56,6 +55,11 @@ class DistillImages(PictureTask):
 
     def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
         return distilled(backbone)
+
+    def cost(self, backbone: Stream.Config, settings: PictureTraining) -> float:
+        assert isinstance(settings, ViewsTraining)
+        wide, near = operations(backbone), operations(backbone, part=0.5)
+        return 2 * wide + 2 * wide / 3 + settings.near * near  # the teacher goes forwards only, which is a third
 
     def objective(self, settings: PictureTraining) -> Distil.Config:
         return Distil.Config()
@@ -85,12 +89,12 @@ class DistillImages(PictureTask):
     def predict(
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
     ) -> list[dict[str, Any]]:
-        with_settings(Describing(), settings)
+        how = with_settings(Describing(), settings)
         teacher = _model(run).teacher.eval()
         names, pictures = given_pictures(run, inputs)
         found = []
         for name, picture in zip(names, pictures, strict=True):
-            read = picture_of([picture], read_shape(run, picture, embed_of(teacher.config).stride))
+            read = as_read(run, picture, embed_of(teacher.config), how)
             with torch.inference_mode():
                 vector = summary(teacher.encode(read))[0]
             found.append({"input": name, "vector": [round(v, 6) for v in vector.tolist()]})

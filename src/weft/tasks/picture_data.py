@@ -123,11 +123,17 @@ def see(data: PictureData, size: int, channels: int | None = None, progress: Pro
 
 def sight_of(train: Frames, size: int, channels: int) -> Sight:
     """What a model is told of pictures: mean and spread of each channel over a part of them."""
-    some = [one.pixels.reshape(-1, channels) for one in train.read(_some(len(train), LOOKED_AT))]
-    pixels = np.concatenate([one[:: max(1, len(one) // 1024)] for one in some]).astype(np.float64) / 255
+    rows = _some(len(train), LOOKED_AT)
+    some = train.read(rows)
+    flat = [one.pixels.reshape(-1, channels) for one in some]
+    pixels = np.concatenate([one[:: max(1, len(one) // 1024)] for one in flat]).astype(np.float64) / 255
     mean, std = pixels.mean(0), np.maximum(pixels.std(0), 1 / 255)
     height, width = train.shape or (size, size)
-    metres = 1.0 if train.metres is None else float(np.nanmedian(train.metres))
+    metres = 1.0
+    if train.metres is not None:
+        spans = [one.span * (1 if train.shape else np.sqrt(one.pixels[..., 0].size) / size) for one in some]
+        known = (train.metres[rows] * spans)[np.isfinite(train.metres[rows])]
+        metres = float(np.median(known)) if len(known) else 1.0
     return Sight(height, width, channels, tuple(np.round(mean, 4).tolist()), tuple(np.round(std, 4).tolist()), metres)
 
 

@@ -1,25 +1,41 @@
 """What a user hands over to a run on pictures: files, arrays, and the settings of a look inside."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from weft.config import Config
 from weft.data.images.album import Album
 from weft.data.images.decoding import Decoded
-from weft.data.images.frames import Frames, frames_of, in_channels, whole_shape
+from weft.data.images.frames import Frames, frames_of, in_channels, picture_of, whole_shape
 from weft.data.images.reading import find_pictures
 from weft.errors import ConfigError, WeftError
 from weft.inspect.vision import Glance
+from weft.modalities.image import Picture, PictureEmbed
 from weft.tasks.task import Loaded
 
 WHAT = ("filters", "positions")
 
 
-class Seeing(Config):
+class Ground(Config):
+    """What a user may say of the pictures that are handed over."""
+
+    metres: float | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "metres": "the size of a pixel of the pictures on the ground, for models with places in metres"
+    }
+
+    def check(self) -> None:
+        if self.metres is not None and not 0 < self.metres < math.inf:
+            raise ConfigError(f"must be above 0, found {self.metres}", where="metres")
+
+
+class Seeing(Ground):
     """Settings of a look inside."""
 
     layer: int | None = None
@@ -34,9 +50,11 @@ class Seeing(Config):
         "every": "show every layer and head in a panel of its own",
         "patch": "row,column: what this patch reads, instead of the class token or all",
         "what": "filters, positions or both: what the embedder learned; needs no picture",
+        **Ground.about,
     }
 
     def check(self) -> None:
+        super().check()
         if self.what is not None and not set(self.wanted) <= set(WHAT):
             raise ConfigError(f"expected {' or '.join(WHAT)}, found {self.what!r}", where="what")
         if self.patch is not None and not re.fullmatch(r"\d{1,6},\d{1,6}", self.patch):
@@ -85,6 +103,15 @@ def _array(given: Any) -> Decoded:
         )
         raise WeftError(f"{problem} of shape {pixels.shape}" if pixels.ndim else problem)
     return Decoded(pixels, None, ())
+
+
+def as_read(run: Loaded, picture: Decoded, embed: PictureEmbed.Config, given: Ground) -> Picture:
+    """A picture as the run's model reads it."""
+    if given.metres is not None and "south" not in getattr(embed.place and embed.place.code, "axes", ()):
+        problem, fix = "the places of this model are not in metres", "train one with --model scale-mae"
+        raise ConfigError(problem, where="--set metres", fix=fix)
+    metres = None if given.metres is None else np.array([given.metres])
+    return picture_of([picture], read_shape(run, picture, embed.stride), metres)
 
 
 def read_shape(run: Loaded, picture: Decoded, stride: int) -> tuple[int, int]:

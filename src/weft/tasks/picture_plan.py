@@ -154,7 +154,13 @@ Make = Callable[[VisionSize], Stream.Config]
 
 
 def choose_size(
-    request: Request, settings: PictureTraining, name: str, pictures: int, side: int, budget: Budget, make: Make
+    request: Request,
+    settings: PictureTraining,
+    name: str,
+    pictures: int,
+    side: int,
+    budget: Budget,
+    cost: Callable[[VisionSize], float],
 ) -> VisionSize:
     """The preset's, or the largest rung of the ladder that still sees the pictures often enough; with the user's numbers."""
     if request.preset is not None:
@@ -163,7 +169,7 @@ def choose_size(
     ladder = [_own(replace(size, patch=patch), settings) for size in LADDERS.get(name, LADDERS["vit"])]
     rounds = ROUNDS.get(name, ROUNDS["vit"])
     work, wanted = EFFICIENCY * work_of(request, settings, budget), min(rounds * pictures, ENOUGH)
-    fitting = [size for size in ladder if work / operations(make(size)) >= wanted]
+    fitting = [size for size in ladder if work / cost(size) >= wanted]
     return fitting[-1] if fitting else ladder[0]
 
 
@@ -188,16 +194,22 @@ def embed_of(config: Stream.Config) -> PictureEmbed.Config:
     return config.embed
 
 
-def operations(config: Stream.Config, *, training: bool = True) -> float:
+def operations(config: Stream.Config, *, training: bool = True, part: float = 1.0) -> float:
     """Floating-point operations to train on one picture of the size that the model is made for, or to name one.
 
-    Backwards is twice forwards; tokens that training leaves out cost nothing there.
+    Backwards is twice forwards; tokens that training leaves out cost nothing there. `part` is a share of the sides.
     """
-    embed = embed_of(config)
-    shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
+    with torch.device("meta"):
+        model = config.build().train(training)
+    return (3 if training else 1) * forward_operations(model.encode, embed_of(config), part=part)
+
+
+def forward_operations(forward: Callable[[Picture], Any], embed: PictureEmbed.Config, *, part: float = 1.0) -> float:
+    """Floating-point operations of a pass over one picture, by a model whose weights are on no device at all."""
+    shape = (2, embed.channels, *(max(1, round(part * side)) * embed.stride for side in embed.grid))
     with torch.device("meta"), FlopCounterMode(display=False) as counted, torch.no_grad():
-        config.build().train(training).encode(Picture(torch.empty(shape)))
-    return (3 if training else 1) * counted.get_total_flops() / shape[0]
+        forward(Picture(torch.empty(shape)))
+    return counted.get_total_flops() / shape[0]
 
 
 def decided(

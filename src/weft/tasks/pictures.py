@@ -14,7 +14,6 @@ from torch import Tensor
 from weft.config import from_json
 from weft.data.ahead import Ahead
 from weft.data.images.album import Album
-from weft.data.images.frames import picture_of
 from weft.data.images.sources import looks_like_images
 from weft.data.source import Source
 from weft.errors import DataError, WeftError
@@ -22,7 +21,7 @@ from weft.inspect.vision import LearnedView, PictureView
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
-from weft.tasks.picture_input import Seeing, given_pictures, read_shape
+from weft.tasks.picture_input import Seeing, as_read, given_pictures
 from weft.tasks.picture_plan import (
     CATALOGUE,
     EFFICIENCY,
@@ -75,6 +74,10 @@ class PictureTask(Task):
         """The samples."""
         raise NotImplementedError
 
+    def cost(self, backbone: Stream.Config, settings: PictureTraining) -> float:
+        """Floating-point operations to learn from one picture."""
+        return operations(backbone)
+
     def outputs(self, data: PictureData) -> int | None:
         """The size of the backbone's head; None where it has none."""
         return None
@@ -96,7 +99,8 @@ class PictureTask(Task):
             backbone = backbone.replace(embed=embed_of(backbone).replace(drop=settings.drop))
         else:
             make = make_of(self.catalogue.models[name], settings, seen.sight, self.outputs(data))
-            backbone, start = make(choose_size(request, settings, name, len(data.train), size, budget, make)), None
+            costs = lambda sized: self.cost(make(sized), settings)  # noqa: E731
+            backbone, start = make(choose_size(request, settings, name, len(data.train), size, budget, costs)), None
         rounds = self.rounds(request, settings, budget, backbone, len(data.train))
         settings = decided(request, settings, backbone, size, rounds=rounds, grey=seen.sight.channels == 1)
         model = with_settings(self.wrapped(backbone, data, settings), request.model_settings, prefix="model.")
@@ -161,7 +165,7 @@ class PictureTask(Task):
             return budget.epochs
         if budget.steps is not None:
             return budget.steps * settings.batch / pictures
-        return EFFICIENCY * work_of(request, settings, budget) / operations(backbone) / pictures
+        return EFFICIENCY * work_of(request, settings, budget) / self.cost(backbone, settings) / pictures
 
     def outgoing(self, backbone: Stream.Config, data: PictureData) -> Stream.Config:
         """A backbone that was trained, ready for this task."""
@@ -216,7 +220,7 @@ class PictureTask(Task):
         names, pictures = given_pictures(run, [input])
         if len(pictures) != 1:
             raise WeftError(f"expected one picture, found {len(pictures)}", where="weft look")
-        read = picture_of(pictures, read_shape(run, pictures[0], embed_of(config).stride))
+        read = as_read(run, pictures[0], embed_of(config), how)
         return PictureView(stream, read, pictures[0].pixels, how.glance, title=names[0])
 
     def own_data(self, run: Loaded) -> tuple[Album, str]:

@@ -1,5 +1,6 @@
 """Reconstruct pictures: hide most of each, learn to fill it in (MAE). No labels are needed; classifiers start from here."""
 
+import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from weft.config import Config, from_json
-from weft.data.images.frames import by_shape, picture_of
+from weft.config import from_json
+from weft.data.images.frames import by_shape
 from weft.data.images.reading import read_images
 from weft.data.images.views import PlainPictures
 from weft.data.source import Source
 from weft.errors import ConfigError
 from weft.inspect.figures import png_of
-from weft.inspect.sheets import reconstructions
+from weft.inspect.sheets import reconstructions, veiled
 from weft.modalities.image import Picture, paste
 from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
@@ -23,8 +24,8 @@ from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct, draw_shown
 from weft.storage.store import write_file
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import frames_for, given_pictures, read_shape
-from weft.tasks.picture_plan import HIDING, PictureTraining, embed_of, shape
+from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
+from weft.tasks.picture_plan import HIDING, PictureTraining, embed_of, forward_operations, shape
 from weft.tasks.pictures import PictureTask
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.training.card import finite
@@ -49,7 +50,7 @@ class HidingTraining(PictureTraining):
     }
 
 
-class Filling(Config):
+class Filling(Ground):
     """Settings of a prediction."""
 
     hide: float = 0.75
@@ -60,9 +61,11 @@ class Filling(Config):
         "hide": "share of the patches that are hidden; 0 fills in missing pixels alone",
         "seed": "another seed hides others",
         "out": "the folder for the pictures that are filled in",
+        **Ground.about,
     }
 
     def check(self) -> None:
+        super().check()
         if not 0 <= self.hide < 1:
             raise ConfigError(f"must be at least 0 and below 1, found {self.hide}", where="hide")
 
@@ -87,6 +90,13 @@ class ReconstructImages(PictureTask):
 
     def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
         return autoencoder(backbone)
+
+    def cost(self, backbone: Stream.Config, settings: PictureTraining) -> float:
+        assert isinstance(settings, HidingTraining)
+        kept = max(1, round((1 - settings.hide) * math.prod(embed_of(backbone).grid)))
+        with torch.device("meta"):
+            model, shown = autoencoder(backbone).build(), torch.empty(2, kept, dtype=torch.long)
+        return 3 * forward_operations(lambda picture: model(picture, shown), embed_of(backbone))
 
     def objective(self, settings: PictureTraining) -> Reconstruct.Config:
         assert isinstance(settings, HidingTraining)
@@ -137,7 +147,7 @@ class ReconstructImages(PictureTask):
         Path(how.out).mkdir(parents=True, exist_ok=True)
         found = []
         for name, picture in zip(names, pictures, strict=True):
-            read = picture_of([picture], read_shape(run, picture, embed_of(model.config.encoder).stride))
+            read = as_read(run, picture, embed_of(model.config.encoder), how)
             filled, shown = fill(model, read, how.hide, seed=how.seed)
             path = Path(how.out) / f"{Path(name).stem}-filled.png"
             write_file(path, png_of(_bytes(filled)[0]))
@@ -214,8 +224,7 @@ def sheet(model: Autoencoder, picture: Picture) -> bytes:
     seen = visible(model, picture, shown)
     whole, made = _bytes(picture.pixels), _bytes(filled)
     for i in range(len(picture)):
-        veil = np.where(seen[i, 0].numpy()[..., None], whole[i], np.uint8(225))
-        rows.append((whole[i], veil, made[i]))
+        rows.append((whole[i], veiled(whole[i], seen[i, 0].numpy()), made[i]))
     return reconstructions(rows, ("picture", "shown: a quarter", "filled in"))
 
 

@@ -13,13 +13,13 @@ import torch
 from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
-from weft.data.images.draws import Dice, draws
-from weft.data.images.geometry import boxes, place
+from weft.data.draws import Dice, draws
+from weft.data.images.geometry import boxes, place, zoom_of
 from weft.data.images.mixing import mix, partner_indices
 from weft.data.images.settings import Augment
 from weft.data.images.tone import sharpened, strong_changes, tinted, toned
 
-__all__ = ["Augment", "augment", "augment_with_mask", "draws", "mix", "partner_indices"]
+__all__ = ["Augment", "augment", "augment_with_mask", "draws", "mix", "partner_indices", "zoomed"]
 
 ERASED_AREA, ERASED_SHAPE = (0.02, 0.33), math.log(10 / 3)  # shares of the picture; logarithm of height over width
 
@@ -55,6 +55,14 @@ def augment_with_mask(
     dice = Dice(key, np.asarray(indices, np.int64))
     moved = place(how, dice, strong_changes(how, dice), sides, size or sides).mask(mask)
     return augment(pixels, indices, how, key=key, size=size), moved
+
+
+def zoomed(
+    indices: np.ndarray, how: Augment, sides: tuple[int, int], size: tuple[int, int], *, key: str
+) -> Float[np.ndarray, "B"]:
+    """How many pixels, along a side, fall together in one where `augment` changes pictures of these sides."""
+    kept = zoom_of(how, Dice(key, np.asarray(indices, np.int64)))[0]
+    return np.sqrt(kept.prod(1) * math.prod(sides) / math.prod(size))
 
 
 def _erased(pictures: Float[Tensor, "B C H W"], how: Augment, dice: Dice) -> Float[Tensor, "B C H W"]:

@@ -101,7 +101,10 @@ class LabelledPictures:
             return Labelled(picture, labels)
         others, other_labels = self._augmented(partner_indices(indices, key=self.key))
         pixels, share = mix(picture.pixels, others.pixels, indices, self.how, key=self.key)
-        return Labelled(Picture(pixels), labels, Mixed(other_labels, share))
+        missing = None
+        if picture.missing is not None or others.missing is not None:  # what is made of two is known where both are
+            missing = mix(_gone(picture), _gone(others), indices, self.how, key=self.key)[0] > 0
+        return Labelled(Picture(pixels, missing, picture.metres), labels, Mixed(other_labels, share))
 
     def held_out(self, *, most: int | None = None) -> Iterator[Labelled]:
         """The held-out pictures, whole."""
@@ -111,3 +114,8 @@ class LabelledPictures:
     def _augmented(self, indices: np.ndarray) -> tuple[Picture, Tensor]:
         rows = self.epochs.rows(indices)
         return self.train.changed(rows, indices, self.how, key=self.key), torch.from_numpy(self.labels[rows])
+
+
+def _gone(picture: Picture) -> Float[Tensor, "B 1 Y X"]:
+    """1 where a pixel is missing, 0 elsewhere."""
+    return torch.zeros_like(picture.pixels[:, :1]) if picture.missing is None else picture.missing.float()

@@ -7,6 +7,7 @@ ever shown in place of what is broken. Of several frames or pages the first is t
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -60,12 +61,14 @@ class Decoded:
     """A picture in memory.
 
     `pixels` is (H, W, 3), or (H, W, 1) for grey, in uint8. `missing` (H, W) says where no value is known (and 127 stands);
-    None where all are. `notes` says what was done to it that people may want to know.
+    None where all are. `notes` says what was done to it that people may want to know. `span` is how many pixels of the
+    file a pixel stands for, along a side.
     """
 
     pixels: np.ndarray
     missing: np.ndarray | None
     notes: tuple[str, ...] = ()
+    span: float = 1.0
 
     @property
     def nbytes(self) -> int:
@@ -81,7 +84,7 @@ def decode(data: bytes, *, where: str, side: int | None = None) -> Decoded:
     """
     with _damage(data, where), listening() as heard:
         image = _open(data, where)
-        turn, notes = _orientation(image, heard), _notes(image, where)
+        stored, turn, notes = image.height, _orientation(image, heard), _notes(image, where)
         if side is not None:
             height, width = _fitting(*image.size[::-1], max(side, SMALL))
             image.draft(None, (width, height))  # JPEG can be decoded at a half, a quarter, an eighth
@@ -91,7 +94,8 @@ def decode(data: bytes, *, where: str, side: int | None = None) -> Decoded:
         pixels, missing, note = from_image(image)
     notes += ["broken EXIF ignored"] if turn is None else []
     upright = TURNS.get(turn or 1, lambda x: x)
-    picture = resized(Decoded(pixels, missing, tuple([*notes, note] if note else notes)), height, width)
+    told = tuple([*notes, note] if note else notes)
+    picture = resized(Decoded(pixels, missing, told, span=stored / pixels.shape[0]), height, width)
     missing = None if picture.missing is None else np.ascontiguousarray(upright(picture.missing))
     picture = replace(picture, pixels=np.ascontiguousarray(upright(picture.pixels)), missing=missing)
     return picture if side is None else shrunk(picture, side)
@@ -121,13 +125,18 @@ def resized(picture: Decoded, height: int, width: int) -> Decoded:
         missing = scaled(picture.missing.astype(np.uint8) * 255, Image.Resampling.BOX) >= 128
         pixels = np.where(missing[..., None], np.uint8(BACKGROUND), pixels)
         missing = missing if missing.any() else None
-    return replace(picture, pixels=pixels, missing=missing)
+    return replace(picture, pixels=pixels, missing=missing, span=picture.span * _ratio(picture.pixels, height, width))
 
 
 def shrunk(picture: Decoded, side: int) -> Decoded:
     """The picture with a shorter side of at most `side`."""
     height, width, _ = picture.pixels.shape
     return resized(picture, *_fitting(height, width, side))
+
+
+def _ratio(pixels: np.ndarray, height: int, width: int) -> float:
+    """How many pixels fall together along a side where a picture gets another size: the mean of both sides' ratios."""
+    return math.sqrt(pixels.shape[0] * pixels.shape[1] / (height * width))
 
 
 def format_of(head: bytes) -> str | None:

@@ -7,17 +7,17 @@ their aspect kept; in training a random part of each is drawn as a square, which
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Bool, UInt8
+from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
 from weft.data.images.album import Album
-from weft.data.images.augment import Augment, augment, augment_with_mask, draws
+from weft.data.images.augment import Augment, augment, augment_with_mask, draws, zoomed
 from weft.data.images.decoding import Decoded
 from weft.modalities.image import Picture
 
@@ -35,7 +35,7 @@ class Frames:
     pictures: Sequence[Decoded]
     size: int
     channels: int
-    metres: np.ndarray | None = None  # of a pixel on the ground, in the pictures as they are kept
+    metres: np.ndarray | None = None  # of a pixel of each file on the ground; NaN where it is not known
 
     def __len__(self) -> int:
         return len(self.pictures)
@@ -77,15 +77,20 @@ class Frames:
         self, rows: np.ndarray, indices: np.ndarray, how: Augment, *, key: str, size: tuple[int, int] | None = None
     ) -> Picture:
         """Pictures for training in one shape, each changed as its index alone decides."""
-        metres = None if self.metres is None else torch.from_numpy(self.metres[rows]).float()
         if self.shape is None:  # of mixed shapes, square parts are drawn
             chance, zoom = draws(f"{key} part", indices, 4), how.zoom or how.shift
             found = [part(one, self.size, zoom, c) for one, c in zip(self.read(rows), chance, strict=True)]
-            pixels, how = torch.stack([p for p, _ in found]), how.replace(zoom=0.0, shift=0.0)
-            masks = None if all(m is None for _, m in found) else torch.stack([_mask(m, p) for p, m in found])
+            pixels, how = torch.stack([p for p, _, _ in found]), how.replace(zoom=0.0, shift=0.0)
+            masks = None if all(m is None for _, m, _ in found) else torch.stack([_mask(m, p) for p, m, _ in found])
+            spans = np.array([span for _, _, span in found])
         else:
             chosen = torch.from_numpy(rows)
             pixels, masks = self.stacked[chosen], None if self.masks is None else self.masks[chosen]
+            spans = np.array([self.pictures[row].span for row in rows])
+        metres = None
+        if self.metres is not None:
+            sides = (pixels.shape[2], pixels.shape[3])
+            metres = _ground(self.metres[rows], spans * zoomed(indices, how, sides, size or sides, key=key))
         if masks is None:
             return Picture(augment(pixels, indices, how, key=key, size=size), None, metres)
         return Picture(*augment_with_mask(pixels, masks, indices, how, key=key, size=size), metres)
@@ -127,7 +132,7 @@ def in_channels(picture: Decoded, channels: int) -> Decoded:
         pixels = (pixels @ LUMINANCE).round().astype(np.uint8)[..., None]
     else:
         pixels = np.repeat(pixels, channels, 2)
-    return Decoded(pixels, picture.missing, picture.notes)
+    return replace(picture, pixels=pixels)
 
 
 def by_shape(
@@ -145,7 +150,9 @@ def by_shape(
         for shape, members in groups.items():
             for first in range(0, len(members), batch):
                 some = members[first : first + batch]
-                yield np.array([row for row, _ in some]), picture_of([picture for _, picture in some], shape)
+                found = np.array([row for row, _ in some])
+                metres = None if frames.metres is None else frames.metres[found]
+                yield found, picture_of([picture for _, picture in some], shape, metres)
 
 
 def whole_shape(shape: Sequence[int], size: int, stride: int) -> tuple[int, int]:
@@ -156,14 +163,17 @@ def whole_shape(shape: Sequence[int], size: int, stride: int) -> tuple[int, int]
     return high, wide
 
 
-def picture_of(pictures: Sequence[Decoded], shape: tuple[int, int]) -> Picture:
-    """Pictures scaled to one shape, as a model reads them."""
+def picture_of(pictures: Sequence[Decoded], shape: tuple[int, int], metres: np.ndarray | None = None) -> Picture:
+    """Pictures scaled to one shape, as a model reads them; `metres` is of a pixel of each file."""
     pixels = torch.stack([scaled(picture.pixels, *shape) for picture in pictures]).float() / 255
+    if metres is not None:
+        spans = [p.span * math.sqrt(math.prod(p.pixels.shape[:2]) / math.prod(shape)) for p in pictures]
+    ground = None if metres is None else _ground(metres, np.array(spans))
     if all(picture.missing is None for picture in pictures):
-        return Picture(pixels)
+        return Picture(pixels, None, ground)
     masks = [np.zeros(p.pixels.shape[:2], bool) if p.missing is None else p.missing for p in pictures]
     gone = torch.stack([scaled(np.uint8(255) * mask[..., None], *shape) for mask in masks])
-    return Picture(pixels, gone > 127)
+    return Picture(pixels, gone > 127, ground)
 
 
 def scaled(picture: np.ndarray, height: int, width: int) -> UInt8[Tensor, "C Y X"]:
@@ -176,8 +186,8 @@ def scaled(picture: np.ndarray, height: int, width: int) -> UInt8[Tensor, "C Y X
 
 def part(
     picture: Decoded, size: int, zoom: float, chance: np.ndarray
-) -> tuple[UInt8[Tensor, "C Y X"], np.ndarray | None]:
-    """A random part of a picture as a square: from 1 - zoom to all of its area, its aspect changed by a third at most."""
+) -> tuple[UInt8[Tensor, "C Y X"], np.ndarray | None, float]:
+    """A random part of a picture as a square, and its span: from 1 - zoom to all of its area, its aspect changed a little."""
     height, width = picture.pixels.shape[:2]
     area = height * width * (1 - zoom * chance[0])
     aspect = math.exp((2 * chance[1] - 1) * math.log(4 / 3))
@@ -188,7 +198,12 @@ def part(
     missing = None if picture.missing is None else picture.missing[box]
     if missing is not None:
         missing = scaled(np.uint8(255) * missing[..., None], size, size)[0].numpy() > 127
-    return scaled(picture.pixels[box], size, size), missing
+    return scaled(picture.pixels[box], size, size), missing, picture.span * math.sqrt(high * wide) / size
+
+
+def _ground(metres: np.ndarray, spans: np.ndarray) -> Float[Tensor, "B"]:
+    """The size on the ground of pixels that stand for several."""
+    return torch.from_numpy(metres * spans).float()
 
 
 def _mask(missing: np.ndarray | None, pixels: Tensor) -> Bool[Tensor, "1 Y X"]:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.images.draws import Dice
+from weft.data.draws import Dice
 from weft.data.images.settings import Augment
 
 WIDEST = math.log(4 / 3)  # of a part that is zoomed into, against the picture's own proportions
@@ -95,7 +95,7 @@ def place(
         columns = np.where(flip[:, None] < 0, sides[1] - 1 - columns, columns) - across[:, None]
         rows = np.arange(sides[0]) - down[:, None]
         return Whole(_mirrored(rows, sides[0]), _mirrored(columns, sides[1]))
-    kept, centre = _zoomed(how, dice)
+    kept, centre = zoom_of(how, dice)
     # What is moved right is read further left; a side is 2 long.
     centre[:, 0] -= 2 * (across / sides[1] + STRONG_SHIFT * strong["across"])
     centre[:, 1] -= 2 * (down / sides[0] + STRONG_SHIFT * strong["down"])
@@ -125,7 +125,7 @@ def _whole_shifts(how: Augment, dice: Dice, sides: tuple[int, int]) -> tuple[np.
     )
 
 
-def _zoomed(how: Augment, dice: Dice) -> tuple[np.ndarray, np.ndarray]:
+def zoom_of(how: Augment, dice: Dice) -> tuple[np.ndarray, np.ndarray]:
     """Shares of the sides that are kept, and the centre of that part; the area is uniform from 1 - zoom to 1."""
     if not how.zoom:
         return np.ones((len(dice.indices), 2)), np.zeros((len(dice.indices), 2))

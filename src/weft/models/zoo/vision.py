@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from weft.core import Attention, Block, Head, Mlp, Pooled, Trunk
+from weft.core import Attention, Block, Mlp, Pooled, Trunk
 from weft.errors import ConfigError
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, ResNet
-from weft.modalities.image import PatchEmbed
+from weft.modalities.image import PatchEmbed, PictureEmbed
 from weft.models.autoencoder import Autoencoder
 from weft.models.distilled import Distilled
 from weft.models.stream import Stream
@@ -59,21 +60,8 @@ def vit(
     summary: str = "class",
 ) -> Stream.Config:
     """The Vision Transformer (Dosovitskiy et al., 2021): y = LN(z_L^0) of a class token, or the mean of all tokens."""
-    grid = (-(-sight.height // size.patch), -(-sight.width // size.patch))
-    embed = PatchEmbed.Config(
-        patch=size.patch,
-        grid=grid,
-        channels=sight.channels,
-        mean=sight.mean,
-        std=sight.std,
-        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1], std=PLACES)),
-        class_tokens=int(summary == "class"),
-        dropout=dropout,
-        drop=drop,
-    )
-    return Stream.Config(
-        dim=size.dim, embed=embed, trunk=_trunk(size, dropout), head=_head(outputs, summary), outputs=outputs
-    )
+    embed = _seen(PatchEmbed.Config(grid=(1, 1), patch=size.patch, dropout=dropout, drop=drop), sight)
+    return _transformer(size, embed, outputs, summary)
 
 
 def vit_hybrid(
@@ -86,21 +74,8 @@ def vit_hybrid(
     summary: str = "class",
 ) -> Stream.Config:
     """The same on the features of a ResNet: one token for each place of its grid."""
-    grid = (-(-sight.height // size.net.stride), -(-sight.width // size.net.stride))
-    embed = ConvEmbed.Config(
-        net=size.net,
-        grid=grid,
-        channels=sight.channels,
-        mean=sight.mean,
-        std=sight.std,
-        place=Add.Config(code=Grid.Config(rows=grid[0], columns=grid[1], std=PLACES)),
-        class_tokens=int(summary == "class"),
-        dropout=dropout,
-        drop=drop,
-    )
-    return Stream.Config(
-        dim=size.dim, embed=embed, trunk=_trunk(size, dropout), head=_head(outputs, summary), outputs=outputs
-    )
+    embed = _seen(ConvEmbed.Config(grid=(1, 1), net=size.net, dropout=dropout, drop=drop), sight)
+    return _transformer(size, embed, outputs, summary)
 
 
 def resnet(
@@ -113,19 +88,33 @@ def resnet(
     summary: str = "mean",
 ) -> Stream.Config:
     """A ResNet (He et al., 2016): the network makes the features, and their mean decides. No transformer at all."""
-    grid = (-(-sight.height // size.net.stride), -(-sight.width // size.net.stride))
-    embed = ConvEmbed.Config(
-        net=size.net,
-        project=False,
-        grid=grid,
-        channels=sight.channels,
-        mean=sight.mean,
-        std=sight.std,
-        dropout=dropout,
-        drop=drop,
-    )
+    embed = _seen(ConvEmbed.Config(grid=(1, 1), net=size.net, project=False, dropout=dropout, drop=drop), sight)
+    head = None if outputs is None else Pooled.Config()
     trunk = Trunk.Config(depth=0, norm=None)
-    return Stream.Config(dim=size.net.outside, embed=embed, trunk=trunk, head=_head(outputs, "mean"), outputs=outputs)
+    return Stream.Config(dim=size.net.outside, embed=embed, trunk=trunk, head=head, outputs=outputs)
+
+
+Embed = TypeVar("Embed", bound=PictureEmbed.Config)
+
+
+def _seen(embed: Embed, sight: Sight) -> Embed:
+    """An embedder made for such pictures."""
+    grid = (-(-sight.height // embed.stride), -(-sight.width // embed.stride))
+    return embed.replace(grid=grid, channels=sight.channels, mean=sight.mean, std=sight.std)
+
+
+def _transformer(size: VisionSize, embed: PictureEmbed.Config, outputs: int | None, summary: str) -> Stream.Config:
+    """A trunk over the tokens of a picture, with learned places and a class token or none."""
+    first = summary == "class"
+    code = Grid.Config(rows=embed.grid[0], columns=embed.grid[1], std=PLACES)
+    block = Block.Config(mix=Attention.Config(heads=size.heads), transform=Mlp.Config(), dropout=embed.dropout)
+    return Stream.Config(
+        dim=size.dim,
+        embed=embed.replace(place=Add.Config(code=code), class_tokens=1 if first else 0),
+        trunk=Trunk.Config(depth=size.depth, block=block),
+        head=None if outputs is None else Pooled.Config(first=first),
+        outputs=outputs,
+    )
 
 
 def mae(
@@ -161,15 +150,6 @@ def autoencoder(encoder: Stream.Config) -> Autoencoder.Config:
 def distilled(student: Stream.Config) -> Distilled.Config:
     """DINO around a student (Caron et al., 2021)."""
     return Distilled.Config(student=student)
-
-
-def _trunk(size: VisionSize, dropout: float) -> Trunk.Config:
-    block = Block.Config(mix=Attention.Config(heads=size.heads), transform=Mlp.Config(), dropout=dropout)
-    return Trunk.Config(depth=size.depth, block=block)
-
-
-def _head(outputs: int | None, summary: str) -> Head.Config | None:
-    return None if outputs is None else Pooled.Config(first=summary == "class")
 
 
 VISION_MODELS: dict[str, Callable[..., Stream.Config]] = {"vit": vit, "vit-hybrid": vit_hybrid, "resnet": resnet}
