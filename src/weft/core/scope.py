@@ -145,7 +145,7 @@ class Scope:
             coords = {axis: cut(c, 0) for axis, c in tokens.coords.items()}
             return Tokens(content, valid, cut(tokens.rank, 0), coords)
 
-        return Scope(side(self.queries, fold.queries), side(self.keys, fold.keys), ranked=True, bias=self.bias)
+        return Scope(side(self.queries, fold.queries), side(self.keys, fold.keys), ranked=True)
 
 
 class Pass:
