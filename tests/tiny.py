@@ -9,13 +9,14 @@ from torch import nn
 from weft.modalities.image import Picture
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
-from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.models.zoo import ENCODER_MODELS, LANGUAGE_MODELS, Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.models.zoo.vision import VISION_MODELS, Sight, VisionSize, small_net
 
 VOCAB, CONTEXT = 11, 12
 SIZE = Size(dim=16, depth=2, heads=4, context=CONTEXT)
 ZOO = sorted(LANGUAGE_MODELS)
+ENCODER_ZOO = sorted(ENCODER_MODELS)
 PAIR_ZOO = sorted(TRANSLATION_MODELS)
 PICTURE_ZOO = sorted(VISION_MODELS)
 
@@ -35,6 +36,15 @@ def language_model(
     """A zoo entry, tiny, with random weights, in float64."""
     model = LANGUAGE_MODELS[name](replace(SIZE, context=context), vocab=vocab).build()
     return randomised(model, seed=seed).to(dtype).eval()
+
+
+def encoder_model(
+    name: str, head: str | None, *, vocab: int = VOCAB, dtype: torch.dtype = torch.float64, seed: int = 0, **more: Any
+) -> Stream:
+    """A text encoder of the zoo, tiny, with random weights, in float64."""
+    outputs = 5 if head in ("pooled", "tags") else None
+    config = ENCODER_MODELS[name](SIZE, vocab=vocab, head=head, outputs=outputs, **{"dropout": 0.0, **more})
+    return randomised(config.build(), seed=seed).to(dtype).eval()
 
 
 def ids(rows: int, length: int, *, vocab: int = VOCAB, seed: int = 0) -> torch.Tensor:

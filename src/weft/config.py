@@ -53,6 +53,11 @@ class Config:
     def check(self) -> None:
         """Refuse values that cannot work together; subclasses raise ConfigError."""
 
+    @classmethod
+    def today(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """The fields that an earlier version wrote as JSON, in today's words; subclasses say what changed."""
+        return fields
+
     def build(self, **sizes: Any) -> Any:
         """The part this config describes."""
         if self.part is None:
@@ -157,7 +162,7 @@ def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
     config = _parts[name]
     if not issubclass(config, kind):
         raise ConfigError(f"{name} cannot stand here: expected {_describe(kind)}", where=where)
-    hints = field_types(config)
+    hints, data = field_types(config), config.today(data)
     for key in data:
         if key != "type" and key not in hints:
             raise ConfigError(f"unknown key {key!r}", where=f"{where} ({name})", fix=nearest(key, hints))

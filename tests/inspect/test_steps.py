@@ -46,7 +46,7 @@ def recorded(kind: str, stream: str = "line", dtype: torch.dtype = torch.float64
 
 def kernel(reading: Reading) -> torch.Tensor:
     a = reading.attention
-    rest = {"rules": a.rules, "score": a.score, "bias": a.bias_of}
+    rest = {"rules": a.rules, "score": a.score, "bias": reading.bias}
     return kernels.explicit(reading.q, reading.k, reading.v, reading.scope, **rest).detach()
 
 

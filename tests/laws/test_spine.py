@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import torch
-from tiny import close, ids, numbers, randomised
+from tiny import close, ids, numbers, pictures, randomised
 from torch import Tensor
 
 from weft.config import from_json
@@ -14,7 +14,10 @@ from weft.core import (
     Average,
     Block,
     Cache,
+    Dense,
+    Dot,
     Edges,
+    LayerNorm,
     Lstm,
     Mlp,
     PerToken,
@@ -23,17 +26,21 @@ from weft.core import (
     PostNorm,
     Rnn,
     Same,
+    Summary,
     Trunk,
 )
 from weft.core.heads import Head
+from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
 from weft.modalities import tokenizer as tokenizers
+from weft.modalities.image import PatchEmbed
 from weft.modalities.text import Text, TextEmbed
 from weft.models import Seq2Seq, Stream
-from weft.position import Add, Rotary, Sinusoidal
+from weft.position import Add, Buckets, Learned, Rotary, Sinusoidal
 from weft.tokens import Tokens, join
 
 DIM, VOCAB, CONTEXT = 8, 9, 6
+GRID = ("row", "column")
 BUMP = numbers(DIM, seed=8)  # a change that no norm takes out
 BLOCK = Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config(hidden=12))
 
@@ -46,25 +53,44 @@ def trunk(block: Block.Config = BLOCK, *, depth: int = 2, memory_dim: int | None
 # An encoder: everyone reads everyone.
 
 
-def encoder(head: Head.Config) -> Stream:
-    place = Add.Config(code=Sinusoidal.Config())
-    config = Stream.Config(
-        dim=DIM,
-        embed=TextEmbed.Config(vocab=VOCAB, context=CONTEXT, reading="free", place=place),
-        trunk=Trunk.Config(depth=2, block=BLOCK.replace(wiring=PostNorm.Config())),
-        head=head,
-        outputs=3,
-    )
+POST = Trunk.Config(depth=2, block=BLOCK.replace(wiring=PostNorm.Config()))
+UNSCALED = BLOCK.replace(mix=Attention.Config(heads=2, score=Dot.Config(scaled=False)))
+SINES = Add.Config(code=Sinusoidal.Config())
+PLAIN = TextEmbed.Config(vocab=VOCAB, context=CONTEXT, reading="free", place=SINES)
+SUMMED = PLAIN.replace(
+    place=Add.Config(code=Learned.Config(size=12, start=2)), last_norm=LayerNorm.Config(), segments=2
+)
+ENCODERS = {
+    "plain": (PLAIN, POST),
+    "segments, a norm of the sum": (SUMMED, POST),
+    "narrow, the same block again": (SUMMED.replace(narrow=3), POST.replace(passes=2, depth=1)),
+    "buckets": (
+        PLAIN.replace(place=None),
+        Trunk.Config(depth=2, block=UNSCALED, bias=Buckets.Config(count=8, farthest=6)),
+    ),
+}
+
+
+def encoder(head: Head.Config, kind: str = "plain") -> Stream:
+    embed, trunk = ENCODERS[kind]
+    config = Stream.Config(dim=DIM, embed=embed, trunk=trunk, head=head, outputs=3)
     return randomised(config.build()).double().eval()
 
 
-HEADS = {"each token": PerToken.Config(), "mean": Pooled.Config(), "first": Pooled.Config(first=True)}
+DENSE = Dense.Config(norm=LayerNorm.Config(), width=5)
+HEADS = {
+    "each token": PerToken.Config(dense=DENSE, offsets=True, scale=0.5),
+    "mean": Pooled.Config(),
+    "first": Pooled.Config(first=True, dense=Dense.Config(activation="tanh")),
+    "vector": Summary.Config(unit=True, dense=Dense.Config(width=3)),
+}
 
 
 @pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("kind", ENCODERS)
 @pytest.mark.parametrize("before, after", [(3, 0), (0, 2), (1, 2)])
-def test_padding_changes_nothing_for_an_encoder(head: str, before: int, after: int):
-    model, text = encoder(HEADS[head]), ids(2, 5, vocab=VOCAB)
+def test_padding_changes_nothing_for_an_encoder(head: str, kind: str, before: int, after: int):
+    model, text = encoder(HEADS[head], kind), ids(2, 5, vocab=VOCAB)
     padded = torch.cat([ids(2, before, vocab=VOCAB, seed=1), text, ids(2, after, vocab=VOCAB, seed=2)], 1)
     valid = torch.zeros(padded.shape, dtype=torch.bool)
     valid[:, before : before + 5] = True
@@ -73,8 +99,19 @@ def test_padding_changes_nothing_for_an_encoder(head: str, before: int, after: i
     assert close(out[:, before : before + 5] if head == "each token" else out, plain)
 
 
-def test_in_an_encoder_every_token_sees_every_other_and_only_its_own_row():
-    model, text = encoder(PerToken.Config()), ids(2, 5, vocab=VOCAB)
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_an_encoder_travels_as_json_and_builds_the_same_weights(kind: str):
+    for head in HEADS.values():
+        config = encoder(head, kind).config
+        again = from_json(config.to_json())
+        assert again == config
+        shapes = [{n: p.shape for n, p in one.build().state_dict().items()} for one in (config, again)]
+        assert shapes[0] == shapes[1]
+
+
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_in_an_encoder_every_token_sees_every_other_and_only_its_own_row(kind: str):
+    model, text = encoder(PerToken.Config(), kind), ids(2, 5, vocab=VOCAB)
     out = model(Text(text))
     for place in range(5):
         changed = text.clone()
@@ -92,7 +129,6 @@ def test_the_mean_of_no_tokens_is_the_offset_alone_and_finite():
 
 
 def test_an_encoder_without_known_outputs_or_head_says_so():
-    from weft.errors import ConfigError
     from weft.modalities.embedder import Embedder
 
     class Bare(Embedder):
@@ -119,6 +155,12 @@ DECODERS = {
     "lstm with additive attention": Block.Config(mix=Lstm.Config(read=RECURRENT), wiring=Plain.Config()),
     "rnn with additive attention": Block.Config(mix=Rnn.Config(read=RECURRENT), wiring=Plain.Config()),
     "lstm, then a reading": Block.Config(mix=Lstm.Config(), read=Attention.Config(heads=2)),
+    "buckets shared by all layers": UNSCALED.replace(read=Attention.Config(heads=2)),
+    "the same block again": BLOCK.replace(read=Attention.Config(heads=2)),
+}
+TRUNKS = {
+    "buckets shared by all layers": {"bias": Buckets.Config(count=6, farthest=8, sides="past")},
+    "the same block again": {"passes": 2},
 }
 
 
@@ -132,7 +174,7 @@ def translator(decoder: str) -> Seq2Seq:
     target = Stream.Config(
         dim=DIM,
         embed=TextEmbed.Config(vocab=VOCAB, context=CONTEXT, place=place),
-        trunk=Trunk.Config(depth=2, block=DECODERS[decoder]),
+        trunk=Trunk.Config(depth=2, block=DECODERS[decoder], **TRUNKS.get(decoder, {})),
         head=PerToken.Config(),
     )
     return randomised(Seq2Seq.Config(source=source, target=target).build()).double().eval()
@@ -228,6 +270,24 @@ def test_the_one_search_writes_from_a_memory_the_same_in_a_batch_as_alone(model:
     for row in range(3):
         alone = Session(model.target, memory=memory.rows(torch.tensor([row])))
         assert generate(alone, tokenizer, [prompts[row]], how)[0] == together[row]
+
+
+def test_a_line_of_text_reads_a_picture_of_another_width_as_its_memory():
+    embed = PatchEmbed.Config(grid=(4, 4), patch=2, class_tokens=1, place=Add.Config(code=Sinusoidal.Config(axes=GRID)))
+    source = Stream.Config(dim=12, embed=embed, trunk=Trunk.Config(block=BLOCK))
+    target = translator("attention").config.target
+    config = Seq2Seq.Config(source=source, target=target)
+    model, batch = randomised(config.build()).double().eval(), pictures(3)
+    assert from_json(config.to_json()) == config
+    whole, cache, memory = model(batch, TARGET), Cache(3), model.memorise(batch)
+    assert whole.shape == (3, 7, VOCAB) and memory.x.shape == (3, 17, 12)
+    with torch.no_grad():
+        steps = [model.step(Text(piece), memory, cache) for piece in TARGET.ids.split(1, 1)]
+    assert close(torch.cat(steps, 1), whole)
+    other = model(pictures(3, seed=1), TARGET)
+    assert ((other - whole).abs().amax(-1) > 1e-9).all()
+    with pytest.raises(ConfigError, match="cannot be one"):
+        Seq2Seq.Config(source=source, target=target, shared=True)
 
 
 # Two streams in one: a prefix that all may read, then a line.

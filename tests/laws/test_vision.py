@@ -110,6 +110,29 @@ def test_a_class_token_answers_by_its_last_norm():
     assert close(model(batch), model.head.out(tokens.x[:, 0]))
 
 
+def test_several_class_tokens_stand_in_front_and_the_first_answers():
+    one = vision_model("vit")
+    config = one.config.replace(embed=one.config.embed.replace(class_tokens=2))
+    model, batch = randomised(config.build()).double().eval(), pictures(2)
+    tokens = model.embed(batch)
+    assert tokens.shape == (2, 18) and close(tokens.x[:, :2], model.embed.summary.expand(2, -1, -1))
+    assert close(model(batch), model.head.out(model.encode(batch).x[:, 0]))
+    shown = draw_shown(masked_with(2), batch, 0.75)
+    assert masked_with(2)(batch, shown).shape == (2, 16, 12)
+
+
+def test_pictures_written_when_there_was_one_class_token_at_most_are_read():
+    config = vision_model("vit").config
+    old = config.to_json()
+    assert old["embed"].pop("class_tokens") == 1
+    for before, now in ((True, 1), (False, 0)):
+        old["embed"]["class_token"] = before
+        assert from_json(old) == config.replace(embed=config.embed.replace(class_tokens=now))
+    old["embed"]["class_token"] = 3
+    with pytest.raises(ConfigError, match="class_token"):
+        from_json(old)
+
+
 def test_the_order_of_patches_matters_only_by_their_places():
     """Without places a picture is a set of patches; with them it is not."""
     model, batch = vision_model("vit", summary="mean"), pictures(1)
@@ -149,6 +172,12 @@ def test_colours_and_channels_must_fit():
 
 def masked(build=mae):
     return randomised(autoencoder(build(SIZE, Sight(8, 8))).build()).double().eval()
+
+
+def masked_with(class_tokens: int):
+    config = autoencoder(mae(SIZE, Sight(8, 8)))
+    embed = config.encoder.embed.replace(class_tokens=class_tokens)
+    return randomised(config.replace(encoder=config.encoder.replace(embed=embed)).build()).double().eval()
 
 
 def test_the_encoder_never_sees_what_is_hidden():

@@ -147,3 +147,14 @@ def test_a_grid_has_its_own_vector_at_each_place_and_mixes_between():
 def test_a_grid_needs_two_axes():
     with pytest.raises(ConfigError, match="two axes"):
         Grid.Config(rows=2, columns=2, axes=("row",))
+
+
+def test_a_learned_table_may_begin_at_a_later_row():
+    code = Learned.Config(size=5, start=2).build(dim=4)
+    out = code({"position": torch.tensor([[-1, 0, 2]])})
+    assert torch.equal(out[0], code.table.weight[[2, 2, 4]])
+    assert Learned.Config(size=5, start=2).limit() == 3
+    with pytest.raises(ConfigError, match="3 places has none for place 3"):
+        code({"position": torch.tensor([[3]])})
+    with pytest.raises(ConfigError, match="beyond"):
+        Learned.Config(size=2, start=2)

@@ -131,22 +131,21 @@ class Attention(Mixer):
         recorder = recording.active()
         if recorder is not None:
             recorder.keep(recording.Reading(self, q, k, v, scope))
+        bias = self.bias_of(scope)
         if self.score.factor is None:
-            out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=self.bias_of)
+            out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=bias)
         else:
-            out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=self.bias_of)
+            out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias)
         return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=fan))
 
-    @property
-    def bias_of(self) -> kernels.BiasOf | None:
-        """The score bias as a function of a scope, made once a pass for all layers alike that have no weights."""
-        if self.bias is None:
+    def bias_of(self, scope: Scope) -> kernels.BiasOf | None:
+        """The bias on scores as a function of a scope: this attention's own, or else the one that all layers share.
+
+        It is made once a pass, and for all layers alike whose own have no weights.
+        """
+        bias = scope.bias if self.bias is None else self.bias
+        if bias is None:
             return None
-        bias = self.bias
-
-        def make(scope: Scope) -> Tensor:
-            shared = next(bias.parameters(), None) is None
-            compute = lambda: bias(scope.queries.coords, scope.keys.coords)  # noqa: E731
-            return scope.memo(("bias", self.bias_config, self.heads), compute) if shared else compute()
-
-        return make
+        learned = next(bias.parameters(), None) is not None
+        key = ("bias", id(bias)) if learned or self.bias is None else ("bias", self.bias_config, self.heads)
+        return lambda inner: inner.memo(key, lambda: bias(inner.queries.coords, inner.keys.coords))

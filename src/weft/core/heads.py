@@ -6,8 +6,43 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
+from weft.core.norms import Norm
+from weft.core.transforms import ACTIVATIONS, Activation, dropout
+from weft.errors import ConfigError
 from weft.tokens import Tokens
+
+
+class Dense(Part, nn.Module):
+    """norm(act(W x + b)): a layer between the trunk and a head's last map (Devlin et al., 2019).
+
+    BERT's head for masked words has it with gelu and a norm, its pooler with tanh, DistilBERT's with relu.
+    """
+
+    class Config(BaseConfig):
+        """`width` is that of the result, by default the width that comes in."""
+
+        activation: Activation = "gelu"
+        norm: Norm.Config | None = None
+        width: int | None = None
+        std: float = 0.02
+
+        def check(self) -> None:
+            at_least(self, 1, "width")
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.width = config.width or dim
+        self.linear = nn.Linear(dim, self.width)
+        nn.init.normal_(self.linear.weight, std=config.std)
+        nn.init.zeros_(self.linear.bias)
+        self.act = ACTIVATIONS[config.activation]
+        self.norm = config.norm.build(dim=self.width) if config.norm else None
+
+    def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
+        plain = isinstance(self.linear, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
+        x = self.act(self.linear(x.to(self.linear.weight.dtype) if plain else x))
+        return x if self.norm is None else self.norm(x)
 
 
 class Head(Part, nn.Module):
@@ -26,27 +61,50 @@ class PerToken(Head):
     """W x + b for each token: logits over a vocabulary, or numbers."""
 
     class Config(Head.Config):
-        """`tied` uses the embedding table as W; `cap` bounds logits smoothly: cap * tanh(logits / cap)."""
+        """`tied` uses the embedding table as W; `cap` bounds logits smoothly: cap * tanh(logits / cap).
+
+        `dense` stands before W, and `scale` multiplies what W is given: D^-0.5 where T5 ties its table.
+        """
 
         tied: bool = False
         offsets: bool = False
+        dense: Dense.Config | None = None
+        scale: float = 1.0
         cap: float | None = None
         std: float = 0.02
 
-    def __init__(self, config: Config, *, dim: int, size: int, table: nn.Embedding | None = None):
+    def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()
-        self.cap = config.cap
-        self.out = nn.Linear(dim, size, bias=config.offsets)
+        self.cap, self.scale = config.cap, config.scale
+        self.dense = config.dense.build(dim=dim) if config.dense else None
+        width = dim if self.dense is None else self.dense.width
+        self.out = nn.Linear(width, known(size), bias=config.offsets)
         nn.init.normal_(self.out.weight, std=config.std)
+        if config.offsets:
+            nn.init.zeros_(self.out.bias)
         if config.tied:
-            assert table is not None, "a tied head needs an embedding table"
-            self.out.weight = table.weight
+            self._tie(table)
+
+    def _tie(self, table: nn.Embedding | None) -> None:
+        if table is None:
+            raise ConfigError("the tokens have no embedding table to share", where="PerToken.tied")
+        if table.weight.shape != self.out.weight.shape:
+            raise ConfigError(
+                f"a table of {list(table.weight.shape)} cannot be W of {list(self.out.weight.shape)}",
+                where="PerToken.tied",
+                fix=f"let the head's dense have width={table.weight.shape[1]}, or set tied=false",
+            )
+        self.out.weight = table.weight
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B N V"]:
         return self.values(tokens.x)
 
     def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The values for bare content: lets callers compute them only where they are needed."""
+        if self.dense is not None:
+            x = self.dense(x)
+        if self.scale != 1:
+            x = x * self.scale
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
         out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
@@ -61,30 +119,75 @@ class Pooled(Head):
     """One answer for all tokens: W of the mean over the real tokens, or of the first token (a class token)."""
 
     class Config(Head.Config):
-        """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`."""
+        """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`.
+
+        `dense` stands between that token and W; in training, `dropout` zeroes that share of what W is given.
+        """
 
         first: bool = False
+        dense: Dense.Config | None = None
+        dropout: float = 0.0
         std: float = 0.02
 
-    def __init__(self, config: Config, *, dim: int, size: int, table: nn.Embedding | None = None):
+        def check(self) -> None:
+            if not 0 <= self.dropout < 1:
+                raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="Pooled.dropout")
+
+    def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()
-        self.first = config.first
-        self.out = nn.Linear(dim, size)
+        self.first, self.rate = config.first, config.dropout
+        self.dense = config.dense.build(dim=dim) if config.dense else None
+        self.out = nn.Linear(dim if self.dense is None else self.dense.width, known(size))
         nn.init.normal_(self.out.weight, std=config.std)
         nn.init.zeros_(self.out.bias)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
-        if self.first:
-            start = tokens if tokens.full else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
-            return self.values(start.x[:, 0])
-        real = tokens.valid[..., None]
-        total = tokens.x.masked_fill(~real, 0.0).sum(1)
-        return self.values(total / real.sum(1).clamp(min=1))
+        return self.values(summary(tokens, first=self.first))
 
     def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The values for the summary."""
+        if self.dense is not None:
+            x = self.dense(x)
+        x = dropout(x, self.rate, self.training)
         plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
         return _full(self.out(x.to(self.out.weight.dtype) if plain else x))
+
+
+class Summary(Head):
+    """One vector for all tokens, the mean of the real ones or the first: what sentences and pictures are compared by."""
+
+    class Config(Head.Config):
+        """`unit` brings the vector to length 1, so that products are cosines; `dense` is a layer before that."""
+
+        first: bool = False
+        dense: Dense.Config | None = None
+        unit: bool = False
+
+    def __init__(self, config: Config, *, dim: int, size: int | None = None, table: nn.Embedding | None = None):
+        super().__init__()
+        self.first, self.unit = config.first, config.unit
+        self.dense = config.dense.build(dim=dim) if config.dense else None
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
+        x = summary(tokens, first=self.first)
+        x = _full(x if self.dense is None else self.dense(x))
+        return F.normalize(x, dim=-1) if self.unit else x
+
+
+def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
+    """The first real token, or the mean of all real ones; of none it is zero."""
+    if first:
+        start = tokens if tokens.full else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
+        return start.x[:, 0]
+    real = tokens.valid[..., None]
+    return tokens.x.masked_fill(~real, 0.0).sum(1) / real.sum(1).clamp(min=1)
+
+
+def known(size: int | None) -> int:
+    """The number of values a head gives, refused where neither the tokens nor the model say it."""
+    if size is None:
+        raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
+    return size
 
 
 def _full(values: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ While a `Recorder` is active, attention hands it q, k and the scope it used; the
 always. Nothing is left on the modules, and without a recorder the cost is one look at a number.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,23 +37,35 @@ class Reading:
     def weights(self) -> Float[Tensor, "B H Q K"]:
         """How much each query read of each key, computed now."""
         attention = self.attention
-        return kernels.weigh(
-            self.q, self.k, self.scope, rules=attention.rules, score=attention.score, bias=attention.bias_of
-        )
+        return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=attention.score, bias=self.bias)
+
+    @property
+    def bias(self) -> kernels.BiasOf | None:
+        """What was added to the scores, as a function of the scope."""
+        return self.attention.bias_of(self.scope)
 
 
 class Recorder:
-    """The readings of the passes made while it was active, by the name of the attention in its model."""
+    """The readings made while it was active, by the name of the attention in its model, first to last.
+
+    Where one pass goes through the same attention again, that is a layer of its own: "blocks.0.mix, round 2".
+    """
 
     def __init__(self, model: nn.Module):
         self._names = {id(module): name for name, module in model.named_modules()}
+        self._rounds: Counter[tuple[int, int]] = Counter()
         self.readings: dict[str, list[Reading]] = {}
 
     def keep(self, reading: Reading) -> None:
         """Note one call."""
         name = self._names.get(id(reading.attention))
-        if name is not None:
-            self.readings.setdefault(name, []).append(reading)
+        if name is None:
+            return
+        again = (id(reading.attention), id(reading.scope))  # a pass has scopes of its own, which readings keep alive
+        self._rounds[again] += 1
+        if self._rounds[again] > 1:
+            name = f"{name}, round {self._rounds[again]}"
+        self.readings.setdefault(name, []).append(reading)
 
 
 @contextmanager

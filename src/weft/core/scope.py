@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.rules import Edges, Rule, Window
+from weft.position import Bias
 from weft.tokens import Order, Tokens
 
 MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill the processor
@@ -66,10 +67,13 @@ class Fold:
 
 
 class Scope:
-    """Which keys each query may read: by rank within a stream, all real ones in a memory."""
+    """Which keys each query may read: by rank within a stream, all real ones in a memory.
 
-    def __init__(self, queries: Tokens, keys: Tokens, *, ranked: bool):
-        self.queries, self.keys, self.ranked = queries, keys, ranked
+    `bias` is the one on scores that all layers share, where there is one.
+    """
+
+    def __init__(self, queries: Tokens, keys: Tokens, *, ranked: bool, bias: Bias | None = None):
+        self.queries, self.keys, self.ranked, self.bias = queries, keys, ranked, bias
         self._memo: dict[Hashable, Any] = {}
 
     def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -141,7 +145,7 @@ class Scope:
             coords = {axis: cut(c, 0) for axis, c in tokens.coords.items()}
             return Tokens(content, valid, cut(tokens.rank, 0), coords)
 
-        return Scope(side(self.queries, fold.queries), side(self.keys, fold.keys), ranked=True)
+        return Scope(side(self.queries, fold.queries), side(self.keys, fold.keys), ranked=True, bias=self.bias)
 
 
 class Pass:
@@ -150,10 +154,12 @@ class Pass:
     Several rows in a row may share one of the memory: the hypotheses of a search, say, about one sentence.
     """
 
-    def __init__(self, tokens: Tokens, *, seen: Tokens | None = None, memory: Tokens | None = None):
-        """`seen` are all tokens read so far, these included, when a cache holds earlier ones."""
+    def __init__(
+        self, tokens: Tokens, *, seen: Tokens | None = None, memory: Tokens | None = None, bias: Bias | None = None
+    ):
+        """`seen` are all tokens read so far, these included, when a cache holds earlier ones; `bias` is the trunk's."""
         self.tokens = tokens
-        self.within = Scope(tokens, tokens if seen is None else seen, ranked=True)
+        self.within = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias)
         self.memory = memory
         self.fan = 1 if memory is None else tokens.shape[0] // memory.shape[0]  # rows that share a row of the memory
         self.across = None if memory is None else Scope(tokens, memory, ranked=False)

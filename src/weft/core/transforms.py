@@ -12,7 +12,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.core.linear import Out
 
-Activation = Literal["relu", "gelu", "gelu_tanh", "relu_squared", "silu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "tanh"]
 
 
 class _ReluSquared(torch.autograd.Function):
@@ -39,8 +39,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "quick": lambda x: x * torch.sigmoid(1.702 * x),  # an approximation of gelu (Hendrycks and Gimpel, 2016)
     "relu_squared": relu_squared,
     "silu": F.silu,
+    "tanh": torch.tanh,
 }
 
 

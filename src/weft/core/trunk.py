@@ -1,16 +1,20 @@
 """Trunk: blocks in a row, the same shape out as in. Knows no modality and no task."""
 
+from itertools import chain, repeat
+
 import torch
 from torch import nn
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
+from weft.core.attention import Attention
 from weft.core.block import Block, PreNorm
 from weft.core.cache import Cache
 from weft.core.linear import Gpt2Init, Init
 from weft.core.norms import LayerNorm, Norm
 from weft.core.scope import Pass
 from weft.errors import ConfigError
+from weft.position import Bias
 from weft.tokens import Tokens
 
 MAX_DEPTH = 1000
@@ -20,11 +24,17 @@ class Trunk(Part, nn.Module):
     """tokens -> block 1 ... block M -> norm (where the wiring leaves the stream without one)."""
 
     class Config(BaseConfig):
-        """`depth` copies of `block`, or the listed `blocks` in their order, where they differ. A depth of 0 needs neither."""
+        """`depth` copies of `block`, or the listed `blocks` in their order, where they differ. A depth of 0 needs neither.
+
+        All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on scores
+        for the whole trunk, used by every attention within the stream that has none of its own (Raffel et al., 2020).
+        """
 
         depth: int = 1
         block: Block.Config | None = None
         blocks: tuple[Block.Config, ...] = ()
+        passes: int = 1
+        bias: Bias.Config | None = None
         norm: Norm.Config | None = LayerNorm.Config()
         init: Init.Config = Gpt2Init.Config()
 
@@ -35,26 +45,41 @@ class Trunk(Part, nn.Module):
                 raise ConfigError(f"expected from {least} to {MAX_DEPTH}, found {self.depth}", where="Trunk.depth")
             if given != (self.depth > 0):
                 raise ConfigError("give either one block with a depth, or a list of blocks", where="Trunk")
+            at_least(self, 1, "passes")
+            if self.passes * max(1, len(self.all_blocks())) > MAX_DEPTH:
+                raise ConfigError(
+                    f"more than {MAX_DEPTH} layers in all, found {self.passes} passes", where="Trunk.passes"
+                )
+            if self.bias is not None and len(self.biased_heads()) != 1:
+                problem = f"a bias for all layers needs one number of heads, found {sorted(self.biased_heads())}"
+                raise ConfigError(problem, where="Trunk.bias")
 
         def all_blocks(self) -> tuple[Block.Config, ...]:
             """The blocks in their order."""
             return self.blocks or (self.block,) * self.depth  # type: ignore[return-value]
 
+        def biased_heads(self) -> set[int]:
+            """The numbers of heads of the attentions that the trunk's bias is for."""
+            mixers = (block.mix for block in self.all_blocks())
+            return {mix.heads for mix in mixers if isinstance(mix, Attention.Config) and mix.bias is None}
+
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         blocks = config.all_blocks()
+        self.passes = config.passes
+        self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
         self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=memory_dim) for block in blocks)
         unnormed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
         self.norm = config.norm.build(dim=dim) if config.norm is not None and unnormed else None
-        config.init.build().apply(self, depth=len(blocks))
+        config.init.build().apply(self, depth=len(blocks) * config.passes)
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """`cache` holds what was read before and takes in these tokens too."""
         tokens = tokens.settled()
         seen = cache.extend(tokens) if cache is not None else None
-        run = Pass(tokens, seen=seen, memory=memory.settled() if memory is not None else None)
+        run = Pass(tokens, seen=seen, memory=memory.settled() if memory is not None else None, bias=self.bias)
         x = tokens.x.to(self.dtype) if self.blocks else tokens.x
-        for i, block in enumerate(self.blocks):
+        for i, block in enumerate(chain.from_iterable(repeat(self.blocks, self.passes))):
             x = block(x, run, cache.slots(f"block {i}") if cache is not None else None)
         return tokens.with_x(x if self.norm is None else self.norm(x))
 

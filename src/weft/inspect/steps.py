@@ -115,7 +115,7 @@ def _scored(score: Any, q: Tensor, k: Tensor) -> tuple[str, Tensor, float]:
 
 
 def _bias(reading: Reading, row: int, head: int, query: int) -> Tensor | None:
-    make = reading.attention.bias_of
+    make = reading.bias
     if make is None:
         return None
     shape = (*reading.q.shape[:3], reading.k.shape[2])

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import torch
 
-from weft.core.attention import Attention
 from weft.core.recording import Reading, record
 from weft.data.pairs.batches import Bundle, Lines
 from weft.errors import ConfigError
@@ -207,10 +206,9 @@ def _readings(model: Seq2Seq, source: list[int], target: list[int], end: int) ->
         memory = model.memorise(bundle.source.text())
         model.target.encode(Text(bundle.target.ids[:, :-1]), memory=memory)
     found: dict[str, list[list[Reading]]] = {"across": [], "source": [], "target": []}
-    for name, module in model.named_modules():
-        if isinstance(module, Attention) and name in recorder.readings:
-            side = "across" if module.across else name.split(".")[0]
-            found[side].append(recorder.readings[name])
+    for name, readings in recorder.readings.items():
+        side = "across" if readings[0].attention.across else name.split(".")[0]
+        found[side].append(readings)
     return found
 
 

@@ -11,7 +11,6 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from weft.core.attention import Attention
 from weft.core.recording import record
 from weft.errors import ConfigError, WeftError
 from weft.inspect import learned, maps
@@ -64,8 +63,8 @@ class PictureView:
         return maps.Maps(self.pixels, layers, through, self.title, self.asked)
 
     def _read(self, weights: Tensor) -> Tensor:
-        """(H N N) -> (H rows columns): the row of who asks, without the class token."""
-        first = weights.shape[-1] - self.grid[0] * self.grid[1]  # 1 where a class token stands in front
+        """(H N N) -> (H rows columns): the row of who asks, without class tokens."""
+        first = weights.shape[-1] - self.grid[0] * self.grid[1]  # class tokens stand in front
         if self.asked is not None:
             row = weights[:, first + self.asked[0] * self.grid[1] + self.asked[1]]
         else:
@@ -167,8 +166,7 @@ def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
     model.eval()
     with record(model) as recorder:
         model.encode(raw)
-    found = [recorder.readings[name][0].weights() for name, module in model.named_modules()
-             if isinstance(module, Attention) and name in recorder.readings]  # fmt: skip
+    found = [readings[0].weights() for readings in recorder.readings.values()]
     if not found:
         raise WeftError("this model has no attention to look at", fix="train with --model vit or vit-hybrid")
     return found

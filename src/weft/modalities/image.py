@@ -1,11 +1,12 @@
 """Picture tokens: a picture is cut into patches, and every patch is projected to a vector by one shared matrix.
 
-`PictureEmbed` is what all tokens made of pictures share: numbers brought to a common scale, places, the class token. What
+`PictureEmbed` is what all tokens made of pictures share: numbers brought to a common scale, places, class tokens. What
 turns pixels into a grid of vectors is left to its kinds: `PatchEmbed` here, a convolutional network in `convnet`.
 """
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from einops import rearrange
@@ -65,22 +66,23 @@ def to_multiple(pixels: Float[Tensor, "B C Y X"], step: int) -> Float[Tensor, "B
 
 
 class PictureEmbed(Embedder):
-    """pixels -> a grid of vectors, each with its place, behind a class token where one is wanted."""
+    """pixels -> a grid of vectors, each with its place, behind class tokens where they are wanted."""
 
     abstract = True
 
     class Config(Embedder.Config):
         """`grid` is the rows and columns of tokens that positions are learned for; other sizes are stretched over it.
 
-        `mean` and `std` bring the pixels of each channel to a common scale (one number stands for all channels). In
-        training, `drop` leaves out that share of the tokens. `reference` is the size of a pixel in metres at which the
-        axes `south` and `east` count tokens.
+        `class_tokens` learned vectors stand in front: one for a class (Dosovitskiy et al., 2021), a second for what a
+        teacher says of it (Touvron et al., 2021). `mean` and `std` bring the pixels of each channel to a common scale
+        (one number stands for all channels). In training, `drop` leaves out that share of the tokens. `reference` is
+        the size of a pixel in metres at which the axes `south` and `east` count tokens.
         """
 
         grid: tuple[int, ...]
         channels: int = 3
         place: Place.Config | None = None
-        class_token: bool = False
+        class_tokens: int = 0
         norm: Norm.Config | None = None
         mean: tuple[float, ...] = (0.5,)
         std: tuple[float, ...] = (0.25,)
@@ -90,6 +92,7 @@ class PictureEmbed(Embedder):
 
         def check(self) -> None:
             at_least(self, 1, "channels")
+            at_least(self, 0, "class_tokens")
             if len(self.grid) != 2 or min(self.grid) < 1:
                 raise ConfigError(f"expected rows and columns, found {list(self.grid)}", where="grid")
             for name in ("mean", "std"):
@@ -102,6 +105,12 @@ class PictureEmbed(Embedder):
                 raise ConfigError("std and reference must be above 0", where="PictureEmbed")
             if not 0 <= self.drop < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.drop}", where="drop")
+
+        @classmethod
+        def today(cls, fields: dict[str, Any]) -> dict[str, Any]:
+            if isinstance(one := fields.get("class_token"), bool):  # there was one at most
+                return {**{k: v for k, v in fields.items() if k != "class_token"}, "class_tokens": int(one)}
+            return fields
 
         @property
         def stride(self) -> int:
@@ -117,7 +126,8 @@ class PictureEmbed(Embedder):
             self.register_buffer(name, torch.tensor(values)[:, None, None], persistent=False)
         self.place = config.place.build(dim=dim) if config.place else None
         self.norm = config.norm.build(dim=dim) if config.norm else None
-        self.summary = nn.Parameter(torch.randn(1, 1, dim) * 0.02) if config.class_token else None
+        first = config.class_tokens
+        self.summary = nn.Parameter(torch.randn(1, first, dim) * 0.02) if first else None
 
     def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
         """The grid's vectors from normalised pixels, row by row."""
@@ -127,7 +137,7 @@ class PictureEmbed(Embedder):
         return self.summarised(self.dropped(self.patches(raw)))
 
     def patches(self, raw: Picture) -> Tokens:
-        """The tokens of the grid, without a class token."""
+        """The tokens of the grid, without class tokens."""
         x = self.features(self.normalised(raw))
         if self.norm is not None:
             x = self.norm(x)
@@ -139,7 +149,7 @@ class PictureEmbed(Embedder):
         return Tokens.free(x, valid=self.readable(raw), coords=coords)
 
     def summarised(self, tokens: Tokens) -> Tokens:
-        """Behind the class token, where there is one."""
+        """Behind the class tokens, where there are any."""
         if self.summary is None:
             return tokens
         first = Tokens.free(self.summary.expand(tokens.shape[0], -1, -1))

@@ -23,16 +23,19 @@ from weft.tokens import Tokens
 class Text:
     """A batch of token ids; rows of different lengths are padded on either side and say so in `valid`.
 
-    `trailing` promises that padding, if any, stands behind the real tokens.
+    `trailing` promises that padding, if any, stands behind the real tokens. `segments` says which text each token belongs
+    to, where several stand in one row; None is the first throughout.
     """
 
     ids: Int[Tensor, "B N"]
     valid: Bool[Tensor, "B N"] | None = None
     trailing: bool = False
+    segments: Int[Tensor, "B N"] | None = None
 
     def to(self, device: torch.device | str) -> "Text":
         """The same on another device."""
-        return Text(self.ids.to(device), None if self.valid is None else self.valid.to(device), self.trailing)
+        valid, segments = (None if t is None else t.to(device) for t in (self.valid, self.segments))
+        return Text(self.ids.to(device), valid, self.trailing, segments)
 
 
 class Grams(Part, nn.Module):
@@ -74,12 +77,14 @@ class Grams(Part, nn.Module):
 
 
 class TextEmbed(Embedder):
-    """x_i = E[id_i] (+ grams) (+ position), in a line (each token reads the past) or free (everyone reads everyone)."""
+    """x_i = E[id_i] (+ grams) (+ segment) (+ position), in a line (reading the past) or free (everyone reads everyone)."""
 
     class Config(Embedder.Config):
         """`context` is the longest text the model is meant for; `place` adds or joins position codes.
 
-        `scale` multiplies the table's vectors: sqrt(D) in the original transformer.
+        `scale` multiplies the table's vectors: sqrt(D) in the original transformer. `norm` is of the table's vectors,
+        `last_norm` of the whole sum. `segments` vectors tell texts in one row apart (Devlin et al., 2019). With `narrow`
+        all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020).
         """
 
         vocab: int
@@ -88,6 +93,9 @@ class TextEmbed(Embedder):
         place: Place.Config | None = None
         grams: Grams.Config | None = None
         norm: Norm.Config | None = None
+        last_norm: Norm.Config | None = None
+        segments: int = 0
+        narrow: int | None = None
         std: float = 0.02
         scale: float = 1.0
         dropout: float = 0.0
@@ -95,6 +103,8 @@ class TextEmbed(Embedder):
         def check(self) -> None:
             if self.vocab < 1 or self.context < 1:
                 raise ConfigError("vocab and context must be at least 1", where="TextEmbed")
+            at_least(self, 0, "segments")
+            at_least(self, 1, "narrow")
             if self.limit is not None and self.limit < self.context:
                 raise ConfigError(
                     f"a context of {self.context} does not fit a position code for {self.limit} places",
@@ -112,27 +122,49 @@ class TextEmbed(Embedder):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.reading, self.rate, self.scale = config.reading, config.dropout, config.scale
-        self.table = nn.Embedding(config.vocab, dim)
+        width = config.narrow or dim
+        self.table = nn.Embedding(config.vocab, width)
         nn.init.normal_(self.table.weight, std=config.std)
-        self.grams = config.grams.build(dim=dim, vocab=config.vocab) if config.grams else None
-        self.place = config.place.build(dim=dim) if config.place else None
-        self.norm = config.norm.build(dim=dim) if config.norm else None
+        self.grams = config.grams.build(dim=width, vocab=config.vocab) if config.grams else None
+        self.segments = nn.Embedding(config.segments, width) if config.segments else None
+        if self.segments is not None:
+            nn.init.normal_(self.segments.weight, std=config.std)
+        self.place = config.place.build(dim=width) if config.place else None
+        self.norm = config.norm.build(dim=width) if config.norm else None
+        self.last_norm = config.last_norm.build(dim=width) if config.last_norm else None
+        self.widen = nn.Linear(width, dim) if config.narrow else None
+        if self.widen is not None:
+            nn.init.normal_(self.widen.weight, std=width**-0.5)
+            nn.init.zeros_(self.widen.bias)
 
     def forward(self, raw: Text, *, slots: Slots | None = None) -> Tokens:
+        position = self._positions(raw.ids, raw.valid, slots)
+        coords = {"position": position}
+        x = self._named(raw, slots)
+        if self.place is not None:
+            x = self.place(x, coords)
+        if self.last_norm is not None:
+            x = self.last_norm(x)
+        x = dropout(x, self.rate, self.training)
+        if self.widen is not None:
+            x = self.widen(x)
+        if self.reading == "free":
+            return Tokens.free(x, valid=raw.valid, coords=coords, trailing=raw.trailing)
+        return Tokens.line(x, valid=raw.valid, position=position, trailing=raw.trailing)
+
+    def _named(self, raw: Text, slots: Slots | None) -> Float[Tensor, "B N E"]:
+        """What the ids and segments say by themselves, wherever they stand."""
         ids, valid = raw.ids, raw.valid
-        position = self._positions(ids, valid, slots)
         x = self.table(ids) if self.scale == 1 else self.table(ids) * self.scale
         if self.grams is not None:
             x = x + self._grams(ids if valid is None else ids.masked_fill(~valid, 0), slots)
         if self.norm is not None:
             x = self.norm(x)
-        coords = {"position": position}
-        if self.place is not None:
-            x = self.place(x, coords)
-        x = dropout(x, self.rate, self.training)
-        if self.reading == "free":
-            return Tokens.free(x, valid=valid, coords=coords, trailing=raw.trailing)
-        return Tokens.line(x, valid=valid, position=position, trailing=raw.trailing)
+        if self.segments is not None:
+            return x + (self.segments.weight[0] if raw.segments is None else self.segments(raw.segments))
+        if raw.segments is not None:
+            raise ConfigError("the text has segments, and this model knows none", where="TextEmbed.segments")
+        return x
 
     def _positions(self, ids: Tensor, valid: Tensor | None, slots: Slots | None) -> Tensor:
         """0, 1, 2 ... for each row's real tokens; padding in front counts down from -1."""

@@ -55,7 +55,7 @@ class Autoencoder(Model):
     def decode(self, seen: Tokens, patches: Tokens, shown: Int[Tensor, "B M"]) -> Tokens:
         """The decoder's tokens for all patches."""
         own = self.narrow(seen.x)
-        first = seen.shape[1] - shown.shape[1]  # a class token stands in front
+        first = seen.shape[1] - shown.shape[1]  # class tokens stand in front
         empty = Tokens.free(self.hidden.to(own.dtype).expand(*patches.shape, -1), coords=patches.coords)
         known = seen.with_x(own).take(torch.arange(first, seen.shape[1], device=own.device).expand(own.shape[0], -1))
         keep = known.valid[..., None]

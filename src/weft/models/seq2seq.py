@@ -22,8 +22,10 @@ class Seq2Seq(Model):
         shared: bool = False
 
         def check(self) -> None:
-            tables = [(side.dim, side.embed.size) for side in (self.source, self.target)]
-            if self.shared and tables[0] != tables[1]:
+            if not self.shared:
+                return
+            tables = [(getattr(s.embed, "narrow", None) or s.dim, s.embed.size) for s in (self.source, self.target)]
+            if tables[0] != tables[1]:
                 raise ConfigError(f"tables of {tables[0]} and {tables[1]} cannot be one", where="Seq2Seq.shared")
 
     def __init__(self, config: Config):

@@ -81,8 +81,6 @@ class Stream(Model):
         self.head = None
         if config.head is not None:
             size = config.outputs or config.embed.size
-            if size is None:
-                raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
             self.head = config.head.build(dim=config.dim, size=size, table=getattr(self.embed, "table", None))
 
     def backbone(self) -> "tuple[Stream.Config, str]":

@@ -1,13 +1,16 @@
 """Score biases: a number added to each score from the places of query and key. Knows no modality."""
 
+import math
 from collections.abc import Mapping
+from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
+from weft.errors import ConfigError
 
 
 class Bias(Part, nn.Module):
@@ -40,3 +43,52 @@ class Alibi(Bias):
     def forward(self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor]) -> Float[Tensor, "B H Q K"]:
         distance = (queries[self.axis][:, :, None] - keys[self.axis][:, None, :]).abs()
         return -self.slopes[:, None, None] * distance[:, None]
+
+
+class Buckets(Bias):
+    """b[head, bucket(key - query)]: a learned number for each head and kind of distance (Raffel et al., 2020).
+
+    Near distances have a bucket each; farther ones share buckets that widen by a constant factor, up to `farthest`,
+    beyond which all are one.
+    """
+
+    class Config(Bias.Config):
+        """`count` buckets along `axis`: half for each side, or all for the `past`, where nothing ahead is read."""
+
+        count: int = 32
+        farthest: int = 128
+        sides: Literal["both", "past"] = "both"
+        axis: str = "position"
+        std: float = 0.02
+
+        def check(self) -> None:
+            at_least(self, 4 if self.sides == "both" else 2, "count")
+            exact = self.count // (4 if self.sides == "both" else 2)
+            if self.farthest <= exact:
+                raise ConfigError(
+                    f"must be beyond the {exact} places that have a bucket each, found {self.farthest}",
+                    where="Buckets.farthest",
+                )
+
+    def __init__(self, config: Config, *, heads: int):
+        super().__init__()
+        self.config = config
+        self.table = nn.Embedding(config.count, heads)
+        nn.init.normal_(self.table.weight, std=config.std)
+
+    def forward(self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor]) -> Float[Tensor, "B H Q K"]:
+        axis = self.config.axis
+        ahead = keys[axis][:, None, :] - queries[axis][:, :, None]
+        return self.table(self.bucket(ahead)).permute(0, 3, 1, 2)
+
+    def bucket(self, ahead: Shaped[Tensor, "B Q K"]) -> Int[Tensor, "B Q K"]:
+        """The bucket of a key so many places ahead of the query."""
+        config = self.config
+        both = config.sides == "both"
+        count = config.count // 2 if both else config.count
+        distance = ahead.abs() if both else (-ahead).clamp(min=0)
+        side = (ahead > 0).long() * count if both else 0
+        exact = count // 2
+        octaves = (distance.clamp(min=1).float() / exact).log() / math.log(config.farthest / exact)
+        shared = (exact + (octaves * (count - exact)).long()).clamp(max=count - 1)
+        return side + torch.where(distance < exact, distance.long(), shared)

@@ -41,31 +41,38 @@ class Learned(Code):
     """A table with one learned vector a place: exact, but nothing beyond its end."""
 
     class Config(Code.Config):
-        """`size` places along `axis`; vectors start with standard deviation `std`."""
+        """`size` rows for places along `axis`; vectors start with standard deviation `std`.
+
+        Place 0 is row `start`: RoBERTa and BART keep the first two rows for other uses.
+        """
 
         size: int
+        start: int = 0
         axis: str = "position"
         std: float = 0.02
 
         def check(self) -> None:
             at_least(self, 1, "size")
+            at_least(self, 0, "start")
+            if self.start >= self.size:
+                raise ConfigError(f"row {self.start} is beyond a table of {self.size}", where="Learned.start")
 
         def limit(self) -> int | None:
-            return self.size
+            return self.size - self.start
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
-        self.axis, self.size = config.axis, config.size
+        self.axis, self.start, self.places = config.axis, config.start, config.limit()
         self.table = nn.Embedding(config.size, dim)
         nn.init.normal_(self.table.weight, std=config.std)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
         place = coords[self.axis].clamp(min=0).long()
         try:
-            return self.table(place)
+            return self.table(place + self.start if self.start else place)
         except IndexError:
             raise ConfigError(
-                f"a learned table of {self.size} places has none for place {int(place.max())}",
+                f"a learned table of {self.places} places has none for place {int(place.max())}",
                 where=f"coordinate {self.axis!r}",
                 fix="use shorter inputs, a larger table, or codes that go on: Sinusoidal",
             ) from None

@@ -82,7 +82,7 @@ class ClassifyImages(PictureTask):
         return len(data.train.classes)
 
     def outgoing(self, backbone: Stream.Config, data: PictureData) -> Stream.Config:
-        first = getattr(backbone.embed, "class_token", False)
+        first = getattr(backbone.embed, "class_tokens", 0) > 0
         return backbone.replace(head=Pooled.Config(first=first), outputs=self.outputs(data))
 
     def start(self, request: Request, data: PictureData) -> Mapping[str, torch.Tensor]:

@@ -230,7 +230,7 @@ def decided(
         heads=getattr(blocks[0].mix, "heads", None) if blocks else None,
         patch=getattr(config.embed, "patch", None),
         size=size,
-        summary="class" if getattr(config.embed, "class_token", False) else "mean",
+        summary="class" if getattr(config.embed, "class_tokens", 0) else "mean",
         dropout=settings.dropout or 0.0,
         strength=strength,
         augment=how,
