@@ -6,7 +6,7 @@ the one that was to be written, there is no counterpart, and the parts that diff
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
@@ -42,6 +42,7 @@ class Family(ABC):
     name: ClassVar[str]
     tasks: ClassVar[Mapping[str, str | None]]  # what each architecture is for in weft; the first where none is named
     harmless: ClassVar[frozenset[str]] = frozenset()  # keys of config.json that do not change the numbers
+    settings: ClassVar[Mapping[str, str]] = {}  # keys of config.json that say how it is trained, and our words for them
 
     @abstractmethod
     def read(self, given: Given, architecture: str) -> Model.Config:
@@ -54,6 +55,22 @@ class Family(ABC):
     @abstractmethod
     def table(self, config: Model.Config) -> Table:
         """Which weight is which."""
+
+    def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
+        """The config where the weights hold these tensors: some parts are there or not, and config.json says nothing."""
+        return config
+
+    def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
+        """The config where inputs are prepared as preprocessor_config.json says; None: there is no such file."""
+        return config
+
+    def files(self, config: Model.Config) -> dict[str, Any]:
+        """More JSON files that a model needs there, by name."""
+        return {}
+
+    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        """What the config.json of a config is read as, completed by what the weights and files beside it say."""
+        return again
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """What our model computes for inputs under the names that theirs has for them."""
@@ -68,7 +85,7 @@ class Family(ABC):
         """The config.json of a model, and in what it differs from the model, if it does."""
         written = self.write(config)
         again = self.read(Given(dict(written), where="config.json"), written["architectures"][0])
-        return written, differences(config, again)
+        return written, differences(config, self.settled(again, config))
 
 
 def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:

@@ -1,6 +1,6 @@
 """A config.json of theirs, read by an allow-list: what is not asked for is refused, known to be harmless, or noted."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, nearest
@@ -67,6 +67,33 @@ class Given:
         if type(value) not in (int, float) or not least <= value < 1e30:
             raise self._wrong(key, value, f"a number from {least}")
         return float(value)
+
+    def wholes(self, key: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Whole numbers in a list."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple) or not all(type(n) is int and 1 <= n < 2**31 for n in value):
+            raise self._wrong(key, value, "a list of whole numbers from 1")
+        return tuple(value)
+
+    def sides(self, key: str, default: int) -> tuple[int, int]:
+        """A height and a width, or one number for both."""
+        value = self.data.get(key)
+        height, *rest = (self.whole(key, default),) if not isinstance(value, list | tuple) else self.wholes(key) or (0,)
+        if len(rest) > 1 or not height:
+            raise self._wrong(key, value, "a height and a width")
+        return height, rest[0] if rest else height
+
+    def numbers(self, key: str, default: Sequence[float]) -> tuple[float, ...]:
+        """Numbers in a list."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple) or not all(type(n) in (int, float) and abs(n) < 1e30 for n in value):
+            raise self._wrong(key, value, "a list of numbers")
+        return tuple(map(float, value))
+
+    def labels(self) -> int:
+        """How many labels a head tells apart."""
+        self._asked |= {"id2label", "num_labels"}
+        return len(self.data["id2label"]) if self.data.get("id2label") else self.whole("num_labels", 2)
 
     def truth(self, key: str, default: bool | None = None) -> bool:
         """True or false."""

@@ -40,7 +40,8 @@ class Imported:
     tokenizer_json: str | None = None
     labels: tuple[str, ...] = ()
     marks: Marks = Marks()
-    preprocessor: dict[str, Any] | None = None  # how pictures were prepared
+    preprocessor: dict[str, Any] | None = None  # how pictures were prepared; their scale is part of the model
+    settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     warnings: tuple[str, ...] = ()
     files: tuple[Path, ...] = field(default=(), repr=False)
 
@@ -81,7 +82,9 @@ def read_folder(source: str | Path) -> Imported:
     family, architecture, remarks = _family(data, where)
     given = Given(data, where)
     config = family.read(given, architecture)
-    remarks += given.finish(family.harmless)
+    remarks += given.finish(family.harmless | family.settings.keys())
+    preprocessor = _json(folder, "preprocessor_config.json")
+    config = family.prepared(config, preprocessor, store.shown(folder / "preprocessor_config.json"))
     model, odd = _filled(folder, family, config)
     if odd:
         remarks.append(f"weights that are not finite numbers: {listed(odd)}")
@@ -98,7 +101,8 @@ def read_folder(source: str | Path) -> Imported:
         tokenizer_json=tokenizer,
         labels=_labels(data, where) if task in LABELLED else (),
         marks=Marks.read(_json(folder, "generation_config.json") or {}, data, where=where),
-        preprocessor=_json(folder, "preprocessor_config.json"),
+        preprocessor=preprocessor,
+        settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
         files=tuple(path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors", ".txt")),
     )
@@ -107,6 +111,7 @@ def read_folder(source: str | Path) -> Imported:
 def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str]]:
     """The model with its weights. Nothing is made before the files are known to fit."""
     with Shards(folder) as theirs:
+        config = family.fitted(config, theirs.shapes)
         table = family.table(config).fitting(theirs.shapes)
         table.check(theirs.shapes, own_tensors(outline(config)), where=store.shown(folder))
         model = unfilled(config)

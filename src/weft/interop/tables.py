@@ -7,6 +7,8 @@ views, writing copies out of them, so that one description cannot say two things
     Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
     Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
+    Permuted("filters.weight", "project.weight", (64, 16, 16, 3), (0, 3, 1, 2))  theirs has the axes in this order
+    Folded("position", "code.table.weight", onto="summary")                  their first rows are added to one of ours
     Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
     Ignored("*.attn.masked_bias")                                            carries no weights
 """
@@ -26,19 +28,30 @@ SHOWN = 4  # names in a message
 
 @dataclass(frozen=True)
 class Piece:
-    """One tensor of theirs: views of ours that, one after the other along the first axis, hold its numbers."""
+    """One tensor of theirs: views of ours that, one after the other along the first axis, hold its numbers.
+
+    It may begin with `front` rows that ours has no room for: they are added to `onto`, or must be zero where that is
+    None, and are written as zeros. `batched`: their tensor has one more axis in front, of size 1.
+    """
 
     views: tuple[Tensor, ...]
+    front: int = 0
+    onto: Tensor | None = None
+    batched: bool = False
 
     @property
     def shape(self) -> list[int]:
         """The shape that their tensor has."""
         first = self.views[0]
-        return [sum(len(view) for view in self.views), *first.shape[1:]] if first.ndim else []
+        rows = [self.front + sum(len(view) for view in self.views), *first.shape[1:]] if first.ndim else []
+        return [1, *rows] if self.batched else rows
 
     def whole(self) -> Tensor:
         """Their tensor: a view of ours where it is one, else a copy."""
-        return self.views[0] if len(self.views) == 1 else torch.cat(self.views)
+        first = self.views[0]
+        front = (first.new_zeros(self.front, *first.shape[1:]),) if self.front else ()
+        rows = first if len(self.views) == 1 and not front else torch.cat([*front, *self.views])
+        return rows[None] if self.batched else rows
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,7 @@ class Rule:
         def begin(prefix: str, value: str | tuple[str, ...]) -> object:
             return prefix + value if isinstance(value, str) else tuple(prefix + name for name in value)
 
-        start = {"theirs": theirs, "ours": ours}
+        start = {"theirs": theirs, "ours": ours} | ({"onto": ours} if getattr(self, "onto", "") else {})
         return replace(self, **{key: begin(start[key], value) for key, value in vars(self).items() if key in start})
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
@@ -106,15 +119,46 @@ class Shaped(Same):
 
 
 @dataclass(frozen=True)
+class Permuted(Same):
+    """The same numbers with the axes in another order: ours is seen in `shape`, and theirs takes its `axes`."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece((ours[self.ours].view(self.shape).permute(self.axes),))}
+
+
+@dataclass(frozen=True)
+class Folded(Same):
+    """A table whose first `front` rows are added to another tensor of ours, in a batch of one.
+
+    Places of class tokens are such rows: a class token and its place are one vector here. `onto` is filled by another
+    rule; where it is empty, the rows must be zero.
+    """
+
+    front: int = 1
+    onto: str = ""
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        onto = ours[self.onto] if self.onto else None
+        return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=True)}
+
+
+@dataclass(frozen=True)
 class Joined(Rule):
-    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many."""
+    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many.
+
+    Where a `shape` is given, ours is seen in it.
+    """
 
     theirs: tuple[str, ...]
     ours: str
     sizes: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        whole = ours[self.ours]
+        whole = ours[self.ours].view(self.shape) if self.shape else ours[self.ours]
         sizes = self.sizes or (len(whole) // len(self.theirs),) * len(self.theirs)
         return {name: Piece((part,)) for name, part in zip(self.theirs, whole.split(sizes), strict=True)}
 

@@ -1,6 +1,7 @@
 """Writing a Hugging Face folder, and proving it: another process opens it by their library and computes the same.
 
     config.json  model.safetensors  tokenizer.json  tokenizer_config.json  generation_config.json
+    preprocessor_config.json
 
 The same model gives the same bytes, so that a folder that was read and written again is the same folder.
 """
@@ -34,17 +35,21 @@ def write_folder(
     tokenizer_json: str | None = None,
     marks: Marks = Marks(),
     labels: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write a model for the Hugging Face library; `extra` are more JSON files by name. Returns its model type.
+    """Write a model for the Hugging Face library. Returns its model type.
 
+    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name.
     The folder must not exist yet. It appears whole or not at all.
     """
     target, config = Path(path), model.config
     if os.path.lexists(target):
         raise StorageError("exists already", where=store.shown(target), fix="name a folder that does not exist yet")
     family, written = counterpart(config, FAMILIES.values())  # type: ignore[arg-type]
-    files = {**_json_files(written, tokenizer_json, marks, labels), **(extra or {})}
+    trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
+    files = _json_files({**written, **trained}, tokenizer_json, marks, labels)
+    files |= {**family.files(config), **(extra or {})}  # type: ignore[arg-type]
     store.make_folder(target.absolute().parent)
     staged = temporary(target.absolute().parent)
     try:
