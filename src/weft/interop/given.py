@@ -50,6 +50,7 @@ class Given:
         self.data: dict[str, Any] = data
         self.where = where
         self._asked: set[str] = set()
+        self._inner: list[Given] = []
         for key, why in REFUSED.items():
             if data.get(key) not in (None, False, {}, []):
                 raise ConfigError(f"{key}: {why}", where=where)
@@ -122,7 +123,10 @@ class Given:
         """An object inside; None where it is not there."""
         value = self.data.get(key)
         self._asked.add(key)
-        return None if value is None else Given(value, f"{self.where}: {key}")
+        if value is None:
+            return None
+        self._inner.append(Given(value, f"{self.where}: {key}"))
+        return self._inner[-1]
 
     def has(self, key: str) -> bool:
         """Whether a key is set to anything."""
@@ -132,7 +136,8 @@ class Given:
         """Remarks on what nobody asked for; keys that are unset or switched off need none."""
         known = self._asked | HARMLESS | set(harmless)
         odd = sorted(k for k, v in self.data.items() if k not in known and v not in (None, False, 0, "", {}, []))
-        return [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        remarks = [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        return remarks + [remark for inner in self._inner for remark in inner.finish(harmless)]
 
     def _value(self, key: str, default: Any) -> Any:
         self._asked.add(key)

@@ -59,4 +59,4 @@ def _odd(a: Any, b: Any, path: str) -> Iterator[str]:
         for left, right in zip(a, b, strict=True):
             yield from _odd(left, right, path)
     elif a != b:
-        yield path
+        yield path or "the model"

@@ -1,21 +1,24 @@
 """Transformers over patches, as ViT, DeiT and ViT-MAE have them: the same keys of config.json, the same names of weights.
 
 Their table of places begins with those of the class tokens. Here a class token and its place are one vector, so these
-rows are added to it; written again they are zero, and the numbers that come out are the same.
+rows are added to it; written again they are zero, and the numbers that come out are the same. A code that we compute from
+row and column is written as the table of its vectors.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
+
+import torch
 
 from weft.core import Attention, Block, Dense, Joint, LayerNorm, Mlp, Summary, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.given import Given
-from weft.interop.pictures import seeing, with_stream, write_labels
-from weft.interop.tables import Folded, Joined, Permuted, Rule, Same, Table, layers
+from weft.interop.pictures import only_pictures, seeing, with_embed, with_stream, write_labels
+from weft.interop.tables import Fixed, Folded, Joined, Permuted, Rule, Same, Table, layers
 from weft.modalities.image import PatchEmbed
 from weft.models.stream import Model, Stream
-from weft.position import Add, Grid
+from weft.position import Add, Grid, Place, Sinusoidal
 
 POOLER = "pooler.dense.weight"
 POOLER_ACTIVATIONS = {"tanh": "tanh", **ACTIVATIONS}
@@ -73,6 +76,19 @@ def pooled(config: Model.Config, there: bool) -> Model.Config:
         if there or not isinstance(stream.head, Summary.Config)
         else with_stream(config, stream.replace(head=None))
     )
+
+
+def completed(again: Model.Config, config: Model.Config) -> Model.Config:
+    """What was read of a config.json, with what only the weights tell: a pooler, and places that are stored as a table."""
+    place = only_pictures(config).place
+    again = pooled(again, seeing(config).head is not None)
+    return with_embed(again, only_pictures(again).replace(place=place)) if computed(place) else again
+
+
+def computed(place: Place.Config | None) -> TypeGuard[Add.Config]:
+    """Whether places have codes that follow from row and column alone."""
+    code = place.code if isinstance(place, Add.Config) else None
+    return isinstance(code, Sinusoidal.Config) and set(code.axes) <= {"row", "column"}
 
 
 def write_patches(stream: Stream.Config) -> dict[str, Any]:
@@ -138,8 +154,21 @@ def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[Rule]:
         Joined(tuple(f"embeddings.{name}" for name in class_tokens), "embed.summary", shape=(count, 1, stream.dim)),
         Permuted(f"{theirs}.weight", "embed.project.weight", shape, (0, 3, 1, 2)),
         Same(f"{theirs}.bias", "embed.project.bias"),
-        Folded("embeddings.position_embeddings", "embed.place.code.table.weight", count, onto="embed.summary"),
+        place_rule("embeddings.position_embeddings", embed.place, "embed.", embed.grid, stream.dim, class_tokens=count),
     ]
+
+
+def place_rule(
+    theirs: str, place: Place.Config | None, ours: str, grid: tuple[int, ...], dim: int, *, class_tokens: int
+) -> Rule:
+    """The table of places, ours under names that begin with `ours`; codes that are computed are written as such a table."""
+    if not computed(place):
+        onto = f"{ours}summary" if ours else ""
+        return Folded(theirs, f"{ours}place.code.table.weight", class_tokens, onto)
+    lines = torch.meshgrid(*(torch.arange(float(side)) for side in grid), indexing="ij")
+    coords = {axis: line.flatten()[None] for axis, line in zip(("row", "column"), lines, strict=True)}
+    with torch.no_grad():
+        return Fixed(theirs, place.code.build(dim=dim)(coords)[0], class_tokens)
 
 
 def norm_rules(theirs: str, ours: str) -> list[Rule]:

@@ -90,8 +90,10 @@ def read_folder(source: str | Path) -> Imported:
         remarks.append(f"weights that are not finite numbers: {listed(odd)}")
     task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
-    if tokenizer is not None and type(data.get("vocab_size")) is int:
-        check_tokenizer(tokenizer, data["vocab_size"], where=store.shown(folder / "tokenizer.json"))
+    nested = data["decoder"] if isinstance(data.get("decoder"), dict) else {}
+    vocab = data.get("vocab_size", nested.get("vocab_size"))
+    if tokenizer is not None and type(vocab) is int:
+        check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
     return Imported(
         model=model,
         family=family.name,
@@ -100,7 +102,7 @@ def read_folder(source: str | Path) -> Imported:
         source=folder,
         tokenizer_json=tokenizer,
         labels=_labels(data, where) if task in LABELLED else (),
-        marks=Marks.read(_json(folder, "generation_config.json") or {}, data, where=where),
+        marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
         preprocessor=preprocessor,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),

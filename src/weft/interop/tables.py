@@ -14,7 +14,7 @@ views, writing copies out of them, so that one description cannot say two things
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Self
 
@@ -76,6 +76,15 @@ class Rule:
 
         start = {"theirs": theirs, "ours": ours} | ({"onto": ours} if getattr(self, "onto", "") else {})
         return replace(self, **{key: begin(start[key], value) for key, value in vars(self).items() if key in start})
+
+    def renamed(self, old: str, new: str) -> Self:
+        """The rule where a beginning of their names is another one."""
+
+        def begin(name: str) -> str:
+            return new + name.removeprefix(old) if name.startswith(old) else name
+
+        names = self.theirs  # type: ignore[attr-defined]  # every kind has it
+        return replace(self, theirs=begin(names) if isinstance(names, str) else tuple(map(begin, names)))  # type: ignore[call-arg]
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Each tensor of theirs by name."""
@@ -143,6 +152,21 @@ class Folded(Same):
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         onto = ours[self.onto] if self.onto else None
         return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=True)}
+
+
+@dataclass(frozen=True)
+class Fixed(Rule):
+    """A table that follows from our config and that they store, behind `front` rows of zeros, in a batch of one."""
+
+    theirs: str
+    values: Tensor
+    front: int = 1
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece((self.values,), self.front, batched=True)}
+
+    def uses(self) -> tuple[str, ...]:
+        return ()
 
 
 @dataclass(frozen=True)
@@ -220,6 +244,7 @@ class Table:
     body: Sequence[Rule]
     head: Sequence[Rule] = ()
     prefix: str = ""
+    also: Mapping[str, str] = field(default_factory=dict)  # beginnings of names as some write them, and as we do
 
     @property
     def rules(self) -> list[Rule]:
@@ -228,8 +253,13 @@ class Table:
 
     def fitting(self, names: Iterable[str]) -> "Table":
         """The table for a file with these names: some files leave the prefix out, some put it in."""
-        bare = not any(name.startswith(self.prefix) for name in names)
-        return replace(self, prefix="") if bare else self
+        found = list(names)
+        bare = not any(name.startswith(self.prefix) for name in found)
+        table = replace(self, prefix="") if bare else self
+        for theirs, written in self.also.items():
+            if any(name.startswith(theirs) for name in found):
+                table = replace(table, head=[rule.renamed(written, theirs) for rule in table.head])
+        return table
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Every tensor of theirs by name. Each of ours must be in exactly one rule."""

@@ -82,7 +82,8 @@ def _json_files(
     if marks != Marks():
         files["generation_config.json"] = dict(sorted(marks.write().items()))
     if tokenizer_json is not None:
-        vocab, length = config.get("vocab_size"), config.get("max_position_embeddings", config.get("n_positions"))
+        text = config.get("decoder", config)  # the part that writes words
+        vocab, length = text.get("vocab_size"), text.get("max_position_embeddings", text.get("n_positions"))
         if vocab is not None:
             check_tokenizer(tokenizer_json, vocab, where="tokenizer.json")
         files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, length)

@@ -36,7 +36,7 @@ class Vit(PictureFamily):
         return patches.pooled(config, patches.POOLER in names)
 
     def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return super().settled(patches.pooled(again, getattr(config, "head", None) is not None), config)
+        return super().settled(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")

@@ -144,7 +144,8 @@ def autoencoder(encoder: Stream.Config) -> Autoencoder.Config:
     block = Block.Config(mix=Attention.Config(heads=heads), transform=Mlp.Config())
     depth = max(1, len(encoder.trunk.all_blocks()) // 3)
     place = encoder.embed.place  # type: ignore[attr-defined]
-    return Autoencoder.Config(encoder=encoder, decoder=Trunk.Config(depth=depth, block=block), dim=dim, place=place)
+    decoder = Trunk.Config(depth=depth, block=block)
+    return Autoencoder.Config(encoder=encoder, decoder=decoder, dim=dim, place=place, summarised=True)
 
 
 def distilled(student: Stream.Config) -> Distilled.Config:
