@@ -26,7 +26,10 @@ class Attention(Mixer):
     """
 
     class Config(Mixer.Config):
-        """`head_dim` defaults to the width over `heads`, `value_dim` to `head_dim`, `kv_heads` to `heads`."""
+        """`head_dim` defaults to the width over `heads`, `value_dim` to `head_dim`, `kv_heads` to `heads`.
+
+        `offsets` are added after each map; `out_offsets` says it for W_O alone, where that is otherwise.
+        """
 
         heads: int
         kv_heads: int | None = None
@@ -38,6 +41,7 @@ class Attention(Mixer):
         bias: Bias.Config | None = None
         rules: tuple[Rule, ...] = ()
         offsets: bool = True
+        out_offsets: bool | None = None
 
         def check(self) -> None:
             at_least(self, 1, "heads", "kv_heads", "head_dim", "value_dim")
@@ -45,6 +49,11 @@ class Attention(Mixer):
                 raise ConfigError(
                     f"{self.heads} heads cannot share {self.kv_heads} key heads evenly", where="Attention.kv_heads"
                 )
+
+        @property
+        def ends_offset(self) -> bool:
+            """Whether W_O has offsets."""
+            return self.offsets if self.out_offsets is None else self.out_offsets
 
         def width(self, dim: int) -> int:
             """The width of one head in a stream of width `dim`."""
@@ -72,7 +81,7 @@ class Attention(Mixer):
             self.kv = nn.Linear(memory_dim, sum(self.sizes[1:]), bias=config.offsets)
         self.across = memory_dim is not None
         self.shares = not config.rules and config.bias is None
-        self.out = Out(self.heads * self.value_dim, dim, bias=config.offsets)
+        self.out = Out(self.heads * self.value_dim, dim, bias=config.ends_offset)
         self.score = config.score.build(dim=self.head_dim)
         self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
         self.k_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None

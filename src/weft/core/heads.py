@@ -153,6 +153,29 @@ class Pooled(Head):
         return _full(self.out(x.to(self.out.weight.dtype) if plain else x))
 
 
+class Joint(Head):
+    """The mean of W_i x_i + b_i over the first tokens: a class token and one that learned from a teacher (Touvron et al., 2021)."""
+
+    class Config(Head.Config):
+        """`tokens` is how many of the first tokens answer, each by a map of its own."""
+
+        tokens: int = 2
+        std: float = 0.02
+
+        def check(self) -> None:
+            at_least(self, 1, "tokens")
+
+    def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
+        super().__init__()
+        self.outs = nn.ModuleList(nn.Linear(dim, known(size)) for _ in range(config.tokens))
+        for out in self.outs:
+            nn.init.normal_(out.weight, std=config.std)  # type: ignore[arg-type]
+            nn.init.zeros_(out.bias)  # type: ignore[arg-type]
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
+        return _full(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
+
+
 class Summary(Head):
     """One vector for all tokens, the mean of the real ones or the first: what sentences and pictures are compared by."""
 

@@ -45,6 +45,7 @@ class Family(ABC):
     name: ClassVar[str]
     tasks: ClassVar[Mapping[str, str | None]]  # what each architecture is for in weft; the first where none is named
     harmless: ClassVar[frozenset[str]] = frozenset()  # keys of config.json that do not change the numbers
+    settings: ClassVar[Mapping[str, str]] = {}  # keys of config.json that say how it is trained, and our words for them
 
     @abstractmethod
     def read(self, given: Given, architecture: str) -> Model.Config:
@@ -62,6 +63,18 @@ class Family(ABC):
         """The model that a file with tensors of these names holds, where config.json does not say all of it."""
         return config
 
+    def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
+        """The config where inputs are prepared as preprocessor_config.json says; None: there is no such file."""
+        return config
+
+    def files(self, config: Model.Config) -> dict[str, Any]:
+        """More JSON files that a model needs there, by name."""
+        return {}
+
+    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        """What the config.json of a config is read as, completed by what the weights and files beside it say."""
+        return again
+
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """What our model computes for inputs under the names that theirs has for them."""
         text = _text(inputs, "input_ids", "attention_mask")
@@ -75,7 +88,8 @@ class Family(ABC):
         """The config.json of a model, and in what it differs from the model, if it does."""
         written = self.write(config)
         again = self.read(Given(dict(written), where="config.json"), written["architectures"][0])
-        return written, differences(config, self.fitted(again, self.table(config).names))
+        again = self.settled(self.fitted(again, self.table(config).names), config)
+        return written, differences(config, again)
 
 
 def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:

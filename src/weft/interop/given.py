@@ -1,6 +1,6 @@
 """A config.json of theirs, read by an allow-list: what is not asked for is refused, known to be harmless, or noted."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, nearest
@@ -50,6 +50,7 @@ class Given:
         self.data: dict[str, Any] = data
         self.where = where
         self._asked: set[str] = set()
+        self._inner: list[Given] = []
         for key, why in REFUSED.items():
             if data.get(key) not in (None, False, {}, []):
                 raise ConfigError(f"{key}: {why}", where=where)
@@ -67,6 +68,33 @@ class Given:
         if type(value) not in (int, float) or not least <= value < 1e30:
             raise self._wrong(key, value, f"a number from {least}")
         return float(value)
+
+    def wholes(self, key: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Whole numbers in a list."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple) or not all(type(n) is int and 1 <= n < 2**31 for n in value):
+            raise self._wrong(key, value, "a list of whole numbers from 1")
+        return tuple(value)
+
+    def sides(self, key: str, default: int) -> tuple[int, int]:
+        """A height and a width, or one number for both."""
+        value = self.data.get(key)
+        height, *rest = (self.whole(key, default),) if not isinstance(value, list | tuple) else self.wholes(key) or (0,)
+        if len(rest) > 1 or not height:
+            raise self._wrong(key, value, "a height and a width")
+        return height, rest[0] if rest else height
+
+    def numbers(self, key: str, default: Sequence[float]) -> tuple[float, ...]:
+        """Numbers in a list."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple) or not all(type(n) in (int, float) and abs(n) < 1e30 for n in value):
+            raise self._wrong(key, value, "a list of numbers")
+        return tuple(map(float, value))
+
+    def labels(self) -> int:
+        """How many labels a head tells apart."""
+        self._asked |= {"id2label", "num_labels"}
+        return len(self.data["id2label"]) if self.data.get("id2label") else self.whole("num_labels", 2)
 
     def truth(self, key: str, default: bool | None = None) -> bool:
         """True or false."""
@@ -95,7 +123,10 @@ class Given:
         """An object inside; None where it is not there."""
         value = self.data.get(key)
         self._asked.add(key)
-        return None if value is None else Given(value, f"{self.where}: {key}")
+        if value is None:
+            return None
+        self._inner.append(Given(value, f"{self.where}: {key}"))
+        return self._inner[-1]
 
     def has(self, key: str) -> bool:
         """Whether a key is set to anything."""
@@ -105,7 +136,8 @@ class Given:
         """Remarks on what nobody asked for; keys that are unset or switched off need none."""
         known = self._asked | HARMLESS | set(harmless)
         odd = sorted(k for k, v in self.data.items() if k not in known and v not in (None, False, 0, "", {}, []))
-        return [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        remarks = [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        return remarks + [remark for inner in self._inner for remark in inner.finish(harmless)]
 
     def _value(self, key: str, default: Any) -> Any:
         self._asked.add(key)

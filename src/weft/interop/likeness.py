@@ -7,11 +7,15 @@ from weft.config import Config
 from weft.core.attention import Attention
 from weft.core.block import PreNorm
 from weft.core.trunk import Trunk
+from weft.modalities.convnet import ResNet
+from weft.modalities.image import PictureEmbed
 from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model, Stream
 
 # Fields that say how a model starts, how it is trained or how long its inputs may be; or that only set shapes.
-BESIDE = frozenset({"std", "dropout", "init", "context", "memory_dim", "outputs", "ratio", "hidden"})
+BESIDE = frozenset(
+    {"std", "dropout", "drop", "init", "context", "memory_dim", "outputs", "ratio", "hidden", "reference"}
+)
 
 
 def differences(a: Model.Config, b: Model.Config) -> list[str]:
@@ -34,7 +38,12 @@ def _plain(value: Any, dim: int) -> Any:
     if isinstance(value, Attention.Config):
         width = value.width(dim)
         own = {"kv_heads": value.kv_heads or value.heads, "head_dim": width, "value_dim": value.value_dim or width}
-        fields |= own
+        fields |= own | {"out_offsets": value.ends_offset}
+    if isinstance(value, PictureEmbed.Config):
+        each = {"mean": value.mean, "scale": value.std}
+        fields |= {name: numbers * (value.channels // len(numbers)) for name, numbers in each.items()}
+    if isinstance(value, ResNet.Config):
+        fields["first"] = value.first or value.widths[0]
     if isinstance(value, Trunk.Config):
         blocks = value.all_blocks()
         normed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
@@ -51,4 +60,4 @@ def _odd(a: Any, b: Any, path: str) -> Iterator[str]:
         for left, right in zip(a, b, strict=True):
             yield from _odd(left, right, path)
     elif a != b:
-        yield path
+        yield path or "the model"

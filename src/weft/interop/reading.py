@@ -41,7 +41,8 @@ class Imported:
     tokenizer_json: str | None = None
     labels: tuple[str, ...] = ()
     marks: Marks = Marks()
-    preprocessor: dict[str, Any] | None = None  # how pictures were prepared
+    preprocessor: dict[str, Any] | None = None  # how pictures were prepared; their scale is part of the model
+    settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     warnings: tuple[str, ...] = ()
     files: tuple[Path, ...] = field(default=(), repr=False)
 
@@ -82,15 +83,19 @@ def read_folder(source: str | Path) -> Imported:
     family, architecture, remarks = _family(data, where)
     given = Given(data, where)
     config = family.read(given, architecture)
-    remarks += given.finish(family.harmless)
+    remarks += given.finish(family.harmless | family.settings.keys())
+    preprocessor = _json(folder, "preprocessor_config.json")
+    config = family.prepared(config, preprocessor, store.shown(folder / "preprocessor_config.json"))
     model, noticed = _filled(folder, family, config)
     remarks += noticed
     task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
     if tokenizer is None and task in WRITTEN:
         remarks.append("no tokenizer.json: texts have to be given as ids")
-    if tokenizer is not None and type(data.get("vocab_size")) is int:
-        check_tokenizer(tokenizer, data["vocab_size"], where=store.shown(folder / "tokenizer.json"))
+    nested = data["decoder"] if isinstance(data.get("decoder"), dict) else {}
+    vocab = data.get("vocab_size", nested.get("vocab_size"))
+    if tokenizer is not None and type(vocab) is int:
+        check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
     return Imported(
         model=model,
         family=family.name,
@@ -99,8 +104,9 @@ def read_folder(source: str | Path) -> Imported:
         source=folder,
         tokenizer_json=tokenizer,
         labels=_labels(data, where) if task in LABELLED else (),
-        marks=Marks.read(_json(folder, "generation_config.json") or {}, data, where=where),
-        preprocessor=_json(folder, "preprocessor_config.json"),
+        marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
+        preprocessor=preprocessor,
+        settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
         files=tuple(path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors", ".txt")),
     )

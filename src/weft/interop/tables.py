@@ -7,13 +7,15 @@ views, writing copies out of them, so that one description cannot say two things
     Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
     Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
+    Permuted("filters.weight", "project.weight", (64, 16, 16, 3), (0, 3, 1, 2))  theirs has the axes in this order
+    Folded("position", "code.table.weight", onto="summary")                  their first rows are added to one of ours
     Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
     Ignored("*.attn.masked_bias")                                            carries no weights
     Unused("cls.seq_relationship.*")                                         weights of a part that weft leaves out
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Self
 
@@ -27,19 +29,30 @@ SHOWN = 4  # names in a message
 
 @dataclass(frozen=True)
 class Piece:
-    """One tensor of theirs: views of ours that, one after the other along the first axis, hold its numbers."""
+    """One tensor of theirs: views of ours that, one after the other along the first axis, hold its numbers.
+
+    It may begin with `front` rows that ours has no room for: they are added to `onto`, or must be zero where that is
+    None, and are written as zeros. `batched`: their tensor has one more axis in front, of size 1.
+    """
 
     views: tuple[Tensor, ...]
+    front: int = 0
+    onto: Tensor | None = None
+    batched: bool = False
 
     @property
     def shape(self) -> list[int]:
         """The shape that their tensor has."""
         first = self.views[0]
-        return [sum(len(view) for view in self.views), *first.shape[1:]] if first.ndim else []
+        rows = [self.front + sum(len(view) for view in self.views), *first.shape[1:]] if first.ndim else []
+        return [1, *rows] if self.batched else rows
 
     def whole(self) -> Tensor:
         """Their tensor: a view of ours where it is one, else a copy."""
-        return self.views[0] if len(self.views) == 1 else torch.cat(self.views)
+        first = self.views[0]
+        front = (first.new_zeros(self.front, *first.shape[1:]),) if self.front else ()
+        rows = first if len(self.views) == 1 and not front else torch.cat([*front, *self.views])
+        return rows[None] if self.batched else rows
 
 
 @dataclass(frozen=True)
@@ -62,8 +75,17 @@ class Rule:
         def begin(prefix: str, value: str | tuple[str, ...]) -> object:
             return prefix + value if isinstance(value, str) else tuple(prefix + name for name in value)
 
-        start = {"theirs": theirs, "ours": ours}
+        start = {"theirs": theirs, "ours": ours} | ({"onto": ours} if getattr(self, "onto", "") else {})
         return replace(self, **{key: begin(start[key], value) for key, value in vars(self).items() if key in start})
+
+    def renamed(self, old: str, new: str) -> Self:
+        """The rule where a beginning of their names is another one."""
+
+        def begin(name: str) -> str:
+            return new + name.removeprefix(old) if name.startswith(old) else name
+
+        names = self.theirs  # type: ignore[attr-defined]  # every kind has it
+        return replace(self, theirs=begin(names) if isinstance(names, str) else tuple(map(begin, names)))  # type: ignore[call-arg]
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Each tensor of theirs by name."""
@@ -107,15 +129,61 @@ class Shaped(Same):
 
 
 @dataclass(frozen=True)
+class Permuted(Same):
+    """The same numbers with the axes in another order: ours is seen in `shape`, and theirs takes its `axes`."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece((ours[self.ours].view(self.shape).permute(self.axes),))}
+
+
+@dataclass(frozen=True)
+class Folded(Same):
+    """A table whose first `front` rows are added to another tensor of ours, in a batch of one.
+
+    Places of class tokens are such rows: a class token and its place are one vector here. `onto` is filled by another
+    rule; where it is empty, the rows must be zero.
+    """
+
+    front: int = 1
+    onto: str = ""
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        onto = ours[self.onto] if self.onto else None
+        return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=True)}
+
+
+@dataclass(frozen=True)
+class Fixed(Rule):
+    """A table that follows from our config and that they store, behind `front` rows of zeros, in a batch of one."""
+
+    theirs: str
+    values: Tensor
+    front: int = 1
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        return {self.theirs: Piece((self.values,), self.front, batched=True)}
+
+    def uses(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
 class Joined(Rule):
-    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many."""
+    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many.
+
+    Where a `shape` is given, ours is seen in it.
+    """
 
     theirs: tuple[str, ...]
     ours: str
     sizes: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        whole = ours[self.ours]
+        whole = ours[self.ours].view(self.shape) if self.shape else ours[self.ours]
         sizes = self.sizes or (len(whole) // len(self.theirs),) * len(self.theirs)
         return {name: Piece((part,)) for name, part in zip(self.theirs, whole.split(sizes), strict=True)}
 
@@ -186,6 +254,7 @@ class Table:
     head: Sequence[Rule] = ()
     prefix: str = ""
     older: Sequence[tuple[str, str]] = ()
+    also: Mapping[str, str] = field(default_factory=dict)  # beginnings of names as some write them, and as we do
 
     @property
     def rules(self) -> list[Rule]:
@@ -206,6 +275,9 @@ class Table:
         table = replace(self, body=body, head=head, prefix="" if bare else self.prefix)
         missing = {rule.ours for rule in table.rules if type(rule) is Same and rule.theirs not in present}
         carriers = {own: name for name, own in table.tied(present).items() if own in missing}
+        for theirs, written in self.also.items():
+            if any(name.startswith(theirs) for name in present):
+                table = replace(table, head=[rule.renamed(written, theirs) for rule in table.head])
         if not carriers:
             return table
         rules: list[Rule] = []

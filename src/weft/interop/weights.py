@@ -59,9 +59,9 @@ class Shards:
         return store.shown(self._files[name].path)
 
     def read(self, name: str, start: int, into: Tensor) -> None:
-        """Copy rows of a tensor, from row `start` on, into a tensor of ours, exactly."""
+        """Copy rows of a tensor, from row `start` of ours on, into a tensor of ours, exactly."""
         file, entry = self._files[name], self.entry(name)
-        each = entry.size // max(1, entry.shape[0]) if entry.shape else entry.size
+        each = (into[0].numel() if into.ndim and len(into) else 1) * entry.dtype.itemsize
         if into.is_contiguous() and into.dtype == entry.dtype and into.device.type == "cpu":
             file.fill(name, bytes_of(into), start * each)
             return
@@ -90,11 +90,14 @@ def fill(table: Table, ours: Mapping[str, Tensor], theirs: Shards) -> list[str]:
     table.check(theirs.shapes, ours, where=store.shown(theirs.folder))
     pieces, tied = table.pieces(ours), table.tied(theirs.shapes)
     for name in (*pieces, *tied):
-        if theirs.entry(name).dtype not in EXACT:
+        counts = name in pieces and pieces[name].views[0].dtype == theirs.entry(name).dtype
+        if theirs.entry(name).dtype not in EXACT and not counts:
             kind = str(theirs.entry(name).dtype).removeprefix("torch.")
             fix = "use a copy of the model in float32, bfloat16 or float16"
             raise DataError(f"{name} is in {kind}, which weft does not compute with", where=theirs.where(name), fix=fix)
     odd = [name for name, piece in pieces.items() if not _read(theirs, name, piece)]
+    for name, piece in pieces.items():
+        _fold(theirs, name, piece)
     for name, own in tied.items():
         if not _equal(theirs, name, ours[own]):
             raise DataError(
@@ -115,12 +118,25 @@ def _copy(part: Tensor, into: Tensor) -> None:
 
 def _read(theirs: Shards, name: str, piece: Piece) -> bool:
     """Fill a piece; are all its numbers finite?"""
-    start, finite = 0, True
+    start, finite = piece.front, True
     for view in piece.views:
         theirs.read(name, start, view)
         start += len(view) if view.ndim else 1
         finite &= bool(view.sum().isfinite()) or bool(view.isfinite().all())  # a sum may overflow
     return finite
+
+
+def _fold(theirs: Shards, name: str, piece: Piece) -> None:
+    """Add the rows in front to what they belong to, which has been read by now."""
+    if not piece.front:
+        return
+    rows = torch.empty(piece.front, *piece.views[0].shape[1:])
+    theirs.read(name, 0, rows)
+    if piece.onto is not None:
+        piece.onto.view(rows.shape).add_(rows)
+    elif rows.any():
+        problem = f"{name} begins with a place of the class token that is not zero, which weft does not compute"
+        raise DataError(problem, where=theirs.where(name))
 
 
 def _equal(theirs: Shards, name: str, ours: Tensor) -> bool:

@@ -1,6 +1,7 @@
 """Writing a Hugging Face folder, and proving it: another process opens it by their library and computes the same.
 
     config.json  model.safetensors  tokenizer.json  tokenizer_config.json  generation_config.json
+    preprocessor_config.json
 
 The same model gives the same bytes, so that a folder that was read and written again is the same folder.
 """
@@ -35,10 +36,12 @@ def write_folder(
     tokenizer_json: str | None = None,
     marks: Marks = Marks(),
     labels: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write a model for the Hugging Face library; `extra` are more JSON files by name. Returns its model type.
+    """Write a model for the Hugging Face library. Returns its model type.
 
+    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name.
     The folder must not exist yet. It appears whole or not at all. Adapters are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
@@ -46,9 +49,11 @@ def write_folder(
     if os.path.lexists(target):
         raise StorageError("exists already", where=store.shown(target), fix="name a folder that does not exist yet")
     family, written = counterpart(config, FAMILIES.values())  # type: ignore[arg-type]
+    trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
     tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
-    files = {**_json_files(written, tokenizer_json, marks, labels), **(extra or {})}
+    files = _json_files({**written, **trained}, tokenizer_json, marks, labels)
+    files |= {**family.files(config), **(extra or {})}  # type: ignore[arg-type]
     store.make_folder(target.absolute().parent)
     staged = temporary(target.absolute().parent)
     try:
@@ -78,7 +83,8 @@ def _json_files(
     if marks != Marks():
         files["generation_config.json"] = dict(sorted(marks.write().items()))
     if tokenizer_json is not None:
-        vocab, length = config.get("vocab_size"), config.get("max_position_embeddings", config.get("n_positions"))
+        text = config.get("decoder", config)  # the part that writes words
+        vocab, length = text.get("vocab_size"), text.get("max_position_embeddings", text.get("n_positions"))
         if vocab is not None:
             check_tokenizer(tokenizer_json, vocab, where="tokenizer.json")
         files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, length)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed, to_multiple
 
@@ -64,16 +64,19 @@ class Bottleneck(Residual):
     """1x1 to narrow, 3x3, 1x1 to widen: ResNet-50 and deeper."""
 
     class Config(Residual.Config):
-        """`widen` is how much wider the stream is than the branch."""
+        """`widen` is how much wider the stream is than the branch. `early` takes a stride in the first convolution."""
 
         widen: int = 4
+        early: bool = False
 
         def outside(self, width: int) -> int:
             return self.widen * width
 
     def __init__(self, config: Config, *, inside: int, width: int, stride: int = 1):
         outside = config.outside(width)
-        layers = [Convolution(inside, width, 1), nn.ReLU(), Convolution(width, width, 3, stride), nn.ReLU()]
+        strides = (stride, 1) if config.early else (1, stride)
+        narrow, middle = Convolution(inside, width, 1, strides[0]), Convolution(width, width, 3, strides[1])
+        layers = [narrow, nn.ReLU(), middle, nn.ReLU()]
         super().__init__(nn.Sequential(*layers, Convolution(width, outside, 1)), inside, outside, stride)
 
 
@@ -83,18 +86,22 @@ class ResNet(Part, nn.Module):
     class Config(BaseConfig):
         """`depths` blocks of `widths` channels in each stage.
 
-        The stem is one 3x3 convolution for small pictures, or 7x7 at a quarter of the resolution for large ones. Between
-        stages the first block takes a stride of two, or (`pool`) a convolution and a maximum over 2x2 stand before the
-        blocks, which then may be none.
+        The stem is one 3x3 convolution for small pictures, or 7x7 at a quarter of the resolution for large ones, to
+        `first` channels (by default the first width). Between stages the first block takes a stride of two, or (`pool`) a
+        convolution and a maximum over 2x2 stand before the blocks, which then may be none. `halved`: the first stage too
+        begins at half of the resolution that the stem leaves.
         """
 
         depths: tuple[int, ...] = (2, 2, 2, 2)
         widths: tuple[int, ...] = (64, 128, 256, 512)
         block: Residual.Config = Basic.Config()
         stem: Literal["small", "large"] = "large"
+        first: int | None = None
+        halved: bool = False
         between: Literal["stride", "pool"] = "stride"
 
         def check(self) -> None:
+            at_least(self, 1, "first")
             if len(self.depths) != len(self.widths) or not self.depths:
                 raise ConfigError(f"{len(self.depths)} depths and {len(self.widths)} widths", where="ResNet.depths")
             least = 0 if self.between == "pool" else 1
@@ -105,7 +112,7 @@ class ResNet(Part, nn.Module):
         @property
         def stride(self) -> int:
             """Pixels along a side of a feature."""
-            return (4 if self.stem == "large" else 1) * 2 ** (len(self.depths) - 1)
+            return (4 if self.stem == "large" else 1) * 2 ** (len(self.depths) - 1 + self.halved)
 
         @property
         def outside(self) -> int:
@@ -115,7 +122,7 @@ class ResNet(Part, nn.Module):
     def __init__(self, config: Config, *, channels: int):
         super().__init__()
         self.stride = config.stride
-        first = config.widths[0]
+        first = config.first or config.widths[0]
         large = config.stem == "large"
         self.stem = nn.Sequential(Convolution(channels, first, 7 if large else 3, 2 if large else 1), nn.ReLU())
         if large:
@@ -123,7 +130,7 @@ class ResNet(Part, nn.Module):
         self.stages, inside = nn.ModuleList(), first
         for i, (depth, width) in enumerate(zip(config.depths, config.widths, strict=True)):
             layers: list[nn.Module] = []
-            halve = i > 0
+            halve = i > 0 or config.halved
             if halve and config.between == "pool":
                 layers += [Convolution(inside, width), nn.MaxPool2d(2), nn.ReLU()]
                 inside, halve = width, False

@@ -9,7 +9,7 @@ from weft.errors import ConfigError
 from weft.modalities.image import PatchEmbed, Picture
 from weft.models.stream import Model, Stream
 from weft.position import Place
-from weft.tokens import Tokens
+from weft.tokens import Tokens, join
 
 
 class Autoencoder(Model):
@@ -20,12 +20,13 @@ class Autoencoder(Model):
     """
 
     class Config(Model.Config):
-        """The decoder is a trunk of width `dim`, with places of its own."""
+        """The decoder is a trunk of width `dim`, with places of its own; `summarised`: it reads the class tokens too."""
 
         encoder: Stream.Config
         decoder: Trunk.Config
         dim: int
         place: Place.Config | None = None
+        summarised: bool = False
 
         def check(self) -> None:
             if not isinstance(self.encoder.embed, PatchEmbed.Config):
@@ -56,10 +57,15 @@ class Autoencoder(Model):
         """The decoder's tokens for all patches."""
         own = self.narrow(seen.x)
         first = seen.shape[1] - shown.shape[1]  # class tokens stand in front
+        front, behind = (torch.arange(*ends, device=own.device) for ends in ((0, first), (first, seen.shape[1])))
+        rows = own.shape[0]
         empty = Tokens.free(self.hidden.to(own.dtype).expand(*patches.shape, -1), coords=patches.coords)
-        known = seen.with_x(own).take(torch.arange(first, seen.shape[1], device=own.device).expand(own.shape[0], -1))
+        known = seen.with_x(own).take(behind.expand(rows, -1))
         keep = known.valid[..., None]
         filled = known.with_x(torch.where(keep, known.x, self.hidden.to(own.dtype))).put_back(shown, empty)
         if self.place is not None:
             filled = filled.with_x(self.place(filled.x, filled.coords))
-        return self.decoder(filled)
+        if not (self.config.summarised and first):
+            return self.decoder(filled)
+        decoded = self.decoder(join(seen.with_x(own).take(front.expand(rows, -1)), filled))
+        return decoded.take(torch.arange(first, decoded.shape[1], device=own.device).expand(rows, -1))

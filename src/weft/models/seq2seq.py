@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
+from weft.config import at_least
 from weft.core.cache import Cache
 from weft.core.heads import PerToken
 from weft.errors import ConfigError
@@ -15,13 +16,18 @@ class Seq2Seq(Model):
     """source -> encoder -> memory; target, memory -> decoder -> values for each target token."""
 
     class Config(Model.Config):
-        """The decoder's `memory_dim` is the encoder's width. `shared`: one embedding table for both sides."""
+        """The decoder's `memory_dim` is the encoder's width, or `bridge`: a linear map brings the memory to that width.
+
+        `shared`: one embedding table for both sides.
+        """
 
         source: Stream.Config
         target: Stream.Config
         shared: bool = False
+        bridge: int | None = None
 
         def check(self) -> None:
+            at_least(self, 1, "bridge")
             if not self.shared:
                 return
             tables = [(getattr(s.embed, "narrow", None) or s.dim, s.embed.size) for s in (self.source, self.target)]
@@ -32,7 +38,8 @@ class Seq2Seq(Model):
         super().__init__()
         self.config = config
         self.source = config.source.build()
-        self.target = config.target.replace(memory_dim=config.source.dim).build()
+        self.bridge = nn.Linear(config.source.dim, config.bridge) if config.bridge else None
+        self.target = config.target.replace(memory_dim=config.bridge or config.source.dim).build()
         if config.shared:
             table, head = self.source.embed.table, self.target.head
             if isinstance(head, PerToken) and head.out.weight is self.target.embed.table.weight:
@@ -41,7 +48,8 @@ class Seq2Seq(Model):
 
     def memorise(self, raw: Any) -> Tokens:
         """The encoder's tokens, computed once for a source."""
-        return self.source.encode(raw)
+        memory = self.source.encode(raw)
+        return memory if self.bridge is None else memory.with_x(self.bridge(memory.x))
 
     def forward(self, source: Any, target: Any) -> Tensor:
         """Values for each target token, given the true tokens before it."""

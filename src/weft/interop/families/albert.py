@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from weft.interop.families.bert import bert_keys, bert_sizes
-from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, embeddings, joined, linear, norm
+from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, embeddings
+from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.given import Given
 from weft.interop.tables import Rule, layers
 
@@ -12,10 +13,10 @@ _IN = "encoder.albert_layer_groups.0.albert_layers.{i}."
 _LAYER: list[Rule] = [
     *joined(tuple(f"{_IN}attention.{name}" for name in ("query", "key", "value")), "trunk.blocks.{i}.mix.qkv"),
     *linear(f"{_IN}attention.dense", "trunk.blocks.{i}.mix.out"),
-    *norm(f"{_IN}attention.LayerNorm", "trunk.blocks.{i}.mix_norm"),
+    *layer_norm(f"{_IN}attention.LayerNorm", "trunk.blocks.{i}.mix_norm"),
     *linear(f"{_IN}ffn", "trunk.blocks.{i}.transform.up"),
     *linear(f"{_IN}ffn_output", "trunk.blocks.{i}.transform.down"),
-    *norm(f"{_IN}full_layer_layer_norm", "trunk.blocks.{i}.transform_norm"),
+    *layer_norm(f"{_IN}full_layer_layer_norm", "trunk.blocks.{i}.transform_norm"),
 ]
 
 _USUAL = {

@@ -4,17 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from weft.interop.families.encoder import (
-    TASKS,
-    Encoder,
-    HeadNames,
-    Sizes,
-    activation,
-    embeddings,
-    joined,
-    linear,
-    norm,
-)
+from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, activation, embeddings
+from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import THEIR_ACTIVATION
 from weft.interop.given import Given
 from weft.interop.tables import Rule, layers
@@ -25,10 +16,10 @@ _LAYER: list[Rule] = [
         "trunk.blocks.{i}.mix.qkv",
     ),
     *linear("encoder.layer.{i}.attention.output.dense", "trunk.blocks.{i}.mix.out"),
-    *norm("encoder.layer.{i}.attention.output.LayerNorm", "trunk.blocks.{i}.mix_norm"),
+    *layer_norm("encoder.layer.{i}.attention.output.LayerNorm", "trunk.blocks.{i}.mix_norm"),
     *linear("encoder.layer.{i}.intermediate.dense", "trunk.blocks.{i}.transform.up"),
     *linear("encoder.layer.{i}.output.dense", "trunk.blocks.{i}.transform.down"),
-    *norm("encoder.layer.{i}.output.LayerNorm", "trunk.blocks.{i}.transform_norm"),
+    *layer_norm("encoder.layer.{i}.output.LayerNorm", "trunk.blocks.{i}.transform_norm"),
 ]
 
 _USUAL = {

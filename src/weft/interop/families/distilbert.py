@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, activation, embeddings, joined, linear, norm
+from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, activation, embeddings
+from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import THEIR_ACTIVATION
 from weft.interop.given import Given, names
 from weft.interop.tables import Rule, layers
@@ -13,10 +14,10 @@ _LAYER: list[Rule] = [
         "trunk.blocks.{i}.mix.qkv",
     ),
     *linear("transformer.layer.{i}.attention.out_lin", "trunk.blocks.{i}.mix.out"),
-    *norm("transformer.layer.{i}.sa_layer_norm", "trunk.blocks.{i}.mix_norm"),
+    *layer_norm("transformer.layer.{i}.sa_layer_norm", "trunk.blocks.{i}.mix_norm"),
     *linear("transformer.layer.{i}.ffn.lin1", "trunk.blocks.{i}.transform.up"),
     *linear("transformer.layer.{i}.ffn.lin2", "trunk.blocks.{i}.transform.down"),
-    *norm("transformer.layer.{i}.output_layer_norm", "trunk.blocks.{i}.transform_norm"),
+    *layer_norm("transformer.layer.{i}.output_layer_norm", "trunk.blocks.{i}.transform_norm"),
 ]
 
 

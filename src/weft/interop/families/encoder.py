@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 
 from weft.core import Attention, Block, Dense, Head, LayerNorm, Mlp, PerToken, Pooled, PostNorm, Summary, Trunk
 from weft.errors import ConfigError
+from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, Family, only
 from weft.interop.given import Given
-from weft.interop.tables import Ignored, Joined, Rule, Same, Table, Tied, Unused
+from weft.interop.tables import Ignored, Rule, Same, Table, Tied, Unused
 from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Learned
@@ -164,7 +165,7 @@ class Encoder(Family):
         body.append(Ignored("embeddings.position_ids"))
         body.append(Ignored("embeddings.token_type_ids"))
         if kind == FILL:
-            head += linear(names.fill_dense, "head.dense.linear") + norm(names.fill_norm, "head.dense.norm")
+            head += linear(names.fill_dense, "head.dense.linear") + layer_norm(names.fill_norm, "head.dense.norm")
             head += [Same(names.fill_bias, "head.out.bias"), Tied(f"{names.fill_out}.weight", "embed.table.weight")]
             if names.fill_bias != f"{names.fill_out}.bias":
                 head.append(Tied(f"{names.fill_out}.bias", "head.out.bias"))
@@ -197,26 +198,11 @@ class Encoder(Family):
         return PerToken.Config(tied=True, offsets=True, dense=dense, std=std)
 
 
-def linear(theirs: str, ours: str) -> list[Rule]:
-    """The rules of a linear map with its offsets."""
-    return [Same(f"{theirs}.{end}", f"{ours}.{end}") for end in ("weight", "bias")]
-
-
-def norm(theirs: str, ours: str) -> list[Rule]:
-    """The rules of a layer norm."""
-    return [Same(f"{theirs}.weight", f"{ours}.gain"), Same(f"{theirs}.bias", f"{ours}.offset")]
-
-
-def joined(theirs: tuple[str, ...], ours: str) -> list[Rule]:
-    """The rules of maps that are one of ours."""
-    return [Joined(tuple(f"{name}.{end}" for name in theirs), f"{ours}.{end}") for end in ("weight", "bias")]
-
-
 def embeddings(sizes: Sizes) -> list[Rule]:
     """The rules of the tables of words, places and segments, and of the norm of their sum."""
     tables = {"word": "table", "position": "place.code.table"} | ({"token_type": "segments"} if sizes.segments else {})
     rules = [Same(f"embeddings.{name}_embeddings.weight", f"embed.{ours}.weight") for name, ours in tables.items()]
-    return [*rules, *norm("embeddings.LayerNorm", "embed.last_norm")]
+    return [*rules, *layer_norm("embeddings.LayerNorm", "embed.last_norm")]
 
 
 def activation(given: Given, key: str, default: str) -> str:

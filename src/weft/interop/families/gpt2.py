@@ -24,35 +24,9 @@ class Gpt2(Family):
     )
 
     def read(self, given: Given, architecture: str) -> Stream.Config:
-        dim, places = given.whole("n_embd", 768), given.whole("n_positions", 1024)
-        given.only("scale_attn_by_inverse_layer_idx", False)
         given.only("add_cross_attention", False)
-        given.only("is_decoder", False, True)
-        norm = LayerNorm.Config(eps=given.number("layer_norm_epsilon", 1e-5))
-        std = given.number("initializer_range", 0.02)
-        block = Block.Config(
-            mix=Attention.Config(
-                heads=given.whole("n_head", 12), score=Dot.Config(scaled=given.truth("scale_attn_weights", True))
-            ),
-            transform=Mlp.Config(
-                activation=given.choice("activation_function", ACTIVATIONS, "gelu_new"),  # type: ignore[arg-type]
-                hidden=given.whole("n_inner", 4 * dim),
-            ),
-            norm=norm,
-            dropout=given.number("resid_pdrop", 0.1),
-        )
-        embed = TextEmbed.Config(
-            vocab=given.whole("vocab_size", 50257),
-            context=places,
-            place=Add.Config(code=Learned.Config(size=places, std=std)),
-            std=std,
-            dropout=given.number("embd_pdrop", 0.1),
-        )
-        head = PerToken.Config(tied=given.truth("tie_word_embeddings", True), std=std)
-        trunk = Trunk.Config(depth=given.whole("n_layer", 12), block=block, norm=norm)
-        return Stream.Config(
-            dim=dim, embed=embed, trunk=trunk, head=head if architecture == "GPT2LMHeadModel" else None
-        )
+        stream = read_stream(given)
+        return stream if architecture == "GPT2LMHeadModel" else stream.replace(head=None)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -84,16 +58,48 @@ class Gpt2(Family):
         body = [
             Same("wte.weight", "embed.table.weight"),
             Same("wpe.weight", "embed.place.code.table.weight"),
-            *layers(len(stream.trunk.all_blocks()), _LAYER),
+            *layers(len(stream.trunk.all_blocks()), _LAYER + (_READING if stream.trunk.all_blocks()[0].read else [])),
             *layer_norm("ln_f", "trunk.norm"),
-            Ignored("h.*.attn.bias"),
-            Ignored("h.*.attn.masked_bias"),
+            *(Ignored(f"h.*.{name}.{mask}") for name in ("attn", "crossattention") for mask in ("bias", "masked_bias")),
         ]
         if stream.head is None:
             return Table(body)
         tied = only(stream.head, PerToken.Config, "head").tied
         head = Tied("lm_head.weight", "embed.table.weight") if tied else Same("lm_head.weight", "head.out.weight")
         return Table(body, [head], prefix="transformer.")
+
+
+def read_stream(given: Given, *, reads: bool = False) -> Stream.Config:
+    """A decoder with its head; one that `reads` has a branch in each block for a memory beside it."""
+    dim, places = given.whole("n_embd", 768), given.whole("n_positions", 1024)
+    given.only("scale_attn_by_inverse_layer_idx", False)
+    given.only("is_decoder", False, True)
+    norm = LayerNorm.Config(eps=given.number("layer_norm_epsilon", 1e-5))
+    std = given.number("initializer_range", 0.02)
+    mix = Attention.Config(
+        heads=given.whole("n_head", 12), score=Dot.Config(scaled=given.truth("scale_attn_weights", True))
+    )
+    transform = Mlp.Config(
+        activation=given.choice("activation_function", ACTIVATIONS, "gelu_new"),  # type: ignore[arg-type]
+        hidden=given.whole("n_inner", 4 * dim),
+    )
+    block = Block.Config(
+        mix=mix,
+        read=mix if reads else None,
+        transform=transform,
+        norm=norm,
+        dropout=given.number("resid_pdrop", 0.1),
+    )
+    embed = TextEmbed.Config(
+        vocab=given.whole("vocab_size", 50257),
+        context=places,
+        place=Add.Config(code=Learned.Config(size=places, std=std)),
+        std=std,
+        dropout=given.number("embd_pdrop", 0.1),
+    )
+    head = PerToken.Config(tied=given.truth("tie_word_embeddings", True), std=std)
+    trunk = Trunk.Config(depth=given.whole("n_layer", 12), block=block, norm=norm)
+    return Stream.Config(dim=dim, embed=embed, trunk=trunk, head=head)
 
 
 def _turned(theirs: str, ours: str) -> list[Rule]:
@@ -107,4 +113,10 @@ _LAYER: list[Rule] = [
     *layer_norm("h.{i}.ln_2", "trunk.blocks.{i}.transform_norm"),
     *_turned("h.{i}.mlp.c_fc", "trunk.blocks.{i}.transform.up"),
     *_turned("h.{i}.mlp.c_proj", "trunk.blocks.{i}.transform.down"),
+]
+_READING: list[Rule] = [
+    *layer_norm("h.{i}.ln_cross_attn", "trunk.blocks.{i}.read_norm"),
+    *_turned("h.{i}.crossattention.q_attn", "trunk.blocks.{i}.read.q"),
+    *_turned("h.{i}.crossattention.c_attn", "trunk.blocks.{i}.read.kv"),
+    *_turned("h.{i}.crossattention.c_proj", "trunk.blocks.{i}.read.out"),
 ]

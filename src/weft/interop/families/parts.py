@@ -1,6 +1,6 @@
 """Rules for parts that many families have."""
 
-from weft.interop.tables import Rule, Same
+from weft.interop.tables import Joined, Rule, Same
 
 
 def linear(theirs: str, ours: str) -> list[Rule]:
@@ -11,3 +11,8 @@ def linear(theirs: str, ours: str) -> list[Rule]:
 def layer_norm(theirs: str, ours: str) -> list[Rule]:
     """A layer norm with gain and offset."""
     return [Same(f"{theirs}.weight", f"{ours}.gain"), Same(f"{theirs}.bias", f"{ours}.offset")]
+
+
+def joined(theirs: tuple[str, ...], ours: str) -> list[Rule]:
+    """The rules of maps that are one of ours."""
+    return [Joined(tuple(f"{name}.{end}" for name in theirs), f"{ours}.{end}") for end in ("weight", "bias")]

@@ -110,7 +110,7 @@ def _transformer(size: VisionSize, embed: PictureEmbed.Config, outputs: int | No
     block = Block.Config(mix=Attention.Config(heads=size.heads), transform=Mlp.Config(), dropout=embed.dropout)
     return Stream.Config(
         dim=size.dim,
-        embed=embed.replace(place=Add.Config(code=code), class_tokens=1 if first else 0),
+        embed=embed.replace(place=Add.Config(code=code), class_tokens=int(first)),
         trunk=Trunk.Config(depth=size.depth, block=block),
         head=None if outputs is None else Pooled.Config(first=first),
         outputs=outputs,
@@ -144,7 +144,8 @@ def autoencoder(encoder: Stream.Config) -> Autoencoder.Config:
     block = Block.Config(mix=Attention.Config(heads=heads), transform=Mlp.Config())
     depth = max(1, len(encoder.trunk.all_blocks()) // 3)
     place = encoder.embed.place  # type: ignore[attr-defined]
-    return Autoencoder.Config(encoder=encoder, decoder=Trunk.Config(depth=depth, block=block), dim=dim, place=place)
+    decoder = Trunk.Config(depth=depth, block=block)
+    return Autoencoder.Config(encoder=encoder, decoder=decoder, dim=dim, place=place, summarised=True)
 
 
 def distilled(student: Stream.Config) -> Distilled.Config:

@@ -1,0 +1,197 @@
+"""Transformers over patches, as ViT, DeiT and ViT-MAE have them: the same keys of config.json, the same names of weights.
+
+Their table of places begins with those of the class tokens. Here a class token and its place are one vector, so these
+rows are added to it; written again they are zero, and the numbers that come out are the same. A code that we compute from
+row and column is written as the table of its vectors.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
+import torch
+
+from weft.core import Attention, Block, Dense, Joint, LayerNorm, Mlp, Summary, Trunk
+from weft.errors import ConfigError
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
+from weft.interop.given import Given
+from weft.interop.pictures import only_pictures, seeing, with_embed, with_stream, write_labels
+from weft.interop.tables import Fixed, Folded, Joined, Permuted, Rule, Same, Table, layers
+from weft.modalities.image import PatchEmbed
+from weft.models.stream import Model, Stream
+from weft.position import Add, Grid, Place, Sinusoidal
+
+POOLER = "pooler.dense.weight"
+POOLER_ACTIVATIONS = {"tanh": "tanh", **ACTIVATIONS}
+
+
+def read_patches(given: Given, *, class_tokens: int = 1) -> PatchEmbed.Config:
+    """The embedder; pictures must be whole patches wide and high."""
+    height, width = given.sides("image_size", 224)
+    patch, other = given.sides("patch_size", 16)
+    if patch != other:
+        raise ConfigError(f"patch_size is {[patch, other]}; weft cuts squares only", where=given.where)
+    if height % patch or width % patch:
+        problem = f"image_size {[height, width]} is not a multiple of patch_size {patch}"
+        raise ConfigError(problem, where=given.where)
+    rows, columns = height // patch, width // patch
+    return PatchEmbed.Config(
+        grid=(rows, columns),
+        patch=patch,
+        channels=given.whole("num_channels", 3),
+        place=Add.Config(code=Grid.Config(rows=rows, columns=columns)),
+        class_tokens=class_tokens,
+        dropout=given.number("hidden_dropout_prob", 0.0),
+    )
+
+
+def read_trunk(given: Given, *, prefix: str = "", defaults: tuple[int, int, int] = (12, 12, 3072)) -> Trunk.Config:
+    """The blocks; the keys for depth, heads and hidden width begin with a prefix."""
+    depth, heads, hidden = defaults
+    norm = LayerNorm.Config(eps=given.number("layer_norm_eps", 1e-12))
+    mix = Attention.Config(
+        heads=given.whole(f"{prefix}num_attention_heads", heads),
+        offsets=given.truth("qkv_bias", True),
+        out_offsets=True,
+    )
+    transform = Mlp.Config(
+        activation=given.choice("hidden_act", ACTIVATIONS, "gelu"),  # type: ignore[arg-type]
+        hidden=given.whole(f"{prefix}intermediate_size", hidden),
+    )
+    block = Block.Config(mix=mix, transform=transform, norm=norm, dropout=given.number("hidden_dropout_prob", 0.0))
+    return Trunk.Config(depth=given.whole(f"{prefix}num_hidden_layers", depth), block=block, norm=norm)
+
+
+def read_pooler(given: Given, dim: int) -> Summary.Config:
+    """A layer on the class token, whose result is the picture's vector."""
+    activation = given.choice("pooler_act", POOLER_ACTIVATIONS, "tanh")
+    width = given.whole("pooler_output_size", dim)
+    return Summary.Config(first=True, dense=Dense.Config(activation=activation, width=width))  # type: ignore[arg-type]
+
+
+def pooled(config: Model.Config, there: bool) -> Model.Config:
+    """A model with or without the layer on its class token."""
+    stream = seeing(config)
+    return (
+        config
+        if there or not isinstance(stream.head, Summary.Config)
+        else with_stream(config, stream.replace(head=None))
+    )
+
+
+def completed(again: Model.Config, config: Model.Config) -> Model.Config:
+    """What was read of a config.json, with what only the weights tell: a pooler, and places that are stored as a table."""
+    place = only_pictures(config).place
+    again = pooled(again, seeing(config).head is not None)
+    return with_embed(again, only_pictures(again).replace(place=place)) if computed(place) else again
+
+
+def computed(place: Place.Config | None) -> TypeGuard[Add.Config]:
+    """Whether places have codes that follow from row and column alone."""
+    code = place.code if isinstance(place, Add.Config) else None
+    return isinstance(code, Sinusoidal.Config) and set(code.axes) <= {"row", "column"}
+
+
+def write_patches(stream: Stream.Config) -> dict[str, Any]:
+    """The keys of the embedder."""
+    embed = only(stream.embed, PatchEmbed.Config, "embed")
+    height, width = (count * embed.patch for count in embed.grid)
+    return {
+        "hidden_size": stream.dim,
+        "image_size": height if height == width else [height, width],
+        "patch_size": embed.patch,
+        "num_channels": embed.channels,
+    }
+
+
+def write_trunk(trunk: Trunk.Config, dim: int, *, prefix: str = "") -> dict[str, Any]:
+    """The keys of the blocks."""
+    blocks = trunk.all_blocks()
+    if not blocks:
+        raise ConfigError("the trunk has no blocks")
+    mix, mlp = only(blocks[0].mix, Attention.Config, "mix"), only(blocks[0].transform, Mlp.Config, "transform")
+    return {
+        f"{prefix}num_hidden_layers": len(blocks),
+        f"{prefix}num_attention_heads": mix.heads,
+        f"{prefix}intermediate_size": mlp.hidden or round(mlp.ratio * dim),
+        "hidden_act": THEIR_ACTIVATION[mlp.activation],
+        "layer_norm_eps": blocks[0].norm.eps,
+        "hidden_dropout_prob": blocks[0].dropout,
+        "attention_probs_dropout_prob": 0.0,
+        "qkv_bias": mix.offsets,
+    }
+
+
+def write_head(stream: Stream.Config) -> dict[str, Any]:
+    """The keys of a layer on the class token, or of labels."""
+    if stream.head is None:
+        return {}
+    if not isinstance(stream.head, Summary.Config):
+        return write_labels(stream.outputs or 0)
+    dense = only(stream.head.dense, Dense.Config, "head.dense")
+    names = {ours: theirs for theirs, ours in POOLER_ACTIVATIONS.items()}
+    return {"pooler_act": names[dense.activation], "pooler_output_size": dense.width or stream.dim}
+
+
+def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) -> Table:
+    """A stream with its head: nothing, a layer on the class token, or labels."""
+    body = [*patch_rules(stream, *class_tokens), *block_rules(stream.trunk), *norm_rules("layernorm", "trunk.norm")]
+    if stream.head is None:
+        return Table(body)
+    if isinstance(stream.head, Summary.Config):
+        return Table([*body, *both("pooler.dense", "head.dense.linear")])
+    if isinstance(stream.head, Joint.Config):
+        heads = ("cls_classifier", "distillation_classifier")
+        return Table(body, [rule for i, name in enumerate(heads) for rule in both(name, f"head.outs.{i}")], prefix)
+    return Table(body, both("classifier", "head.out"), prefix)
+
+
+def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[Rule]:
+    """The embedder's weights; `class_tokens` are their names of these."""
+    embed = only(stream.embed, PatchEmbed.Config, "embed")
+    count, theirs = len(class_tokens), "embeddings.patch_embeddings.projection"
+    shape = (stream.dim, embed.patch, embed.patch, embed.channels)
+    return [
+        Joined(tuple(f"embeddings.{name}" for name in class_tokens), "embed.summary", shape=(count, 1, stream.dim)),
+        Permuted(f"{theirs}.weight", "embed.project.weight", shape, (0, 3, 1, 2)),
+        Same(f"{theirs}.bias", "embed.project.bias"),
+        place_rule("embeddings.position_embeddings", embed.place, "embed.", embed.grid, stream.dim, class_tokens=count),
+    ]
+
+
+def place_rule(
+    theirs: str, place: Place.Config | None, ours: str, grid: tuple[int, ...], dim: int, *, class_tokens: int
+) -> Rule:
+    """The table of places, ours under names that begin with `ours`; codes that are computed are written as such a table."""
+    if not computed(place):
+        onto = f"{ours}summary" if ours else ""
+        return Folded(theirs, f"{ours}place.code.table.weight", class_tokens, onto)
+    lines = torch.meshgrid(*(torch.arange(float(side)) for side in grid), indexing="ij")
+    coords = {axis: line.flatten()[None] for axis, line in zip(("row", "column"), lines, strict=True)}
+    with torch.no_grad():
+        return Fixed(theirs, place.code.build(dim=dim)(coords)[0], class_tokens)
+
+
+def norm_rules(theirs: str, ours: str) -> list[Rule]:
+    """A layer norm."""
+    return [Same(f"{theirs}.weight", f"{ours}.gain"), Same(f"{theirs}.bias", f"{ours}.offset")]
+
+
+def both(theirs: str, ours: str) -> list[Rule]:
+    """A map's matrix and offsets."""
+    return [Same(f"{theirs}.{end}", f"{ours}.{end}") for end in ("weight", "bias")]
+
+
+def block_rules(trunk: Trunk.Config, theirs: str = "encoder.layer.", ours: str = "trunk.blocks.") -> list[Rule]:
+    """The blocks' weights."""
+    blocks = trunk.all_blocks()
+    ends = ("weight", "bias") if only(blocks[0].mix, Attention.Config, "mix").offsets else ("weight",)
+    reading = [f"{theirs}{{i}}.attention.attention.{name}" for name in ("query", "key", "value")]
+    layer = [
+        *norm_rules(f"{theirs}{{i}}.layernorm_before", f"{ours}{{i}}.mix_norm"),
+        *(Joined(tuple(f"{name}.{end}" for name in reading), f"{ours}{{i}}.mix.qkv.{end}") for end in ends),
+        *both(f"{theirs}{{i}}.attention.output.dense", f"{ours}{{i}}.mix.out"),
+        *norm_rules(f"{theirs}{{i}}.layernorm_after", f"{ours}{{i}}.transform_norm"),
+        *both(f"{theirs}{{i}}.intermediate.dense", f"{ours}{{i}}.transform.up"),
+        *both(f"{theirs}{{i}}.output.dense", f"{ours}{{i}}.transform.down"),
+    ]
+    return layers(len(blocks), layer)
