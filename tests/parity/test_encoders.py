@@ -180,7 +180,7 @@ def test_of_a_model_for_pretraining_the_words_are_read_and_the_rest_is_noted(tmp
         imported = read_folder(saved(model, tmp_path / stem))
         with torch.inference_mode():
             assert difference(model(**given).prediction_logits, imported.model(as_text(given))) < TOLERANCE
-        (remark,) = imported.warnings
+        (remark,) = [said for said in imported.warnings if "no tokenizer.json" not in said]
         assert "pooler" in remark and left in remark and imported.task == "fill-mask"
 
 

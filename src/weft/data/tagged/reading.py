@@ -1,7 +1,7 @@
 """Sentences with a tag for each word, from files. Tags of entities are brought to BIO; what had to be mended is counted."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from weft.data.decoding import shown
@@ -46,9 +46,7 @@ def read_tagged(
             skipped.append((shown(path), "does not look like columns of words and tags"))
             continue
         before = len(sentences)
-        default = UNIVERSAL if ending(path, ENDINGS) == ".conllu" else (1, -1)
-        columns = Columns(word or default[0], tag or default[1])
-        rows = read_json_lines(path) if ending(path, ENDINGS) == ".jsonl" else read_columns(path, columns)
+        rows, columns = _rows(path, word, tag)
         for row in rows:
             if isinstance(row, DataError):
                 faults.take(row)
@@ -71,6 +69,14 @@ def read_tagged(
         fingerprint=fingerprint_of(kept),
         bad=faults.count,
     )
+
+
+def _rows(path: Path, word: int | None, tag: int | None) -> tuple[Iterator[Tagged | DataError], Columns]:
+    """The sentences of a file, and the columns that they are read from."""
+    suffix = ending(path, ENDINGS)
+    default = UNIVERSAL if suffix == ".conllu" else (1, -1)
+    columns = Columns(word or default[0], tag or default[1])
+    return read_json_lines(path) if suffix == ".jsonl" else read_columns(path, columns), columns
 
 
 def _passed_over(name: str, columns: Columns) -> list[str]:
