@@ -59,10 +59,11 @@ def test_half_precision_of_more_than_one_buffer_is_read_exactly(tmp_path, monkey
     monkeypatch.setattr(weights, "BUFFER", 2**12)
     rows = 3 * 2**12 // (2 * 64) + 5
     whole = torch.randn(rows, 64).to(torch.bfloat16)
-    found = {"w": torch.zeros(64, rows), "v": torch.zeros(rows, 64)}
+    found = {"w": torch.zeros(64, rows), "first": torch.zeros(3, 64), "rest": torch.zeros(rows - 3, 64)}
     with Shards(folder(tmp_path, {"w": whole, "v": whole})) as theirs:
-        fill(Table([Turned("w", "w"), Same("v", "v")]), found, theirs)
-    assert torch.equal(found["v"], whole.float()) and torch.equal(found["w"], whole.float().t())
+        fill(Table([Turned("w", "w"), Stacked("v", ("first", "rest"))]), found, theirs)
+    assert torch.equal(torch.cat([found["first"], found["rest"]]), whole.float())
+    assert torch.equal(found["w"], whole.float().t())
 
 
 def test_a_prefix_may_be_left_out_and_masks_may_be_there(tmp_path):
@@ -73,7 +74,11 @@ def test_a_prefix_may_be_left_out_and_masks_may_be_there(tmp_path):
 
 def test_names_left_over_or_missing_are_told(tmp_path):
     theirs = to_theirs(TABLE, ours())
+    with pytest.raises(DataError, match=r"they hold model\.h\.2\.w too many"):
+        read(tmp_path, {**theirs, "model.h.2.w": torch.zeros(3, 2)})
     del theirs["model.h.1.w"]
+    with pytest.raises(DataError, match=r"they lack model\.h\.1\.w\n"):
+        read(tmp_path, theirs)
     with pytest.raises(DataError, match=r"lack model\.h\.1\.w and hold model\.h\.2\.w too many"):
         read(tmp_path, {**theirs, "model.h.2.w": torch.zeros(3, 2)})
 

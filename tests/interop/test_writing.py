@@ -52,6 +52,14 @@ def test_a_model_without_counterpart_is_refused_and_the_part_named(tmp_path: Pat
     assert part in str(caught.value) and os.listdir(tmp_path) == []
 
 
+def test_layers_of_different_sizes_have_no_counterpart(tmp_path: Path):
+    config = gpt(SIZE, vocab=20)
+    narrow = config.trunk.block.set("transform.hidden", 24)
+    odd = config.replace(trunk=config.trunk.replace(block=None, blocks=(config.trunk.block, narrow), depth=1))
+    with pytest.raises(ConfigError, match="gpt2, differs in trunk.blocks.1.transform"):
+        write_folder(tmp_path / "a", odd.build())
+
+
 def test_what_only_matters_for_training_is_no_difference(tmp_path: Path):
     mix = Attention.Config(heads=2, head_dim=8, kv_heads=2)
     config = gpt(SIZE, vocab=20, dropout=0.5).set("embed.std", 0.5).set("trunk.block.mix", mix)

@@ -89,11 +89,11 @@ class Rule:
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Each tensor of theirs by name."""
-        raise NotImplementedError
+        return {}
 
     def uses(self) -> tuple[str, ...]:
         """The tensors of ours that the rule fills."""
-        raise NotImplementedError
+        return ()
 
 
 @dataclass(frozen=True)
@@ -212,24 +212,12 @@ class Tied(Rule):
     theirs: str
     ours: str
 
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {}
-
-    def uses(self) -> tuple[str, ...]:
-        return ()
-
 
 @dataclass(frozen=True)
 class Ignored(Rule):
     """Names of theirs, `*` standing for anything, that carry no weights: masks, counters, tables that are computed."""
 
     theirs: str
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {}
-
-    def uses(self) -> tuple[str, ...]:
-        return ()
 
 
 @dataclass(frozen=True)
