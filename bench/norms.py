@@ -3,7 +3,7 @@
     python bench/norms.py --vit runs/vit --resnet runs/resnet --test test.zip
 
 Takes two trained runs, one normed by layer (vit), one by batch (resnet), and lets each name the same pictures in training mode
-(no dropout) in batches of 1 and of 64, and in use. Statistics of a batch are put back after each measurement.
+(no dropout, no tokens left out) in batches of 1 and of 64, and in use. Statistics of a batch are put back after each measurement.
 """
 
 import copy
@@ -36,7 +36,10 @@ def measure(given: Any) -> list[Table]:
         run = weft.load(folder)
         record = run.config["data"]
         found = read_images(given.test).train
-        album = found.take(range(min(given.most, len(found))))
+        mixed = np.random.default_rng(0).permutation(len(found))  # a batch of one class alone would be unlike training
+        album = found.take(mixed[: given.most])
+        embed = run.model.embed
+        embed.config = embed.config.replace(drop=0.0)
         frames = frames_of(album, record["size"], record["channels"])
         truth = np.array([record["classes"].index(label) for label in album.labels])
         used, _ = answers(run.model, by_shape(frames, 1, 64), training=False)

@@ -1,11 +1,12 @@
 """How well models tell pictures apart after some minutes of training: `weft train`, with several models and amounts of data.
 
     python bench/quality_vision.py --data cifar10-train.zip --test cifar10-val.zip --minutes 10 --models vit,vit-hybrid,resnet
-    python bench/quality_vision.py --data … --test … --minutes 2 --amounts 500,2000,7000 --picture by-amount.png
+    python bench/quality_vision.py --data … --test … --minutes 1.5 --longer 10 --amounts 500,2000,7000 --picture by-amount.png
     python bench/quality_vision.py --data … --test … --minutes 4 --fill 500 --seeds 5
 
 weft decides everything but the model and the time. `--amounts` trains on parts of the data, classes even, the same for all
-models, and draws accuracy against the number of pictures and against the cost of naming one. `--fill` learns without labels
+models, and draws accuracy against the number of pictures; with `--longer`, of runs on the most pictures for so many minutes
+more, also against the cost of naming one. `--fill` learns without labels
 first (`reconstruct-images`, on all pictures), then fine-tunes on so many labelled ones, beside training on these from scratch.
 """
 
@@ -21,8 +22,8 @@ from report import Table, arguments, hand_in
 
 from weft.config import from_json
 from weft.data.images import read_images
-from weft.inspect.curves import lines as line_chart
-from weft.inspect.figures import png_of
+from weft.inspect.curves import chart
+from weft.inspect.figures import png_of, sheet
 from weft.models.stream import Stream
 from weft.tasks.picture_plan import operations
 
@@ -79,13 +80,14 @@ def models(given: Any, folder: Path) -> Table:
 
 def amounts(given: Any, album: Any, folder: Path) -> Table:
     """Each model on parts of the data; accuracy by amount and by cost as a picture."""
-    rows, curves = [], {}
+    rows, curves, costs = [], {}, {}
     for model in given.models.split(","):
         scores = []
         for amount in map(int, given.amounts.split(",")):
             data = part(album, amount, 0, folder)
             found = one(data, given.test, model, given.minutes, str(folder / f"{amount}-{model}"), *given.more)
             scores.append((amount, found["test"]))
+            cost = found["cost"]
             rows.append(
                 [
                     model,
@@ -96,14 +98,31 @@ def amounts(given: Any, album: Any, folder: Path) -> Table:
                 ]
             )
         curves[model] = scores
+        if given.longer:
+            found = one(data, given.test, model, given.longer, str(folder / f"longer-{model}"), *given.more)
+            rows.append([model, amount, f"{found['parameters'] / 1e6:.2f} M", f"{found['cost'] / 1e6:.0f} M",
+                         f"{found['test']:.3f} ({given.longer:g} min)"])  # fmt: skip
+            costs[model] = [(cost, scores[-1][1]), (found["cost"], found["test"])]
     if given.picture:
-        title = f"{given.minutes:g} minutes of training each"
-        given.picture.write_bytes(line_chart(curves, x="pictures to train on", y="accuracy", log=True, title=title))
+        given.picture.write_bytes(drawn(curves, costs, given.minutes, given.longer))
     return Table(
         f"By the number of pictures, {given.minutes:g} minutes each",
         ["model", "pictures", "parameters", "operations a picture", "accuracy"],
         rows,
     )
+
+
+def drawn(curves: Any, costs: Any, minutes: float, longer: float | None) -> bytes:
+    """Accuracy by the number of pictures, and beside it by the cost of naming one."""
+    with sheet("png") as on:
+        on.text(0, -0.12, f"{minutes:g} minutes of training each", size=12, va="bottom")
+        chart(on.axis(0, 0, 4.6, 3.2), curves, x="pictures to train on", y="accuracy", log=True)
+        if costs:
+            title = f"on all pictures, {minutes:g} and {longer:g} minutes"
+            millions = {name: [(cost / 1e6, score) for cost, score in points] for name, points in costs.items()}
+            on.text(6.8, -0.12, title, size=12, va="bottom")
+            chart(on.axis(6.8, 0, 4.6, 3.2), millions, x="million operations to name a picture", y="accuracy")
+        return on.bytes()
 
 
 def filled(given: Any, album: Any, folder: Path) -> Table:
@@ -148,6 +167,9 @@ if __name__ == "__main__":
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--models", default="vit,vit-hybrid,resnet")
     parser.add_argument("--amounts", metavar="N,N,…")
+    parser.add_argument(
+        "--longer", type=float, metavar="MINUTES", help="with --amounts: also train so long on the most"
+    )
     parser.add_argument("--fill", type=int, metavar="N")
     parser.add_argument("--fill-minutes", type=float, default=6)
     parser.add_argument("--seeds", type=int, default=3)

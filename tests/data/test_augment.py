@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from weft.config import from_json
+from weft.data.draws import Dice, beta
 from weft.data.images import geometry
 from weft.data.images.augment import Augment, augment, augment_with_mask, draws, mix, partner_indices
-from weft.data.images.draws import Dice, beta
 from weft.data.images.settings import OPERATIONS
 from weft.data.images.tone import sharpened, strong_changes, tinted, toned
 from weft.errors import ConfigError

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from weft.data.pairs.batches import Lines, PairBundles
+from weft.data.bundles import Lines
+from weft.data.pairs.batches import PairBundles
 
 END = 99
 

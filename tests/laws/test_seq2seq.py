@@ -8,7 +8,8 @@ from tiny import PAIR_ZOO, VOCAB, close, ids, translation_model
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.pairs.batches import Bundles, Lines, bundle
+from weft.data.bundles import Bundles, Lines
+from weft.data.pairs.batches import bundle
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model

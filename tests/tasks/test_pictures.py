@@ -14,7 +14,6 @@ from tiny import PICTURE_ZOO
 import weft
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.models.zoo.vision import Sight, VisionSize, mae
-from weft.tasks.classify_images import measures, wilson
 from weft.tasks.distill_images import DistillImages, ViewsTraining
 from weft.tasks.picture_plan import operations
 from weft.tasks.reconstruct_images import HidingTraining, ReconstructImages
@@ -311,23 +310,6 @@ def test_settings_are_refused_by_name(photos: Path, tmp_path: Path) -> None:
                          ({"smoothing": 1.0}, "smoothing"), ({"task": "reconstruct-images", "summary": "mean"}, "class token"), ({"model": "resnet", "summary": "class"}, "class token")):  # fmt: skip
         with pytest.raises(WeftError, match=words):
             train(photos, out=tmp_path / "run", **wrong)
-
-
-# Measures
-
-
-def test_measures_are_what_they_say() -> None:
-    shares = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
-    metrics, more = measures(shares, np.array([0, 1, 2, 2]), ["a", "b", "c"])
-    assert metrics["accuracy"] == 0.75 and more["recall"] == {"a": 1.0, "b": 1.0, "c": 0.5}
-    assert metrics["loss"] == pytest.approx(-np.log([0.7, 0.5, 0.3, 0.4]).mean())
-    assert "absent" in measures(shares, np.array([0, 1, 0, 0]), ["a", "b", "c"])[1]
-
-
-def test_an_interval_holds_the_share_and_narrows_with_more() -> None:
-    few, many = wilson(8, 10), wilson(800, 1000)
-    assert few[0] < many[0] < 0.8 < many[1] < few[1]
-    assert wilson(10, 10)[1] == pytest.approx(1.0) and wilson(0, 10)[0] == pytest.approx(0.0)
 
 
 def test_larger_models_cost_more() -> None:

@@ -1,5 +1,6 @@
 """The trunk and its parts: rules and scope, scores and kernels, mixers, transforms, blocks, heads, the cache."""
 
+from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block, Plain, PostNorm, PreNorm, Wiring
 from weft.core.cache import Cache, Slots
@@ -17,7 +18,7 @@ from weft.core.trunk import Trunk
 
 __all__ = [
     "Additive", "Attention", "Average", "Block", "Cache", "Dense", "Dot", "Edges", "Gated", "Gpt2Init", "Head", "Init", "Joint",
-    "Last", "LayerNorm", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerToken", "Plain", "Pooled", "PostNorm", "PreNorm", "Reading",
+    "Last", "LayerNorm", "LowRank", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerToken", "Plain", "Pooled", "PostNorm", "PreNorm", "Reading",
     "Recorder", "Recurrent", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "Shift", "SilentInit", "Slots", "Stride",
     "Summary", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

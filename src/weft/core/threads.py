@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
+from weft.core.adapters import Adapted
+
 
 @contextmanager
 def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
@@ -15,7 +17,7 @@ def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
     The rule looks at nothing but the model, so that the same run always computes in the same order. Who sets
     OMP_NUM_THREADS decides alone.
     """
-    weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
+    weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear | Adapted))
     before = torch.get_num_threads()
     if weights >= small or "OMP_NUM_THREADS" in os.environ:
         yield

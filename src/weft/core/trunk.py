@@ -7,6 +7,7 @@ from torch import nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block, PreNorm
 from weft.core.cache import Cache
@@ -28,6 +29,7 @@ class Trunk(Part, nn.Module):
 
         All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on scores
         for the whole trunk, used by every attention within the stream that has none of its own (Raffel et al., 2020).
+        With `adapters` nothing else in the trunk learns.
         """
 
         depth: int = 1
@@ -37,6 +39,7 @@ class Trunk(Part, nn.Module):
         bias: Bias.Config | None = None
         norm: Norm.Config | None = LayerNorm.Config()
         init: Init.Config = Gpt2Init.Config()
+        adapters: LowRank.Config | None = None
 
         def check(self) -> None:
             given = (self.block is not None) + bool(self.blocks)
@@ -72,6 +75,8 @@ class Trunk(Part, nn.Module):
         unnormed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
         self.norm = config.norm.build(dim=dim) if config.norm is not None and unnormed else None
         config.init.build().apply(self, depth=len(blocks) * config.passes)
+        if config.adapters is not None:
+            config.adapters.build().apply(self)
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """`cache` holds what was read before and takes in these tokens too."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config
+from weft.core.adapters import fold
 from weft.modalities.embedder import Embedder
 
 LANES = 32  # torch's kernel reads this many weights at a time, also beyond the end of a row that has fewer
@@ -66,7 +67,7 @@ def prepared(model: nn.Module, precision: str) -> nn.Module:
 
 
 def _rounded(model: nn.Module) -> nn.Module:
-    twin = copy.deepcopy(model)
+    twin = fold(copy.deepcopy(model))
     exact = {id(p) for m in twin.modules() if isinstance(m, Embedder) for p in m.parameters()}
     for p in twin.parameters():  # not buffers: angles and slopes say where things are, and stay exact
         if id(p) not in exact:
@@ -75,7 +76,7 @@ def _rounded(model: nn.Module) -> nn.Module:
 
 
 def _eight_bits(model: nn.Module) -> nn.Module:
-    twin = copy.deepcopy(model)
+    twin = fold(copy.deepcopy(model))
     for module in list(twin.modules()):
         if isinstance(module, Embedder):
             continue

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from weft.data.pairs.batches import Lines
+from weft.data.bundles import Lines
 from weft.errors import ConfigError
 from weft.generate.beam import Beam, BeamSearch, Hypothesis
 from weft.generate.compute import Compute, prepared

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from weft.core.recording import Reading, record
-from weft.data.pairs.batches import Bundle, Lines
+from weft.data.bundles import Lines
+from weft.data.pairs.batches import Bundle
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of

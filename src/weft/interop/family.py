@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from weft.config import Config
+from weft.core.heads import Summary
 from weft.errors import ConfigError
 from weft.interop.given import Given
 from weft.interop.likeness import differences
@@ -32,6 +33,8 @@ ACTIVATIONS: dict[str, str] = {
     "gelu": "gelu",
     "relu": "relu",
     "relu2": "relu_squared",
+    "quick_gelu": "quick",
+    "tanh": "tanh",
 }
 THEIR_ACTIVATION = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
 
@@ -57,7 +60,7 @@ class Family(ABC):
         """Which weight is which."""
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
-        """The config where the weights hold these tensors: some parts are there or not, and config.json says nothing."""
+        """The model that a file with tensors of these names holds, where config.json does not say all of it."""
         return config
 
     def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
@@ -77,7 +80,7 @@ class Family(ABC):
         text = _text(inputs, "input_ids", "attention_mask")
         if "decoder_input_ids" in inputs:
             return model(text, _text(inputs, "decoder_input_ids", "decoder_attention_mask"))
-        if getattr(model, "head", None) is None:
+        if isinstance(getattr(model, "head", None), Summary | None):  # theirs gives the tokens too
             return model.encode(text).x  # type: ignore[operator]
         return model(text)
 
@@ -90,22 +93,21 @@ class Family(ABC):
 
 def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:
     """The family that computes what a config describes, and its config.json."""
-    nearest: tuple[Family, list[str]] | None = None
+    nearest: tuple[str, list[str]] | None = None
+    others: list[str] = []  # of another kind altogether
     for family in families:
         try:
             written, odd = family.counterpart(config)
         except ConfigError as error:
-            odd = [str(error)] * 1000  # of another kind altogether
-        else:
-            if not odd:
-                return family, written
+            others.append(f"{family.name}: {error}")
+            continue
+        if not odd:
+            return family, written
         if nearest is None or len(odd) < len(nearest[1]):
-            nearest = family, odd
-    assert nearest is not None
-    family, odd = nearest
+            nearest = family.name, odd
+    why = f"the nearest, {nearest[0]}, differs in {listed(nearest[1])}" if nearest else "; ".join(others)
     raise ConfigError(
-        f"no model of the Hugging Face library computes this; the nearest, {family.name}, differs in "
-        f"{listed(odd) if len(odd) < 1000 else odd[0]}",
+        f"no model of the Hugging Face library computes this; {why}",
         where="export",
         fix="train a model that has a counterpart, such as gpt or llama for text and transformer for translation",
     )
@@ -120,4 +122,5 @@ def only(part: Any, kind: type[C], what: str) -> C:
 
 
 def _text(inputs: Mapping[str, Tensor], ids: str, mask: str) -> Text:
-    return Text(inputs[ids], inputs[mask].bool() if mask in inputs else None)
+    segments = inputs.get("token_type_ids") if ids == "input_ids" else None
+    return Text(inputs[ids], inputs[mask].bool() if mask in inputs else None, segments=segments)

@@ -47,7 +47,8 @@ def _plain(value: Any, dim: int) -> Any:
     if isinstance(value, Trunk.Config):
         blocks = value.all_blocks()
         normed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
-        fields = {"blocks": blocks, "norm": value.norm if normed else None}
+        whole = {name: fields[name] for name in ("passes", "bias", "adapters")}
+        fields = {"blocks": blocks, "norm": value.norm if normed else None, **whole}
     return {"type": type(value).__qualname__, **{name: _plain(item, dim) for name, item in fields.items()}}
 
 

@@ -16,7 +16,7 @@ from weft.interop.families import FAMILIES
 from weft.interop.family import Family
 from weft.interop.given import Given
 from weft.interop.marks import Marks
-from weft.interop.tables import listed
+from weft.interop.tables import Unused, listed
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHERS, PICKLES, Shards, fill, inside
 from weft.models.outline import outline, own_tensors, unfilled
@@ -85,9 +85,8 @@ def read_folder(source: str | Path) -> Imported:
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor = _json(folder, "preprocessor_config.json")
     config = family.prepared(config, preprocessor, store.shown(folder / "preprocessor_config.json"))
-    model, odd = _filled(folder, family, config)
-    if odd:
-        remarks.append(f"weights that are not finite numbers: {listed(odd)}")
+    model, noticed = _filled(folder, family, config)
+    remarks += noticed
     task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
     nested = data["decoder"] if isinstance(data.get("decoder"), dict) else {}
@@ -111,14 +110,16 @@ def read_folder(source: str | Path) -> Imported:
 
 
 def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str]]:
-    """The model with its weights. Nothing is made before the files are known to fit."""
+    """The model with its weights, and remarks on them. Nothing is made before the files are known to fit."""
     with Shards(folder) as theirs:
         config = family.fitted(config, theirs.shapes)
         table = family.table(config).fitting(theirs.shapes)
         table.check(theirs.shapes, own_tensors(outline(config)), where=store.shown(folder))
         model = unfilled(config)
-        odd = fill(table, own_tensors(model), theirs)
-    return model.eval(), odd  # type: ignore[return-value]
+        odd, unused = fill(table, own_tensors(model), theirs), table.ignored(theirs.shapes, Unused)
+    remarks = [f"weights that are not finite numbers: {listed(odd)}"] * bool(odd)
+    remarks += [f"weights of parts that weft leaves out were not read: {listed(unused)}"] * bool(unused)
+    return model.eval(), remarks  # type: ignore[return-value]
 
 
 def _refuse_files(path: Path) -> None:

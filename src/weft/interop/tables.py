@@ -7,14 +7,13 @@ views, writing copies out of them, so that one description cannot say two things
     Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
     Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
-    Permuted("filters.weight", "project.weight", (64, 16, 16, 3), (0, 3, 1, 2))  theirs has the axes in this order
-    Folded("position", "code.table.weight", onto="summary")                  their first rows are added to one of ours
     Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
     Ignored("*.attn.masked_bias")                                            carries no weights
+    Unused("cls.seq_relationship.*")                                         weights of a part that weft leaves out
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Self
 
@@ -77,15 +76,6 @@ class Rule:
         start = {"theirs": theirs, "ours": ours} | ({"onto": ours} if getattr(self, "onto", "") else {})
         return replace(self, **{key: begin(start[key], value) for key, value in vars(self).items() if key in start})
 
-    def renamed(self, old: str, new: str) -> Self:
-        """The rule where a beginning of their names is another one."""
-
-        def begin(name: str) -> str:
-            return new + name.removeprefix(old) if name.startswith(old) else name
-
-        names = self.theirs  # type: ignore[attr-defined]  # every kind has it
-        return replace(self, theirs=begin(names) if isinstance(names, str) else tuple(map(begin, names)))  # type: ignore[call-arg]
-
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Each tensor of theirs by name."""
         raise NotImplementedError
@@ -125,48 +115,6 @@ class Shaped(Same):
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         return {self.theirs: Piece((ours[self.ours].view(self.shape),))}
-
-
-@dataclass(frozen=True)
-class Permuted(Same):
-    """The same numbers with the axes in another order: ours is seen in `shape`, and theirs takes its `axes`."""
-
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece((ours[self.ours].view(self.shape).permute(self.axes),))}
-
-
-@dataclass(frozen=True)
-class Folded(Same):
-    """A table whose first `front` rows are added to another tensor of ours, in a batch of one.
-
-    Places of class tokens are such rows: a class token and its place are one vector here. `onto` is filled by another
-    rule; where it is empty, the rows must be zero.
-    """
-
-    front: int = 1
-    onto: str = ""
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        onto = ours[self.onto] if self.onto else None
-        return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=True)}
-
-
-@dataclass(frozen=True)
-class Fixed(Rule):
-    """A table that follows from our config and that they store, behind `front` rows of zeros, in a batch of one."""
-
-    theirs: str
-    values: Tensor
-    front: int = 1
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece((self.values,), self.front, batched=True)}
-
-    def uses(self) -> tuple[str, ...]:
-        return ()
 
 
 @dataclass(frozen=True)
@@ -231,6 +179,11 @@ class Ignored(Rule):
         return ()
 
 
+@dataclass(frozen=True)
+class Unused(Ignored):
+    """Names of theirs, `*` standing for anything, with weights of a part that ours does not have. Reading notes them."""
+
+
 def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
     """The rules for every layer; `{i}` in names is its number."""
     listed = list(rules)
@@ -239,12 +192,15 @@ def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
 
 @dataclass(frozen=True)
 class Table:
-    """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it."""
+    """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it.
+
+    `older` are parts of names, each with what other versions of their library write in its place.
+    """
 
     body: Sequence[Rule]
     head: Sequence[Rule] = ()
     prefix: str = ""
-    also: Mapping[str, str] = field(default_factory=dict)  # beginnings of names as some write them, and as we do
+    older: Sequence[tuple[str, str]] = ()
 
     @property
     def rules(self) -> list[Rule]:
@@ -252,14 +208,19 @@ class Table:
         return [*(rule.under(self.prefix) for rule in self.body), *self.head]
 
     def fitting(self, names: Iterable[str]) -> "Table":
-        """The table for a file with these names: some files leave the prefix out, some put it in."""
-        found = list(names)
-        bare = not any(name.startswith(self.prefix) for name in found)
-        table = replace(self, prefix="") if bare else self
-        for theirs, written in self.also.items():
-            if any(name.startswith(theirs) for name in found):
-                table = replace(table, head=[rule.renamed(written, theirs) for rule in table.head])
-        return table
+        """The table for a file with these names: some files leave the prefix out, some have older names."""
+        names = list(names)
+        body, head = self.body, self.head
+        for new, old in self.older:
+            if any(old in name for name in names):
+                body, head = (_renamed(rules, new, old) for rules in (body, head))
+        bare = not any(name.startswith(self.prefix) for name in names)
+        return replace(self, body=body, head=head, prefix="" if bare else self.prefix)
+
+    def ignored(self, names: Iterable[str], kind: type[Ignored] = Ignored) -> list[str]:
+        """Names of theirs that are not read."""
+        patterns = [rule.theirs for rule in self.rules if isinstance(rule, kind)]
+        return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Every tensor of theirs by name. Each of ours must be in exactly one rule."""
@@ -278,10 +239,8 @@ class Table:
     def check(self, shapes: Mapping[str, Sequence[int]], ours: Mapping[str, Tensor], *, where: str) -> None:
         """Refuse tensors of theirs that are left over or missing, or have another shape than ours."""
         pieces, tied = self.pieces(ours), self.tied(shapes)
-        patterns = [rule.theirs for rule in self.rules if isinstance(rule, Ignored)]
-        missing = [name for name in pieces if name not in shapes]
-        left = [name for name in shapes if name not in pieces and name not in tied]
-        left = [name for name in left if not any(fnmatchcase(name, pattern) for pattern in patterns)]
+        known = {*pieces, *tied, *self.ignored(shapes)}
+        missing, left = ([n for n in pieces if n not in shapes], [n for n in shapes if n not in known])
         if missing or left:
             problems = [f"lack {listed(missing)}"] * bool(missing) + [f"hold {listed(left)} too many"] * bool(left)
             raise DataError(
@@ -305,6 +264,17 @@ def listed(names: Sequence[str]) -> str:
     """Some names for a message, and how many more there are."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
+
+
+def _renamed(rules: Sequence[Rule], new: str, old: str) -> list[Rule]:
+    """The rules where `old` stands for `new` in names of theirs."""
+
+    def one(rule: Rule) -> Rule:
+        if isinstance(rule, Joined):
+            return replace(rule, theirs=tuple(name.replace(new, old) for name in rule.theirs))
+        return replace(rule, theirs=rule.theirs.replace(new, old)) if isinstance(rule, Same) else rule
+
+    return [one(rule) for rule in rules]
 
 
 def _misshapen(name: str, found: list[int], expected: list[int], where: str) -> DataError:

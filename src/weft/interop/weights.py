@@ -24,7 +24,7 @@ FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
 EXACT = (torch.float32, torch.bfloat16, torch.float16)  # what fp32 holds without loss
 OTHERS = (*PICKLES, ".h5", ".msgpack", ".onnx", ".tflite", ".gguf", ".npz")
 MAX_SHARDS = 10_000
-BUFFER = 8 * 2**20  # bytes read at a time where numbers cannot be read straight to where they belong
+BUFFER = 16 * 2**20  # bytes read at a time where numbers cannot be read straight to where they belong
 
 
 class Shards:
@@ -71,7 +71,7 @@ class Shards:
         for first in range(0, len(rows), step):
             part = buffer[: len(rows) - first]
             file.fill(name, bytes_of(part), (start + first) * each)
-            rows[first : first + step].copy_(part)
+            _copy(part.to(into.dtype), rows[first : first + step])
 
     def _add(self, file: TensorFile, expected: set[str] | None) -> None:
         where, found = store.shown(file.path), set(file.entries)
@@ -106,6 +106,14 @@ def fill(table: Table, ours: Mapping[str, Tensor], theirs: Shards) -> list[str]:
                 fix='set "tie_word_embeddings": false in config.json if the model has a head of its own',
             )
     return odd
+
+
+def _copy(part: Tensor, into: Tensor) -> None:
+    """Copy; torch turns matrices fast where the target lies in order, so both are turned where it does not."""
+    if part.ndim == 2 and not into.is_contiguous():
+        into.t().copy_(part.t())
+    else:
+        into.copy_(part)
 
 
 def _read(theirs: Shards, name: str, piece: Piece) -> bool:

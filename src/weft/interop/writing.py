@@ -21,6 +21,7 @@ from weft.interop.marks import Marks
 from weft.interop.tables import to_theirs
 from weft.interop.tokenizer_files import check_tokenizer
 from weft.modalities.tokenizer_json import names_by_id
+from weft.models.adapted import has_adapters, merged
 from weft.models.outline import own_tensors
 from weft.models.stream import Model
 from weft.storage import store
@@ -40,9 +41,10 @@ def write_folder(
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
-    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name.
-    The folder must not exist yet. It appears whole or not at all.
+    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name. The folder must
+    not exist yet. It appears whole or not at all. Adapters are merged into the weights.
     """
+    model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config
     if os.path.lexists(target):
         raise StorageError("exists already", where=store.shown(target), fix="name a folder that does not exist yet")

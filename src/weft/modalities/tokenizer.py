@@ -6,7 +6,8 @@ Every kind is a standard tokenizer.json, so that other tools can read a run:
     characters   one id for each character seen in training; all others become one unknown id, and are counted
     bpe          bytes merged by how often they stand together (Sennrich et al., 2016); loses nothing
 
-or one made elsewhere. One special token ends each document; its name written in a text is text, and never becomes its id.
+or one made elsewhere. One special token ends each document, another may stand for a hidden token; the name of either
+written in a text is text, and never becomes its id.
 """
 
 import codecs
@@ -14,7 +15,8 @@ import hashlib
 import mmap
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,12 +28,15 @@ from weft.errors import ConfigError, DataError, StorageError, nearest
 from weft.modalities.tokenizer_json import (
     END,
     ENDS,
+    MASK,
+    MASKS,
     MAX_VOCAB,
     UNKNOWN,
     byte_letters,
     bytes_by_id,
     kind_of,
     made,
+    marks_of,
     names_by_id,
     open_library,
     typed,
@@ -54,6 +59,7 @@ class Tokenizer:
     def __init__(self, data: dict[str, Any], names: list[str], end: str, where: str):
         """`data` is a tokenizer.json that was checked, `names` its tokens by id."""
         self.kind, self.size, self.end = kind_of(data, names), len(names), names.index(end)
+        self.names, self._where = tuple(names), where
         self.dtype = np.dtype(np.uint16 if self.size <= 2**16 else np.uint32)
         self._json = write_json(data)
         self.digest = hashlib.sha256(self._json.encode("utf-8")).hexdigest()
@@ -62,22 +68,26 @@ class Tokenizer:
         unknown = model.get("unk_token")
         self._unknown = names.index(unknown) if unknown in names else model.get("unk_id")
         self._reserved = np.array([id for id in special if id != self._unknown], self.dtype)
+        self.mask = next((id for name in MASKS for id in special if special[id] == name), None)
+        self.special = np.array(sorted({*special, *([] if self._unknown is None else [self._unknown])}), np.int64)
+        self._processed = data.get("post_processor") is not None
         inside = (f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in special.values() if len(name) > 1)
         self._inside_special = re.compile("|".join(inside))
         self._bytes = bytes_by_id(data, names, set(special), self.kind)
         self._lookup = None
         if self.kind == "characters":
             self._lookup = np.full(0x110000, self._unknown, self.dtype)
-            self._lookup[[ord(name) for name in names if len(name) == 1]] = range(self.size - 1)
+            letters = [ord(name) for name in names if len(name) == 1]
+            self._lookup[letters] = range(len(letters))
         words = np.concatenate(self.encode_all(["ab", " cd", "\nef"]))
         self.cuts_at_words = np.array_equal(self.encode("ab cd\nef"), words)
 
     @classmethod
-    def from_json(cls, text: str, where: str = "tokenizer.json") -> "Tokenizer":
+    def from_json(cls, text: str, where: str = "tokenizer.json", *, mask: bool = False) -> "Tokenizer":
         """A tokenizer from the text of a tokenizer.json.
 
         Truncation, padding and dropout set in it are put out of force: encoding is a function of the text and loses
-        none of it. An end token is added where none is known.
+        none of it. An end token is added where none is known, and, if asked for, a token that stands for hidden ones.
         """
         data = read_json(text, where=where)
         names = names_by_id(data, where)
@@ -87,6 +97,10 @@ class Tokenizer:
         flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
         added = [{**flags, **token} for token in data.get("added_tokens") or [] if token["content"] != end]
         added.append({**flags, "id": names.index(end), "content": end, "special": True})
+        if mask and not any(token["content"] in MASKS and token["special"] for token in added):
+            names += [MASK] if MASK not in names else []
+            added = [token for token in added if token["content"] != MASK]
+            added.append({**flags, "id": names.index(MASK), "content": MASK, "special": True})
         data |= {"truncation": None, "padding": None, "added_tokens": sorted(added, key=lambda token: token["id"])}
         if data["model"].get("dropout") is not None:
             data["model"]["dropout"] = None
@@ -95,6 +109,16 @@ class Tokenizer:
     def to_json(self) -> str:
         """The text of a tokenizer.json that gives this tokenizer again."""
         return self._json
+
+    @cached_property
+    def marks(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The ids that stand before and after a text for a model that reads all of it at once.
+
+        Those that a file made elsewhere says; the end on both sides where it says nothing, as weft's own files do.
+        """
+        if self._processed:
+            return marks_of(self._library, list(self.names), self._where)
+        return (self.end,), (self.end,)
 
     def encode(self, text: str) -> np.ndarray:
         """The ids of a text, with no mark at its start or end."""
@@ -114,6 +138,23 @@ class Tokenizer:
                 result[i] = np.concatenate(self._ids(self._inside_special.split(texts[i])))
                 if np.isin(result[i], self._reserved).any():
                     raise DataError("the text holds what this tokenizer can only read as a special token")
+        return result
+
+    def encode_words(self, sentences: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each sentence the ids of its words, as in running text, and where each word begins among them.
+
+        Every word has at least one id: where the vocabulary has nothing for it, the unknown one, else the end.
+        """
+        blank = " " if self.cuts_at_words else ""  # others put it themselves where a word begins
+        led = [[word if i == 0 else blank + word for i, word in enumerate(words)] for words in sentences]
+        pieces = list(dict.fromkeys(piece for words in led for piece in words))
+        nothing = np.array([self.end if self._unknown is None else self._unknown], self.dtype)
+        known = {p: ids if len(ids) else nothing for p, ids in zip(pieces, self.encode_all(pieces), strict=True)}
+        result = []
+        for words in led:
+            parts = [known[piece] for piece in words]
+            starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
+            result.append((np.concatenate(parts) if parts else nothing[:0], starts))
         return result
 
     def _ids(self, texts: list[str]) -> list[np.ndarray]:
@@ -190,28 +231,33 @@ def choose(characters: int, distinct: int, bytes: int) -> tuple[str, int | None]
     return "bpe", 512 << sum(bytes >= 400_000 * 5**step for step in range(6))
 
 
-def train(kind: str, pieces: Iterable[str | None], vocab: int | None = None) -> Tokenizer:
-    """A tokenizer of a kind for a text, which is streamed. A kind that ends in .json is the path of one to load."""
+def train(kind: str, pieces: Iterable[str | None], vocab: int | None = None, *, mask: bool = False) -> Tokenizer:
+    """A tokenizer of a kind for a text, which is streamed. A kind that ends in .json is the path of one to load.
+
+    With `mask` it has a token that stands for hidden ones, which `vocab` counts.
+    """
     if kind != "bpe" and vocab is not None:
         raise ConfigError("only bpe has a size to choose", where="vocab", fix="leave it out")
     if kind.endswith(".json"):
-        return load(kind)
+        return load(kind, mask=mask)
     if kind not in KINDS:
         raise ConfigError(f"unknown tokenizer {kind!r}", fix=f"{nearest(kind, KINDS)}, or the path of a tokenizer.json")
     if kind == "bpe":
-        return _train_bpe(pieces, vocab)
+        return _train_bpe(pieces, vocab, mask)
     if kind == "bytes":
-        return Tokenizer.from_json(write_json(made("bytes", byte_letters())))
+        return Tokenizer.from_json(write_json(made("bytes", byte_letters())), mask=mask)
     seen = np.zeros(0x110000, bool)
     for piece in pieces:
         seen[_codes(piece or "")] = True
     seen[ord(UNKNOWN)] = False
-    return Tokenizer.from_json(write_json(made("characters", [UNKNOWN, *map(chr, np.flatnonzero(seen))])))
+    names = [UNKNOWN, *map(chr, np.flatnonzero(seen))]
+    return Tokenizer.from_json(write_json(made("characters", names)), mask=mask)
 
 
-def _train_bpe(pieces: Iterable[str | None], vocab: int | None) -> Tokenizer:
-    if vocab is None or not 257 <= vocab <= MAX_VOCAB:
-        problem = f"expected a size from 257 (256 bytes and the end) to {MAX_VOCAB}, found {vocab}"
+def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool) -> Tokenizer:
+    if vocab is None or not 257 + mask <= vocab <= MAX_VOCAB:
+        special = "the end and the mask" if mask else "and the end"
+        problem = f"expected a size from {257 + mask} (256 bytes {special}) to {MAX_VOCAB}, found {vocab}"
         raise ConfigError(problem, where="vocab")
     from tokenizers import Tokenizer as Library
     from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -220,23 +266,23 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None) -> Tokenizer:
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
     library.decoder = decoders.ByteLevel()  # type: ignore[assignment]
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab - 1, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
+        vocab_size=vocab - 1 - mask, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
     )
     words = (word for part in _parts(pieces, PART, RUN) if part for word in _short_words(part))
     with typed("bpe"):
         library.train_from_iterator(words, trainer)
-        return Tokenizer.from_json(library.to_str())
+        return Tokenizer.from_json(library.to_str(), mask=mask)
 
 
-def load(path: str | Path) -> Tokenizer:
-    """The tokenizer of a tokenizer.json file."""
+def load(path: str | Path, *, mask: bool = False) -> Tokenizer:
+    """The tokenizer of a tokenizer.json file; with `mask`, a token that stands for hidden ones is added if it has none."""
     path = Path(path)
     if not path.is_file():
         raise ConfigError("no such file", where=str(path), fix=f"kinds of tokenizer: {', '.join(KINDS)}")
     if path.stat().st_size > MAX_JSON_BYTES:
         raise ConfigError(f"larger than {MAX_JSON_BYTES >> 20} MiB", where=str(path))
     try:
-        return Tokenizer.from_json(path.read_text(encoding="utf-8-sig"), where=str(path))
+        return Tokenizer.from_json(path.read_text(encoding="utf-8-sig"), where=str(path), mask=mask)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", where=str(path)) from None
 

@@ -12,6 +12,8 @@ from weft.errors import ConfigError
 
 END = "<|end|>"
 ENDS = (END, "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]")  # names that the end has elsewhere
+MASK = "<|mask|>"
+MASKS = (MASK, "[MASK]", "<mask>")  # names that a hidden token has elsewhere
 UNKNOWN = "\ufffd"  # the replacement character stands for itself and for all that are unknown
 MAX_VOCAB = 2**20
 MAX_TOKEN = 4096  # characters of one token
@@ -37,7 +39,7 @@ def byte_letters() -> list[str]:
 
 
 def made(kind: str, names: list[str]) -> dict[str, Any]:
-    """The tokenizer.json of bytes or characters; the end is added last."""
+    """The tokenizer.json of bytes or characters; special tokens are added last."""
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     each = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Isolated", "invert": False}
     split, join = (level, level) if kind == "bytes" else (each, {"type": "Fuse"})
@@ -50,11 +52,11 @@ def made(kind: str, names: list[str]) -> dict[str, Any]:
 
 def kind_of(data: dict[str, Any], names: list[str]) -> str:
     """The kind of a tokenizer.json: bytes and characters are exactly what weft writes, others go by their model."""
-    alone = {**data, "added_tokens": []}
-    if names[-1] == END and len(data["added_tokens"]) == 1:
-        if names[:-1] == byte_letters() and alone == made("bytes", names[:-1]):
+    alone, own = {**data, "added_tokens": []}, 2 if names[-2:] == [END, MASK] else 1
+    if names[-own] == END and len(data["added_tokens"]) == own:
+        if names[:-own] == byte_letters() and alone == made("bytes", names[:-own]):
             return "bytes"
-        if set(map(len, names[:-1])) == {1} and alone == made("characters", names[:-1]):
+        if set(map(len, names[:-own])) == {1} and alone == made("characters", names[:-own]):
             return "characters"
     return str(data["model"].get("type", "bpe")).lower()
 
@@ -113,3 +115,19 @@ def open_library(text: str, names: list[str], where: str) -> Any:
         raise ConfigError("the added tokens do not have the ids that the file gives them", where=where)
     library.encode_special_tokens = True
     return library
+
+
+def marks_of(library: Any, names: list[str], where: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The ids that the file's post-processor puts before and after a text, found by showing it one."""
+    with typed(where):
+        for probe in ("a", *names[:100]):
+            shown = library.encode(probe)
+            if not all(shown.special_tokens_mask):
+                break
+        else:
+            raise ConfigError("no text can be encoded", where=where)
+    inner = [i for i, special in enumerate(shown.special_tokens_mask) if not special]
+    before, after = tuple(shown.ids[: inner[0]]), tuple(shown.ids[inner[-1] + 1 :])
+    if any(id >= len(names) for id in (*before, *after)):
+        raise ConfigError("the post-processor puts ids around a text that the vocabulary does not have", where=where)
+    return before, after

@@ -6,6 +6,12 @@ import regex
 # it to the next ("L'" "accord"); any other visible character alone.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = regex.compile(rf"{_UNSPACED}\p{{M}}*|(?:(?!{_UNSPACED})[\p{{L}}\p{{M}}\p{{N}}_])+['’]?|\S")
+_ALONE = regex.compile(_UNSPACED)
+
+
+def is_unspaced(sign: str) -> bool:
+    """Whether a sign belongs to a writing without spaces, where each is a word of its own."""
+    return _ALONE.fullmatch(sign) is not None
 
 
 def spans(text: str) -> list[tuple[int, int]]:

@@ -32,11 +32,14 @@ def own_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: t for name, t in model.state_dict().items() if name in first or name not in shared}
 
 
+_DRAWING = ("normal_", "trunc_normal_", "uniform_", "kaiming_uniform_", "kaiming_normal_")
+
+
 class _Unfilled(TorchFunctionMode):
     """Weights without content need no first values; to draw them would load all of torch's compiler."""
 
     def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
-        if getattr(call, "__name__", "") in ("normal_", "trunc_normal_", "uniform_"):
+        if getattr(call, "__name__", "") in _DRAWING:
             return given["tensor"] if "tensor" in given else args[0]
         return call(*args, **given)

@@ -1,8 +1,10 @@
 """Objective: a model and a raw batch become a loss, as a sum and a count, to be divided once by whoever adds them up."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -16,6 +18,11 @@ class Loss:
 
     total: Float[Tensor, ""]
     count: int
+
+
+def added(losses: Sequence[Loss]) -> Loss:
+    """Several losses as one."""
+    return Loss(torch.stack([loss.total for loss in losses]).sum(), sum(loss.count for loss in losses))
 
 
 class Objective(Part):

@@ -1,14 +1,14 @@
 """Target token: each token of a target is predicted from the source and the true tokens before it."""
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.pairs.batches import Bundle, Bundles
+from weft.data.bundles import Bundles
+from weft.data.pairs.batches import Bundle
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
-from weft.objectives.objective import Loss, Objective
+from weft.objectives.objective import Loss, Objective, added
 
 
 class TargetToken(Objective):
@@ -32,9 +32,8 @@ class TargetToken(Objective):
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Seq2Seq, batch: Bundles) -> Loss:
-        losses = [self.one(model, bundle) for bundle in batch.each]
-        return Loss(torch.stack([loss.total for loss in losses]).sum(), sum(loss.count for loss in losses))
+    def __call__(self, model: Seq2Seq, batch: Bundles[Bundle]) -> Loss:
+        return added([self.one(model, bundle) for bundle in batch.each])
 
     def one(self, model: Seq2Seq, bundle: Bundle) -> Loss:
         """The loss of one bundle. Logits are computed at real tokens only."""

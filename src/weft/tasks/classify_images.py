@@ -19,6 +19,7 @@ from weft.inspect.confusion import confusion
 from weft.inspect.sheets import contact_sheet
 from weft.models.stream import Model, Stream
 from weft.objectives.classify import Classify
+from weft.objectives.measures import class_measures, confusion_counts
 from weft.tasks.picture_data import PictureData, Seen
 from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
 from weft.tasks.picture_plan import PictureTraining, class_numbers, embed_of, shape
@@ -136,9 +137,9 @@ class ClassifyImages(PictureTask):
         truth = np.array(class_numbers(album.labels or (), classes))
         frames = frames_for(run, album)
         shares = probabilities(_model(run), frames, progress)
-        metrics, more = measures(shares, truth, classes)
+        metrics, more = class_measures(shares, truth, classes)
         pictures = {
-            "confusion.png": confusion(_counts(shares.argmax(1), truth, len(classes)), classes),
+            "confusion.png": confusion(confusion_counts(shares.argmax(1), truth, len(classes)), classes),
             "mistakes.png": mistakes(shares, truth, classes, frames),
         }
         return Measured(what, len(album), finite(metrics), more, {k: v for k, v in pictures.items() if v})
@@ -170,27 +171,6 @@ def probabilities(model: Stream, frames: Frames, progress: Progress) -> np.ndarr
     return found
 
 
-def measures(shares: np.ndarray, truth: np.ndarray, classes: Sequence[str]) -> tuple[dict[str, float], dict[str, Any]]:
-    """Accuracy, top five, mean loss, and the interval of the accuracy."""
-    right = shares.argmax(1) == truth
-    own = shares[np.arange(len(truth)), truth]
-    metrics = {"accuracy": float(right.mean()), "loss": float(-np.log(np.maximum(own, 1e-12)).mean())}
-    if len(classes) > 5:
-        metrics["top5"] = float(((shares > own[:, None]).sum(1) < 5).mean())
-    recall = {name: float(right[truth == i].mean()) for i, name in enumerate(classes) if (truth == i).any()}
-    absent = [name for name in classes if name not in recall]
-    more = {"intervals": {"accuracy": wilson(int(right.sum()), len(right))}, "recall": recall}
-    return metrics, {**more, **({"absent": absent} if absent else {})}
-
-
-def wilson(right: int, count: int, z: float = 1.96) -> list[float]:
-    """Where 95 of 100 such accuracies lie (Wilson, 1927)."""
-    share, spread = right / count, z * z / count
-    middle = (share + spread / 2) / (1 + spread)
-    half = z * np.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
-    return [round(float(middle - half), 4), round(float(middle + half), 4)]
-
-
 def mistakes(shares: np.ndarray, truth: np.ndarray, classes: Sequence[str], frames: Frames) -> bytes:
     """The pictures about which the model was most sure and wrong, as a contact sheet; nothing where there are none."""
     found = shares.argmax(1)
@@ -200,12 +180,6 @@ def mistakes(shares: np.ndarray, truth: np.ndarray, classes: Sequence[str], fram
     captions = [f"{classes[truth[i]]}, {shares[i].max():.2f} sure it is {classes[found[i]]}" for i in worst]
     pictures = [one.pixels for one in frames.read(worst)]
     return contact_sheet(pictures, captions, title="the surest mistakes")
-
-
-def _counts(found: np.ndarray, truth: np.ndarray, classes: int) -> np.ndarray:
-    counts = np.zeros((classes, classes), int)
-    np.add.at(counts, (truth, found), 1)
-    return counts
 
 
 def _model(run: Loaded) -> Stream:

@@ -17,7 +17,7 @@ from weft.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Listed:
     """What is known of one picture: `digest` is the SHA-256 of its content, None where nobody has read it yet.
 
     `kept` is the picture itself, its shorter side at most `SMALL`.
@@ -40,7 +40,7 @@ class Album:
     album has neither.
     """
 
-    pictures: tuple[Picture, ...] = field(repr=False)
+    pictures: tuple[Listed, ...] = field(repr=False)
     skipped: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     more: Mapping[str, int] = field(default_factory=dict, repr=False)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.images.album import Album, Picture
+from weft.data.images.album import Album, Listed
 from weft.data.images.colour import BACKGROUND, Range, over_background, to_bytes
 from weft.data.images.decoding import Decoded, shrunk
 from weft.data.images.numpy_files import array, headers
@@ -114,7 +114,7 @@ def album_of(name: str, pixels: np.ndarray, labels: Iterable[object]) -> Album:
     """Pictures that are in memory, (N, H, W) or (N, H, W, C) in uint8, with a label each."""
     stack = Stack(name, pixels if pixels.ndim == 4 else pixels[..., None], None, ())
     places = [RowPlace(stack, i) for i in range(len(pixels))]
-    pictures = (Picture(f"{name}[{p.row}]", p, str(label)) for p, label in zip(places, labels, strict=True))
+    pictures = (Listed(f"{name}[{p.row}]", p, str(label)) for p, label in zip(places, labels, strict=True))
     return Album(tuple(pictures))
 
 

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
-from weft.data.images.draws import Dice, draws
+from weft.data.draws import Dice, draws
 from weft.data.images.geometry import boxes, place, zoom_of
 from weft.data.images.mixing import mix, partner_indices
 from weft.data.images.settings import Augment

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.images.draws import Dice
+from weft.data.draws import Dice
 from weft.data.images.settings import Augment
 
 WIDEST = math.log(4 / 3)  # of a part that is zoomed into, against the picture's own proportions

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.data import order
-from weft.data.images.draws import Dice, beta
+from weft.data.draws import Dice, beta
 from weft.data.images.geometry import boxes
 from weft.data.images.settings import Augment
 

@@ -1,27 +1,27 @@
 """Users' pictures, every one of them tried before it is relied on.
 
 A picture that cannot be decoded is left out and listed, up to a bound; beyond it the data is refused. Nothing stands in
-for a broken picture. Small versions stay in memory, so that nothing has to be decoded twice.
+for a broken picture. Files are tried in processes of their own, as a picture may crash its decoder. Small versions stay
+in memory, so that nothing has to be decoded twice.
 """
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from weft.data.decoding import shown
-from weft.data.images.album import Album, Found, Picture, digest
-from weft.data.images.decoding import SMALL, Decoded
+from weft.data.images.album import Album, Found, Listed
+from weft.data.images.children import Children, Crash
 from weft.data.images.layout import LAYOUT
-from weft.data.images.places import Entry, Gathered
+from weft.data.images.places import Gathered
 from weft.data.images.sources import gather
+from weft.data.images.trial import tried
 from weft.errors import ConfigError, DataError
 
 KEEP = 2**30  # bytes of small pictures that stay in memory
 SHARE = 0.01  # of the pictures that may be bad if nobody says otherwise; one always may
 LISTED = 10  # bad pictures named in an error
-AT_ONCE = 256  # pictures that are decoded before the first of them is needed
 
 Reasons = list[tuple[str, str]]
 
@@ -41,33 +41,37 @@ def read_images(
     """
     if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):
         raise ConfigError(f"expected a number of pictures or a share from 0.0 to 1.0, found {skip}", where="skip")
-    found = _gathered(sources, labels=labels)
-    sides: tuple[list[Picture], list[Picture]] = ([], [])
+    found, children, where = _gathered(sources, labels=labels), Children(), _where(sources)
+    total = len(found.entries) + len(found.bad)
+    sides: tuple[list[Listed], list[Listed]] = ([], [])
     bad: tuple[Reasons, Reasons] = (list(found.bad), [])
-    for done, (entry, tried) in enumerate(_tried(found.entries)):
-        if isinstance(tried, DataError):
-            bad[entry.held].append((entry.name, tried.problem))
-        else:
-            content, decoded = tried
-            room = not entry.place.in_memory and decoded.nbytes <= keep
-            keep -= decoded.nbytes if room else 0
-            known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
-            sides[entry.held].append(Picture(*known, decoded if room else None))
-        if progress is not None:
-            progress(done + 1, len(found.entries))
-    _bear(bad[0] + bad[1], len(found.entries) + len(found.bad), skip, _where(sources))
+    with closing(tried(found.entries, children)) as trial:
+        for done, (entry, outcome) in enumerate(trial):
+            if isinstance(outcome, DataError):
+                bad[entry.held].append((entry.name, outcome.problem))
+                if isinstance(outcome, Crash):  # too slow to go on with, where it is in vain
+                    _bear(bad[0] + bad[1], total, skip, where, so_far=True)
+            else:
+                content, decoded = outcome
+                room = not entry.place.in_memory and decoded.nbytes <= keep
+                keep -= decoded.nbytes if room else 0
+                known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
+                sides[entry.held].append(Listed(*known, decoded if room else None))
+            if progress is not None:
+                progress(done + 1, len(found.entries))
+    _bear(bad[0] + bad[1], total, skip, where)
     held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
     train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
-    _enough(train, labels, _where(sources))
-    return Found(replace(train, more=_repeated(train, held)), held)
+    _enough(train, labels, where)
+    alone = f"decoded without the shelter of a process of its own, as none starts: {children.why}"
+    more = _repeated(train, held) | ({alone: children.alone} if children.alone else {})
+    return Found(replace(train, more=more), held)
 
 
 def find_pictures(sources: str | Path | Sequence[str | Path]) -> Album:
     """The pictures that sources stand for, in the order named, none of them read yet; classes are not asked for."""
     found = _gathered(sources, labels=False, sides=False)
-    return Album(
-        tuple(Picture(e.name, e.place, scale=e.scale) for e in found.entries), tuple(found.skipped + found.bad)
-    )
+    return Album(tuple(Listed(e.name, e.place, scale=e.scale) for e in found.entries), tuple(found.skipped + found.bad))
 
 
 def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides: bool = True) -> Gathered:
@@ -86,30 +90,15 @@ def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides
     return total
 
 
-def _tried(entries: Sequence[Entry]) -> Iterator[tuple[Entry, tuple[bytes, Decoded] | DataError]]:
-    """Every picture decoded, with the digest of its content, or what is wrong with it; some at once, in their order."""
-
-    def attempt(entry: Entry) -> tuple[bytes, Decoded] | DataError:
-        try:
-            content = entry.place.content()
-            return digest(content), entry.place.decode(content, SMALL)
-        except DataError as error:
-            return error
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for start in range(0, len(entries), AT_ONCE):  # so that only so many wait in memory
-            some = entries[start : start + AT_ONCE]
-            yield from zip(some, pool.map(attempt, some), strict=True)
-
-
-def _bear(bad: Reasons, total: int, skip: int | float | None, where: str) -> None:
+def _bear(bad: Reasons, total: int, skip: int | float | None, where: str, *, so_far: bool = False) -> None:
     """Refuse data with more bad pictures than allowed."""
     allowed = max(1, int(SHARE * total)) if skip is None else skip if isinstance(skip, int) else skip * total
     if len(bad) <= allowed:
         return
     listed = "".join(f"\n     {name}: {reason}" for name, reason in bad[:LISTED])
     more = f"\n     and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
-    problem = f"{len(bad)} of {total} pictures cannot be used, allowed: {int(allowed)}:{listed}{more}"
+    count = f"at least {len(bad)}" if so_far else len(bad)
+    problem = f"{count} of {total} pictures cannot be used, allowed: {int(allowed)}:{listed}{more}"
     raise DataError(problem, where=where, fix="mend or delete them, or allow for more with skip")
 
 

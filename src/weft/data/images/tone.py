@@ -13,7 +13,7 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.images.draws import Dice
+from weft.data.draws import Dice
 from weft.data.images.settings import OPERATIONS, Augment
 
 LUMINANCE = np.array([0.299, 0.587, 0.114])  # of red, green and blue (ITU-R BT.601)

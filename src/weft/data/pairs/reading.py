@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.data.decoding import read_text, shown
+from weft.data.faults import Faults
 from weft.data.files import ending, find
 from weft.data.pairs import suspects
 from weft.data.pairs.columns import language
 from weft.data.pairs.formats import ENDINGS, Reading, excerpt, read_file
 from weft.data.pairs.parallel import read_parallel
-from weft.errors import ConfigError, DataError
-
-LISTED = 100  # bad rows that are listed one by one
+from weft.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +149,13 @@ class _Gathered:
     """The rows of one file after another, and what was wrong with others."""
 
     def __init__(self, skip: int | float | None):
-        if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):
-            raise ConfigError(f"expected a number of rows or a share from 0.0 to 1.0, found {skip}", where="skip")
-        self.skip = skip
         self.rows: list[Pair] = []
         self.files: list[PairFile] = []
-        self.faults: list[DataError] = []
+        self.faults = Faults(skip)
         self.notes: list[str] = []
         self.left: list[tuple[str, str]] = []
         self.columns: tuple[tuple[str, str], Path] | None = None
-        self.empty = self.bad = 0
+        self.empty = 0
         self.digest = hashlib.sha256()
 
     def file(self, reading: Reading) -> None:
@@ -170,7 +166,7 @@ class _Gathered:
             if isinstance(row, str):
                 words[row] += 1
             elif isinstance(row, DataError):
-                self.fault(row)
+                self.faults.take(row)
             else:
                 source, target = row.source.strip(), row.target.strip()
                 if source and target:
@@ -196,24 +192,7 @@ class _Gathered:
             side, other = (1, source) if source else (0, target)
             what = f"the {('source', 'target')[side]} is blank, the other side is {excerpt(other)}"
             fix = "fill it in or delete the row (in parallel files, on both sides)"
-            self.fault(DataError(what, where=f"{names[side]}, line {line}", fix=fix))
-
-    def fault(self, error: DataError) -> None:
-        self.bad += 1
-        if self.skip is None:
-            fix = f"{error.fix}; or allow for some bad rows, which are then left out and counted"
-            raise DataError(error.problem, where=error.where, fix=fix)
-        if len(self.faults) < LISTED:
-            self.faults.append(error)
-        if isinstance(self.skip, int) and self.bad > self.skip:
-            raise self.too_many()
-
-    def too_many(self) -> DataError:
-        first, share = self.faults[0], self.bad / (self.bad + len(self.rows))
-        found = f"{self.bad} ({share:.2%}), allowed: {self.skip:.2%}"
-        if isinstance(self.skip, int):
-            found = f"{self.bad} so far, allowed: {self.skip}"
-        return DataError(f"bad rows: {found}; the first: {first.problem}", where=first.where, fix=first.fix)
+            self.faults.take(DataError(what, where=f"{names[side]}, line {line}", fix=fix))
 
     def same_languages(self, columns: tuple[str, str], path: Path) -> None:
         """Refuse to mix languages, where both files name them."""
@@ -228,9 +207,8 @@ class _Gathered:
 
     def pairs(self, found: Sequence[Path], skipped: list[tuple[str, str]]) -> Pairs:
         """All that was gathered, if it is enough and not too much of it was bad."""
-        if isinstance(self.skip, float) and self.bad > self.skip * (self.bad + len(self.rows)):
-            raise self.too_many()
-        left = [*skipped, *self.left, *((error.where, error.problem) for error in self.faults)]
+        self.faults.check(len(self.rows))
+        left = [*skipped, *self.left, *self.faults.listed()]
         if not self.rows or self.columns is None:
             where = ", ".join(map(shown, found[:3])) + (", …" if len(found) > 3 else "")
             why = "".join(f"\n     {name}: {reason}" for name, reason in left[:10])
@@ -243,5 +221,5 @@ class _Gathered:
             notes=tuple(self.notes),
             fingerprint=self.digest.hexdigest(),
             empty=self.empty,
-            bad=self.bad,
+            bad=self.faults.count,
         )

@@ -5,7 +5,7 @@ field may hold separators and newlines, and one that is not closed is refused ra
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -49,7 +49,12 @@ def _quote(path: Path, first: int, last: int, reason: str) -> DataError:
     return DataError(f"text follows the end of a quoted field{there}: an open or a stray quote", where=where, fix=fix)
 
 
-def separator_of(path: Path) -> str:
+def names_pair(cells: Sequence[str]) -> bool:
+    """Whether a row names the columns of sentence pairs."""
+    return is_header(cells, None, None)
+
+
+def separator_of(path: Path, names: Callable[[Sequence[str]], bool] = names_pair) -> str:
     """The separator under which the first rows name columns, else agree on their number; a comma when in doubt."""
     alike = []
     for separator in SEPARATORS:
@@ -57,7 +62,7 @@ def separator_of(path: Path) -> str:
             rows = [fields for _, fields in islice(read_csv(path, separator), LOOK) if fields]
         except DataError:
             continue  # said aloud when the file is read
-        if rows and len(rows[0]) > 1 and is_header(rows[0], None, None):
+        if rows and len(rows[0]) > 1 and names(rows[0]):
             return separator
         if rows and len(rows[0]) > 1 and len({len(fields) for fields in rows}) == 1:
             alike.append(separator)

@@ -13,6 +13,14 @@ def python_topics() -> Given:
     return Given("python-topics", text + "\n")
 
 
+def english_sentences() -> Given:
+    """The English half of the phrasebook, 40,000 short sentences of our own in random order, one a line."""
+    from weft.data.samples.phrasebook import drawn
+
+    train, _ = drawn()
+    return Given("weft-sentences", "".join(f"{text}\n" for _, _, text in train))
+
+
 def digits() -> Album:
     """Scikit-learn's digits: 1,797 grey pictures of 8 x 8 pixels, written by 43 people."""
     from weft.data.images.arrays import album_of

@@ -1,6 +1,9 @@
 """The model types that weft reads and writes, by the name that config.json has for them."""
 
+from weft.interop.families.albert import Albert
+from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.deit import Deit
+from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.llama import Llama
 from weft.interop.families.resnet import Resnet
@@ -10,8 +13,20 @@ from weft.interop.families.vit_mae import VitMae
 from weft.interop.family import Family
 
 # A config of ours that several could hold is written as the first of them.
-FAMILIES: dict[str, Family] = {
-    family.name: family for family in (Gpt2(), Llama(), Vit(), Deit(), VitMae(), Resnet(), VisionEncoderDecoder())
-}
+_ALL = (
+    Gpt2(),
+    Llama(),
+    Bert(),
+    DistilBert(),
+    Roberta("roberta", "Roberta", 50265),
+    Roberta("xlm-roberta", "XLMRoberta", 30522),
+    Albert(),
+    Vit(),
+    Deit(),
+    VitMae(),
+    Resnet(),
+    VisionEncoderDecoder(),
+)
+FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
 
 __all__ = ["FAMILIES"]

@@ -110,7 +110,7 @@ def _transformer(size: VisionSize, embed: PictureEmbed.Config, outputs: int | No
     block = Block.Config(mix=Attention.Config(heads=size.heads), transform=Mlp.Config(), dropout=embed.dropout)
     return Stream.Config(
         dim=size.dim,
-        embed=embed.replace(place=Add.Config(code=code), class_tokens=int(first)),
+        embed=embed.replace(place=Add.Config(code=code), class_tokens=1 if first else 0),
         trunk=Trunk.Config(depth=size.depth, block=block),
         head=None if outputs is None else Pooled.Config(first=first),
         outputs=outputs,

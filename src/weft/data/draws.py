@@ -1,4 +1,4 @@
-"""Random numbers as a pure function of a key and a sample's index. Refuses to know pictures, batches or generators.
+"""Random numbers as a pure function of a key and a sample's index. Refuses to know samples, batches or generators.
 
 What a sample gets depends on (key, its global index) and nothing else, so it gets the same in whatever batch, piece or
 process it is computed, and there is no generator to store.
@@ -31,7 +31,7 @@ def draws(key: str, indices: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Dice:
-    """Draws for the pictures of a batch, by name: what one name gives does not depend on which others are used."""
+    """Draws for the samples of a batch, by name: what one name gives does not depend on which others are used."""
 
     key: str
     indices: np.ndarray
@@ -45,7 +45,7 @@ class Dice:
         return 2 * self.unit(name, count) - 1
 
     def subset(self, rows: np.ndarray) -> "Dice":
-        """The same for some of the pictures."""
+        """The same for some of the samples."""
         return Dice(self.key, self.indices[rows])
 
 

@@ -1,0 +1,192 @@
+"""Texts with a label each, a class or a number, from files. Refuses to know tokens.
+
+Texts are held in memory, in the order of the files. White space around a text and a label is dropped, inside a text it
+stays. Rows without a text or a label are left out and counted.
+"""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.data.decoding import shown
+from weft.data.faults import Faults
+from weft.data.files import ending, find
+from weft.data.labelled.columns import NUMBERS, SAY, number
+from weft.data.labelled.formats import LAYOUT, TABLES, Reading, Row, read_classes, read_table
+from weft.data.labelled.texts import Example, Gaps, Kind, LabelledTexts, TextFile, in_order
+from weft.errors import DataError
+
+LEAST = 10  # texts to learn from
+FEW, SMALL = 20, 100  # whole numbers are classes if they are so few and so small
+
+
+class Placed(NamedTuple):
+    """A text with its label, and where it stands."""
+
+    text: str
+    label: str
+    where: str
+
+
+def read_labelled(
+    sources: str | Path | Sequence[str | Path],
+    *,
+    text: str | int | None = None,
+    label: str | int | None = None,
+    kind: Kind | None = None,
+    skip: int | float | None = None,
+    fewest: int = 1,
+    learn: bool = True,
+) -> LabelledTexts:
+    """Read tables (.tsv, .csv, .jsonl, each also with .gz), or folders with one sub-folder of .txt files a class.
+
+    `text` and `label` name columns or number them from 1. `kind` says whether labels are classes or numbers; by default
+    they are numbers where all are, unless they are few small whole ones. `skip` is how many bad rows are left out before
+    the data is refused, or, if it is not a whole number, which share of all rows. Classes with less than
+    `fewest` texts are left out. With `learn`, data is refused that nothing can be learned from.
+    """
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
+    asked = (None if text is None else str(text)), (None if label is None else str(label))
+    gathered = _Gathered(skip)
+    for source in named or [""]:
+        found = find([source] if named else [], (*TABLES, ".txt"))
+        tables = [path for path in found.paths if ending(path, TABLES)]
+        gathered.skipped += found.skipped
+        if not tables:
+            gathered.folder(Path(source), found.paths)
+        for path in found.paths:
+            if path in tables:
+                gathered.table(read_table(path, *asked))
+            elif tables:
+                gathered.skipped.append((shown(path), "not a table, though others here are"))
+    texts = gathered.texts(kind, fewest)
+    _check(texts, ", ".join(shown(name) for name in named[:3]), learn)
+    return texts
+
+
+class _Gathered:
+    """The rows of one file after another, and what was wrong with others."""
+
+    def __init__(self, skip: int | float | None):
+        self.rows: list[Placed] = []
+        self.files: list[TextFile] = []
+        self.notes: list[str] = []
+        self.skipped: list[tuple[str, str]] = []
+        self.columns: list[tuple[str, str]] = []
+        self.taken: set[str] = set()
+        self.without_text, self.without_label = Gaps(), Gaps()
+        self.faults = Faults(skip)
+
+    def table(self, reading: Reading) -> None:
+        """Take all rows of one table; a table is taken once, however often it is named."""
+        real = os.path.realpath(reading.path)
+        if real in self.taken:
+            return
+        self.taken.add(real)
+        before = len(self.rows)
+        for row in reading.rows:
+            if isinstance(row, DataError):
+                self.faults.take(row)
+            else:
+                self.take(row, f"{shown(reading.path)}, line {row.line}")
+        self.files.append(TextFile(reading.path, len(self.rows) - before))
+        self.notes += reading.notes
+        self.columns.append(reading.columns)
+
+    def folder(self, root: Path, files: Sequence[Path]) -> None:
+        """Take the text files of a folder, each of the class that its folder names."""
+        if not root.is_dir():
+            raise DataError("a text without a label", where=shown(root), fix=LAYOUT)
+        counts: Counter[str] = Counter()
+        for path, label, row in read_classes(root, files):
+            if row is None:
+                self.skipped.append((shown(path), "in no folder that would name its class"))
+            else:
+                self.take(row, shown(path))
+                counts[label] += 1
+        self.files += [TextFile(root / name, count) for name, count in counts.items()]
+        self.notes.append(f"{shown(root)}: each of {len(counts)} folders is a class")
+        self.columns.append(("text", "label"))
+
+    def take(self, row: Row, where: str) -> None:
+        text, label = row.text.strip(), row.label.strip()
+        if not text:
+            self.without_text.add(where)
+        if not label:
+            self.without_label.add(where)
+        if text and label:
+            self.rows.append(Placed(text, label, where))
+
+    def texts(self, kind: Kind | None, fewest: int) -> LabelledTexts:
+        """All that was gathered, if it is enough and not too much of it was bad."""
+        kind = kind or kind_of([row.label for row in self.rows])
+        examples = [Example(row.text, label) for row in self.rows if (label := self.label(row, kind)) is not None]
+        self.faults.check(len(examples))
+        counts, total = Counter(row.label for row in examples), len(examples)
+        if kind == "classes":
+            examples = [row for row in examples if counts[row.label] >= fewest]
+        return LabelledTexts(
+            rows=examples,
+            kind=kind,
+            classes=in_order({row.label for row in examples}) if kind == "classes" else (),
+            columns=self.columns[0] if self.columns else ("text", "label"),
+            files=tuple(self.files),
+            skipped=(*self.skipped, *self.faults.listed()),
+            notes=tuple(self.notes),
+            fingerprint=_fingerprint(examples),
+            without_text=self.without_text,
+            without_label=self.without_label,
+            bad=self.faults.count,
+            dropped=total - len(examples),
+        )
+
+    def label(self, row: Placed, kind: Kind) -> str | None:
+        """The label in the one way of writing it; None where a number was expected and something else stands."""
+        value = number(row.label)
+        if kind == "numbers" and value is None:
+            problem = f"the label {shown(row.label[:40])!r} is not a number, as the others are"
+            self.faults.take(DataError(problem, where=row.where, fix="mend it, or delete the row"))
+            return None
+        whole = value is not None and value.is_integer() and abs(value) < SMALL
+        return f"{value:.0f}" if whole and kind == "classes" and "." in row.label else row.label
+
+
+def kind_of(labels: Sequence[str]) -> Kind:
+    """Numbers where nearly all labels are numbers, unless they are few small whole ones."""
+    values = [value for label in labels if (value := number(label)) is not None]
+    if not labels or len(values) < NUMBERS * len(labels):
+        return "classes"
+    few = len(set(values)) <= FEW and all(value.is_integer() and abs(value) < SMALL for value in values)
+    return "classes" if few else "numbers"
+
+
+def _fingerprint(rows: Sequence[Example]) -> str:
+    digest = hashlib.sha256()
+    for row in rows:
+        for data in (row.text.encode("utf-8"), row.label.encode("utf-8")):
+            digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()
+
+
+def _check(found: LabelledTexts, where: str, learn: bool) -> None:
+    """Refuse data that holds nothing, or, to learn from, too little."""
+    left = f"; rows without a text: {found.without_text}" * bool(found.without_text.count)
+    left += f"; rows without a label: {found.without_label}" * bool(found.without_label.count)
+    if not found.rows:
+        why = "".join(f"\n     {name}: {reason}" for name, reason in found.skipped[:10])
+        raise DataError(f"0 labelled texts{left}{why}", where=where, fix="name files that hold texts with labels")
+    if not learn:
+        return
+    if len(found.rows) < LEAST:
+        problem = f"{len(found.rows)} labelled texts are too few: at least {LEAST} are needed{left}"
+        raise DataError(problem, where=where, fix="add more")
+    different = len({row.label for row in found.rows})
+    if different == 1:
+        problem = f"every text has the same label, {shown(found.rows[0].label)!r}: there is nothing to tell apart"
+        raise DataError(problem, where=where, fix=f"add texts with other labels; or {SAY}")
+    if found.kind == "classes" and different * 2 > len(found.rows):
+        problem = f"{different:,} different labels for {len(found.rows):,} texts: this does not look like classes"
+        raise DataError(problem, where=where, fix=f"give every class at least two texts; or {SAY}")

@@ -1,0 +1,82 @@
+"""What a model read of each word of a text when it read each other: attention within one text."""
+
+import html
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from weft.core.recording import record
+from weft.errors import ConfigError, WeftError
+from weft.inspect import matrix
+from weft.inspect.alignment import Alignment, piece_labels, weights_of
+from weft.inspect.translation import FAINT, Look, page
+from weft.modalities.text import Text
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.stream import Stream
+
+
+class ReadingView:
+    """One text, and what each of its tokens read of the others. Shows itself in a notebook."""
+
+    def __init__(self, model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: Look = Look()):
+        """`ids` are the text's with its marks."""
+        self.tokenizer, self.ids, self.said, self.how = tokenizer, [int(id) for id in ids], text, how
+        model.eval()
+        with torch.inference_mode(), record(model) as recorder:
+            model.encode(Text(torch.tensor([self.ids])))
+        found = [[reading] for readings in recorder.readings.values() for reading in readings]
+        if not found:
+            raise WeftError("this model has no attention to look at", where="weft look")
+        self._weights = weights_of(found)
+        for name, value, most in (("layer", how.layer, len(self._weights)), ("head", how.head, self._weights.shape[1])):
+            if value is not None and not 1 <= value <= most:
+                raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
+
+    @cached_property
+    def attention(self) -> Alignment:
+        """How much each token read of each other, for every layer and head."""
+        labels = tuple(self._labels())
+        return Alignment(source=labels, target=labels, weights=self._weights)
+
+    def _labels(self) -> list[str]:
+        """Marks by their names, other tokens as they are written."""
+        special = set(self.tokenizer.special.tolist())
+        plain = piece_labels(self.tokenizer, self.ids)
+        return [self.tokenizer.names[id] if id in special else label for id, label in zip(self.ids, plain, strict=True)]
+
+    def _chosen(self) -> tuple[int | None, int | None]:
+        layer, head = self.how.layer, self.how.head
+        return None if layer is None else layer - 1, None if head is None else head - 1
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """Readers down the side, what they read along the top."""
+        layer, head = self._chosen()
+        return matrix.draw(self.attention, format=format, layer=layer, head=head, every=self.how.every)
+
+    def page(self) -> bytes:
+        """The same as a page that needs nothing else."""
+        svg = self.picture("svg").decode("utf-8")
+        return page(self.said, f"<p>{html.escape(self.said)}</p><figure>{svg[svg.index('<svg') :]}</figure>")
+
+    def text(self) -> str:
+        """For each token, what it read most, in words."""
+        chosen = self.attention.of(*self._chosen()).mean()
+        width = max(map(len, chosen.target), default=0)
+        lines = []
+        for word, row in zip(chosen.target, chosen.weights[0, 0], strict=True):
+            best = [int(i) for i in np.argsort(-row) if row[i] >= FAINT]
+            lines.append(f"  {word:<{width}}  " + ", ".join(f"{chosen.source[i]} {row[i]:.2f}" for i in best))
+        return f"{self.said}\n\n" + "\n".join(lines)
+
+    def note(self) -> str | None:
+        """Nothing to say of it."""
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Tokens, and the weights by layer, head, reader and read."""
+        return {"tokens": list(self.attention.target), "weights": self.attention.weights.round(5).tolist()}
+
+    def _repr_png_(self) -> bytes:
+        return self.picture()

@@ -1,0 +1,136 @@
+"""BERT, and RoBERTa with its kin, which is BERT with other names and places that begin at a later row."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from weft.interop.families.encoder import (
+    TASKS,
+    Encoder,
+    HeadNames,
+    Sizes,
+    activation,
+    embeddings,
+    joined,
+    linear,
+    norm,
+)
+from weft.interop.family import THEIR_ACTIVATION
+from weft.interop.given import Given
+from weft.interop.tables import Rule, layers
+
+_LAYER: list[Rule] = [
+    *joined(
+        tuple(f"encoder.layer.{{i}}.attention.self.{name}" for name in ("query", "key", "value")),
+        "trunk.blocks.{i}.mix.qkv",
+    ),
+    *linear("encoder.layer.{i}.attention.output.dense", "trunk.blocks.{i}.mix.out"),
+    *norm("encoder.layer.{i}.attention.output.LayerNorm", "trunk.blocks.{i}.mix_norm"),
+    *linear("encoder.layer.{i}.intermediate.dense", "trunk.blocks.{i}.transform.up"),
+    *linear("encoder.layer.{i}.output.dense", "trunk.blocks.{i}.transform.down"),
+    *norm("encoder.layer.{i}.output.LayerNorm", "trunk.blocks.{i}.transform_norm"),
+]
+
+_USUAL = {
+    "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1,
+}  # fmt: skip
+
+
+class Bert(Encoder):
+    """BertForMaskedLM and its siblings (Devlin et al., 2019). Of BertForPreTraining the words are read, not the rest."""
+
+    name, stem, prefix = "bert", "Bert", "bert."
+    tasks = {f"Bert{kind}": task for kind, task in {**TASKS, "ForPreTraining": "fill-mask"}.items()}
+    harmless = frozenset({"attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout"})
+    heads = HeadNames(
+        pooler="pooler.dense",
+        fill_dense="cls.predictions.transform.dense",
+        fill_norm="cls.predictions.transform.LayerNorm",
+        fill_out="cls.predictions.decoder",
+        fill_bias="cls.predictions.bias",
+        unused=("cls.seq_relationship.*",),
+    )
+
+    def sizes(self, given: Given) -> Sizes:
+        return bert_sizes(given)
+
+    def keys(self, sizes: Sizes) -> dict[str, Any]:
+        return bert_keys(sizes)
+
+    def body(self, sizes: Sizes) -> list[Rule]:
+        return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]
+
+
+class Roberta(Encoder):
+    """RobertaForMaskedLM and its siblings (Liu et al., 2019); XLM-RoBERTa (Conneau et al., 2020) has other words.
+
+    The row of place 0 follows that of the token that fills: places are counted from its id on.
+    """
+
+    prefix, fills = "roberta.", "gelu"
+    harmless = Bert.harmless
+    heads = HeadNames(
+        pooler="pooler.dense",
+        fill_dense="lm_head.dense",
+        fill_norm="lm_head.layer_norm",
+        fill_out="lm_head.decoder",
+        fill_bias="lm_head.bias",
+        dense="classifier.dense",
+        out="classifier.out_proj",
+    )
+
+    def __init__(self, name: str, stem: str, vocab: int):
+        self.name, self.stem, self.vocab = name, stem, vocab  # type: ignore[misc]
+        self.tasks = {f"{stem}{kind}": task for kind, task in TASKS.items()}  # type: ignore[misc]
+
+    def sizes(self, given: Given) -> Sizes:
+        fills = given.whole("pad_token_id", 1, least=0)
+        return replace(bert_sizes(given, {"vocab_size": self.vocab}), start=fills + 1)
+
+    def keys(self, sizes: Sizes) -> dict[str, Any]:
+        return {**bert_keys(sizes), "pad_token_id": max(0, sizes.start - 1)}
+
+    def body(self, sizes: Sizes) -> list[Rule]:
+        return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]
+
+
+def bert_sizes(given: Given, usual: Mapping[str, Any] = {}) -> Sizes:
+    """The sizes under BERT's names; `usual` is what a key means that is left out, where BERT means something else."""
+    given.only("position_embedding_type", "absolute")
+    usual = {**_USUAL, **usual}
+
+    def whole(key: str) -> int:
+        return given.whole(key, usual[key])
+
+    return Sizes(
+        vocab=whole("vocab_size"),
+        dim=whole("hidden_size"),
+        depth=whole("num_hidden_layers"),
+        heads=whole("num_attention_heads"),
+        hidden=whole("intermediate_size"),
+        places=whole("max_position_embeddings"),
+        activation=activation(given, "hidden_act", usual["hidden_act"]),
+        segments=whole("type_vocab_size"),
+        eps=given.number("layer_norm_eps", 1e-12),
+        dropout=given.number("hidden_dropout_prob", usual["hidden_dropout_prob"]),
+        std=given.number("initializer_range", 0.02),
+    )
+
+
+def bert_keys(sizes: Sizes) -> dict[str, Any]:
+    """The same as keys of a config.json."""
+    return {
+        "vocab_size": sizes.vocab,
+        "hidden_size": sizes.dim,
+        "num_hidden_layers": sizes.depth,
+        "num_attention_heads": sizes.heads,
+        "intermediate_size": sizes.hidden,
+        "max_position_embeddings": sizes.places,
+        "type_vocab_size": sizes.segments,
+        "hidden_act": THEIR_ACTIVATION[sizes.activation],
+        "layer_norm_eps": sizes.eps,
+        "hidden_dropout_prob": sizes.dropout,
+        "attention_probs_dropout_prob": 0.0,
+    }

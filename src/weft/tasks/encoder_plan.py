@@ -1,0 +1,255 @@
+"""Planning a text encoder: what the user left open is decided here. Reads no files and trains nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from weft.config import from_json
+from weft.core import LowRank, Pooled
+from weft.core.heads import Head
+from weft.errors import ConfigError, WeftError
+from weft.modalities.text import TextEmbed
+from weft.models.adapted import has_adapters, merged, with_adapters
+from weft.models.stream import Model, Stream
+from weft.models.zoo import ENCODER_MODELS, Size
+from weft.models.zoo.encoders import Wanted
+from weft.tasks.planning import (
+    Catalogue,
+    ReaderTraining,
+    choose_budget,
+    fitted,
+    model_line,
+    training_line,
+    within,
+    work_of,
+)
+from weft.tasks.task import Request, with_settings
+from weft.tasks.text_plan import shape
+from weft.training.precision import Weights
+from weft.training.run import Budget
+
+EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
+ROUNDS = 12  # through the data that a model should make in its budget
+RUNNING = 4.0  # tokens of running text seen for each weight of the trunk, where blanks are learned
+LADDER = (
+    Size(dim=64, depth=2, heads=2, context=128),
+    Size(dim=96, depth=2, heads=3, context=128),
+    Size(dim=128, depth=2, heads=4, context=128),
+    Size(dim=192, depth=3, heads=6, context=128),
+    Size(dim=256, depth=4, heads=8, context=128),
+    Size(dim=384, depth=6, heads=12, context=128),
+    Size(dim=512, depth=8, heads=16, context=256),
+)
+PRESETS = {
+    "tiny": Size(dim=64, depth=2, heads=2, context=128),
+    "mini": Size(dim=256, depth=4, heads=4, context=256),
+    "small": Size(dim=512, depth=4, heads=8, context=512),
+    "base": Size(dim=768, depth=12, heads=12, context=512),
+    "large": Size(dim=1024, depth=24, heads=16, context=512),
+}
+CATALOGUE = Catalogue(
+    models=ENCODER_MODELS,
+    presets=PRESETS,
+    default="swift",
+    recipes={
+        "swift": {"lr": 1e-2, "matrix_lr": 1.0, "table_decay": 0.25, "weight_decay": 0.1},
+        "bert": {"lr": 1e-3, "optimizer": "adamw", "weight_decay": 0.01},
+    },
+    of_preset={"small": "bert", "base": "bert", "large": "bert"},
+)
+LEARNED = {"lr": 0.3}  # of the usual rates, for weights of a run of weft's that have learned already
+# What other people's checkpoints are used to (Devlin et al., 2019); adapters and heads alone may go faster.
+FOREIGN = {"optimizer": "adamw", "lr": 1e-4, "weight_decay": 0.01}
+FASTER = 10.0
+KEPT = ("dim", "depth", "heads", "context", "tokenizer", "vocab")  # taken over from the run to start from
+
+
+class EncoderTraining(ReaderTraining):
+    """Settings of the training of a model that reads whole texts."""
+
+    batch: int = 1
+    micro: int | None = 1
+    tokens: int | None = None
+    rows: int = 32
+    summary: Literal["class", "mean"] | None = None
+    freeze: bool = False
+    lora: int | None = None
+    skip: float | None = None
+
+    about = {
+        **ReaderTraining.about,
+        "batch": "bundles of texts in a step, each of so many `tokens` and `rows`",
+        "micro": "bundles computed at once",
+        "tokens": "the most tokens in a bundle of texts of like length, padding included",
+        "rows": "the most texts in a bundle",
+        "summary": "class (the first token tells the answer) or mean (of all tokens)",
+        "freeze": "with --from: train the head alone, on features that stay as they are",
+        "lora": "with --from: train small matrices of this rank beside those of the trunk, which stay as they are",
+        "skip": "bad rows to leave out before the data is refused: a number of rows, or a share below 1",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "tokens", 1, 2**24)
+        within(self, "rows", 1, 2**16)
+        within(self, "lora", 1, 1024)
+        if self.freeze and self.lora is not None:
+            raise ConfigError("either the trunk is frozen, or small matrices learn beside it", where="freeze")
+        if self.skip is not None and not (0 <= self.skip < 1 or self.skip == int(self.skip)):
+            raise ConfigError(f"expected a number of rows, or a share below 1, found {self.skip}", where="skip")
+
+    @property
+    def allowed(self) -> int | float | None:
+        """`skip` as the reader takes it."""
+        return self.skip if self.skip is None or self.skip < 1 else int(self.skip)
+
+    @property
+    def frozen(self) -> tuple[str, ...]:
+        """The parts of the model that learn nothing."""
+        return ("embed", "trunk") if self.freeze else ("embed",) if self.lora is not None else ()
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a task wants of an encoder: its head, and how much there is to learn from."""
+
+    head: Wanted
+    outputs: int | None
+    vocab: int
+    tokens: int  # in the data, marks included
+    longest: int  # tokens of a text, marks included
+    running: bool = False  # the data is running text, in windows, rather than texts of their own
+
+
+def first_settings(request: Request, kind: type[Any]) -> Any:
+    """The settings before anything is known of the data."""
+    if request.origin is None:
+        settings = CATALOGUE.first_settings(request, kind, ())
+        for name in ("freeze", "lora"):
+            if getattr(settings, name):
+                fix = "add --from RUN"
+                raise WeftError("there is no run to start from, and nothing learned to keep", where=f"--set {name}", fix=fix)
+        return settings
+    was, foreign = request.origin.config["training"], request.origin.config.get("imported")
+    name = model_name(request)
+    recipe = dict(FOREIGN if foreign else CATALOGUE.recipes.get(name, FOREIGN))
+    if not foreign:
+        recipe["lr"] = LEARNED["lr"] * recipe["lr"]
+    settings = kind(**recipe).replace(**{key: was[key] for key in KEPT if key in was})
+    settings = with_settings(settings, request.training_settings)
+    if "lr" not in request.settings and (settings.freeze or settings.lora) and foreign:
+        settings = settings.replace(lr=FASTER * settings.lr)
+    return settings
+
+
+def model_name(request: Request) -> str:
+    """The name of the model that is asked for, given or inherited."""
+    if request.origin is None:
+        return CATALOGUE.model_name(request)
+    was = str(request.origin.config.get("model_name"))
+    if request.model not in (None, was):
+        raise WeftError(f"the run to start from is a {was}, not a {request.model}", where="--model", fix="leave it out")
+    return was
+
+
+def choose_encoder(request: Request, settings: Any, wish: Wish, budget: Budget) -> tuple[Stream.Config, Any]:
+    """The model's config, and the settings with everything decided."""
+    if request.origin is not None:
+        return _continued(request.origin.model, settings, wish), settings.replace(tokens=settings.tokens or 4096)
+    name = model_name(request)
+    size = PRESETS[request.preset] if request.preset is not None else _sized(request, settings, wish, budget)
+    size = fitted(replace(size, context=size.context if wish.running else max(8, min(wish.longest, 512))), settings)
+    dropout = settings.dropout if settings.dropout is not None else 0.1
+    more: dict[str, Any] = {} if settings.summary is None else {"summary": settings.summary}
+    config = ENCODER_MODELS[name](
+        size, vocab=wish.vocab, head=wish.head, outputs=wish.outputs, dropout=dropout,
+        **({"summary": "mean"} if wish.head == "pooled" else {}) | more,
+    )  # fmt: skip
+    config = with_settings(config, request.model_settings, prefix="model.")
+    settings = settings.replace(
+        dim=config.dim, depth=len(config.trunk.all_blocks()), heads=size.heads, context=embed_of(config).context,
+        dropout=dropout, tokens=settings.tokens or 4096,
+    )  # fmt: skip
+    return config, settings
+
+
+def _sized(request: Request, settings: Any, wish: Wish, budget: Budget) -> Size:
+    """The largest rung of the ladder that still sees the data often enough, or running text as far as is worth it."""
+    work = EFFICIENCY * work_of(request, settings, budget)
+
+    def fits(size: Size) -> bool:
+        weights = 12 * size.depth * size.dim**2
+        each = 6 * (weights + (0.15 * size.dim * wish.vocab if wish.running else 0)) + 12 * size.depth * size.dim * 64
+        seen = work / each
+        return seen >= (RUNNING * weights if wish.running else ROUNDS * wish.tokens)
+
+    return next((size for size in reversed(LADDER) if fits(size)), LADDER[0])
+
+
+def _continued(model: Model, settings: Any, wish: Wish) -> Stream.Config:
+    """The backbone of a trained model with the head that is wanted now; adapters that it has are folded first."""
+    config = with_adapters(model.backbone()[0], None)
+    if not isinstance(config.embed, TextEmbed.Config):
+        raise WeftError("the run to start from does not read text", where="--from")
+    if settings.dropout is not None:
+        raise ConfigError("dropout is that of the run to start from", where="--set dropout", fix="leave it out")
+    head, outputs = _head(config, settings, wish), wish.outputs
+    how = None if settings.lora is None else LowRank.Config(rank=settings.lora, alpha=2.0 * settings.lora)
+    return with_adapters(config.replace(head=head, outputs=outputs), how)
+
+
+def _head(config: Stream.Config, settings: Any, wish: Wish) -> Head.Config | None:
+    """The head that the zoo would give such a model."""
+    reads_all = embed_of(config).reading == "free"
+    size = Size(dim=config.dim, depth=1, heads=1, context=embed_of(config).context)
+    if wish.head == "fill":
+        return config.head
+    told = settings.summary or ("mean" if not reads_all else None)
+    kind = "swift" if told == "mean" or not reads_all else "bert"
+    made = ENCODER_MODELS[kind](
+        size, vocab=wish.vocab, head=wish.head, outputs=wish.outputs,
+        **({"summary": told or "mean"} if wish.head == "pooled" else {}),
+    ).head  # fmt: skip
+    return made.replace(std=0.0) if isinstance(made, Pooled.Config) else made
+
+
+def start_weights(request: Request, config: Stream.Config, same_head: bool) -> Mapping[str, Tensor] | None:
+    """The weights to begin with: those of the backbone, and of the head where it stays the same."""
+    if request.origin is None:
+        return None
+    model = request.origin.model
+    model = merged(model) if has_adapters(model) else model
+    prefix = model.backbone()[1]
+    tensors = Weights(model, torch.float32).tensors()
+    own = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+    return {name: t for name, t in own.items() if same_head or not name.startswith("head.")}
+
+
+def embed_of(config: Stream.Config) -> TextEmbed.Config:
+    """How a model reads text."""
+    assert isinstance(config.embed, TextEmbed.Config)
+    return config.embed
+
+
+def minutes_for(request: Request, tokens: int) -> Budget:
+    """The user's, or some minutes that suit the amount of text."""
+    return choose_budget(request, min(10.0, max(0.5, tokens / 1e5)))
+
+
+def plan_lines(request: Request, config: Stream.Config, settings: Any, budget: Budget, batch: str) -> Mapping[str, str]:
+    """The plan for people."""
+    kept = " (the trunk stays as it is)" if settings.freeze else f" (LoRA of rank {settings.lora})" if settings.lora else ""
+    return {
+        "model": model_line(request, model_name(request), shape(config), config) + kept,
+        "training": training_line(request, settings, budget, batch),
+    }
+
+
+def stream_config(config: Mapping[str, Any], where: str) -> Stream.Config:
+    """The model of a run."""
+    return from_json(config["model"], Stream.Config, where=f"{where}: model")
+
+

@@ -1,0 +1,193 @@
+"""Objectives over texts: the losses of their definitions, only where something is to be said, indifferent to padding."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tiny import VOCAB, close, ids, randomised
+
+from weft.config import from_json
+from weft.core import Attention, Block, Mlp, PerToken, Pooled, Trunk
+from weft.data.bundles import Bundles, Lines
+from weft.data.labelled.batches import LabelledBundle
+from weft.data.masking import Masked
+from weft.data.tagged.batches import TaggedBundle
+from weft.errors import ConfigError
+from weft.modalities.text import Text, TextEmbed
+from weft.models.stream import Stream
+from weft.objectives import MaskedToken, Number, Objective, Tags, TextClass
+from weft.objectives.number import standardised
+from weft.objectives.text_class import balanced
+from weft.position import Add, Learned
+
+CLASSES = 4
+
+
+def encoder(head, outputs: int | None = None) -> Stream:
+    block = Block.Config(mix=Attention.Config(heads=4), transform=Mlp.Config())
+    place = Add.Config(code=Learned.Config(size=16))
+    embed = TextEmbed.Config(vocab=VOCAB, context=16, reading="free", place=place)
+    config = Stream.Config(dim=16, embed=embed, trunk=Trunk.Config(depth=2, block=block), head=head, outputs=outputs)
+    return randomised(config.build()).double().eval()
+
+
+def texts() -> list[np.ndarray]:
+    return [row[:n] for row, n in zip(ids(5, 9).numpy(), (9, 4, 7, 1, 4), strict=True)]
+
+
+def labelled(targets: torch.Tensor) -> Bundles:
+    rows = texts()
+    return Bundles((LabelledBundle(Lines.of(rows[:3]), targets[:3]), LabelledBundle(Lines.of(rows[3:]), targets[3:])))
+
+
+def alone(model: Stream, row: np.ndarray) -> torch.Tensor:
+    """What the model says of one text without neighbours or padding."""
+    return model(Text(torch.from_numpy(row)[None]))[0]
+
+
+# Masked tokens
+
+
+def masked(hidden: torch.Tensor) -> Masked:
+    return Masked(ids(3, 8, seed=1), ids(3, 8, seed=2), hidden)
+
+
+def test_hidden_tokens_alone_are_scored():
+    model, hidden = encoder(PerToken.Config()), torch.rand(3, 8) < 0.4
+    batch = masked(hidden)
+    loss = MaskedToken.Config().build()(model, batch)
+    chance = model(Text(batch.ids)).log_softmax(-1)
+    expected = -sum(chance[r, t, batch.truth[r, t]] for r, t in hidden.nonzero().tolist())
+    assert loss.count == int(hidden.sum()) and close(loss.total, expected)
+
+
+def test_the_head_computes_only_at_hidden_tokens(monkeypatch: pytest.MonkeyPatch):
+    model, seen = encoder(PerToken.Config()), []
+    values = model.head.values
+    monkeypatch.setattr(model.head, "values", lambda x: seen.append(x.shape[0]) or values(x))
+    hidden = torch.zeros(3, 8, dtype=torch.bool)
+    hidden[1, 2] = hidden[2, 7] = True
+    MaskedToken.Config().build()(model, masked(hidden))
+    assert seen == [2]
+
+
+def test_nothing_hidden_is_zero_over_zero_with_finite_gradients():
+    model = encoder(PerToken.Config())
+    loss = MaskedToken.Config().build()(model, masked(torch.zeros(3, 8, dtype=torch.bool)))
+    loss.total.backward()
+    assert loss.count == 0 and loss.total.item() == 0
+    assert all(p.grad is None or not p.grad.any() for p in model.parameters())
+
+
+# Classes
+
+TARGETS = torch.tensor([0, 3, 1, 1, 2])
+
+
+def test_the_loss_of_classes_is_that_of_each_text_by_itself():
+    model = encoder(Pooled.Config(), CLASSES)
+    loss = TextClass.Config().build()(model, labelled(TARGETS))
+    expected = -sum(alone(model, row).log_softmax(-1)[y] for row, y in zip(texts(), TARGETS, strict=True))
+    assert loss.count == 5 and close(loss.total, expected)
+
+
+def test_softening_and_weights_count_in_training_alone():
+    model, weights = encoder(Pooled.Config(), CLASSES), (0.5, 2.0, 1.0, 4.0)
+    objective = TextClass.Config(smoothing=0.1, weights=weights).build()
+    assert close(objective(model, labelled(TARGETS)).total, TextClass.Config().build()(model, labelled(TARGETS)).total)
+    model.train()
+    expected = 0.0
+    for row, y in zip(texts(), TARGETS.tolist(), strict=True):
+        chance = alone(model, row).log_softmax(-1)
+        expected = expected - 0.9 * weights[y] * chance[y] - 0.1 * (torch.tensor(weights) * chance).mean()
+    assert close(objective(model, labelled(TARGETS)).total, expected)
+
+
+def test_balanced_weights_make_classes_count_alike():
+    counts = (1, 10, 4)
+    weights = balanced(counts)
+    assert len({round(w * n, 9) for w, n in zip(weights, counts, strict=True)}) == 1
+    assert sum(w * n for w, n in zip(weights, counts, strict=True)) == pytest.approx(sum(counts))
+    with pytest.raises(ConfigError, match="needs a text"):
+        balanced((3, 0))
+
+
+@pytest.mark.parametrize("config", [{"smoothing": 1.0}, {"weights": (1.0, 0.0)}])
+def test_settings_of_classes_that_cannot_work_are_refused(config):
+    with pytest.raises(ConfigError):
+        TextClass.Config(**config)
+
+
+# Numbers
+
+
+def test_numbers_are_learned_around_zero_and_said_in_the_users_unit():
+    model, numbers = encoder(Pooled.Config(), 1), np.array([1e6, 3e6, 2e6, 5e6, 4e6])
+    config = standardised(numbers)
+    loss = config.build()(model, labelled(torch.from_numpy(numbers)))
+    said = torch.stack([alone(model, row)[0] for row in texts()])
+    expected = ((said - torch.from_numpy((numbers - 3e6) / numbers.std())) ** 2).sum()
+    assert loss.count == 5 and close(loss.total, expected)
+    assert config.restored(torch.tensor([0.0, 1.0])).tolist() == pytest.approx([3e6, 3e6 + numbers.std()])
+
+
+def test_always_saying_the_mean_costs_one_each():
+    model = encoder(Pooled.Config(), 1)
+    with torch.no_grad():
+        model.head.out.weight.zero_(), model.head.out.bias.zero_()
+    numbers = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+    loss = standardised(numbers).build()(model, labelled(torch.from_numpy(numbers)))
+    assert loss.total.item() / loss.count == pytest.approx(1.0)
+
+
+def test_a_spread_of_nothing_is_refused_and_equal_numbers_are_borne():
+    with pytest.raises(ConfigError, match="spread"):
+        Number.Config(spread=0.0)
+    assert standardised(np.ones(3)).spread == 1.0
+
+
+# Tags
+
+
+def tagged() -> Bundles:
+    rows = texts()[:3]
+    places = torch.tensor([[1, 4, 6], [0, 2, 0], [3, 0, 0]])
+    tags = torch.tensor([[2, 0, 1], [1, 3, -1], [0, -1, -1]])
+    return Bundles((TaggedBundle(Lines.of(rows), places, tags),))
+
+
+def test_each_word_is_scored_once_at_its_first_token():
+    model = encoder(PerToken.Config(), CLASSES)
+    loss = Tags.Config().build()(model, tagged())
+    expected, bundle = 0.0, tagged().each[0]
+    for row, places, tags in zip(texts(), bundle.places.tolist(), bundle.tags.tolist(), strict=False):
+        chance = alone(model, row).log_softmax(-1)
+        expected = expected - sum(chance[p, y] for p, y in zip(places, tags, strict=True) if y >= 0)
+    assert loss.count == 6 and close(loss.total, expected)
+
+
+def test_a_bundle_without_words_is_zero_over_zero():
+    model, bundle = encoder(PerToken.Config(), CLASSES), tagged().each[0]
+    nothing = TaggedBundle(bundle.text, bundle.places, torch.full_like(bundle.tags, -1))
+    loss = Tags.Config().build()(model, Bundles((nothing,)))
+    assert loss.count == 0 and loss.total.item() == 0
+
+
+# All
+
+
+@pytest.mark.parametrize(
+    "config",
+    [MaskedToken.Config(), TextClass.Config(weights=(1.0, 2.0)), Number.Config(mean=2.0, spread=0.5), Tags.Config()],
+)
+def test_objectives_travel_as_json_and_name_what_they_count(config):
+    assert from_json(config.to_json(), Objective.Config) == config and config.build().unit != "things"
+
+
+def test_bundles_add_up():
+    model, objective = encoder(Pooled.Config(), CLASSES), TextClass.Config().build()
+    whole = objective(model, labelled(TARGETS))
+    parts = [objective(model, labelled(TARGETS)[i : i + 1]) for i in (0, 1)]
+    assert whole.count == sum(part.count for part in parts)
+    assert close(whole.total, parts[0].total + parts[1].total) and math.isfinite(whole.total.item())
