@@ -246,7 +246,9 @@ def test_a_published_model_gives_its_sentence_vectors():
     mask = given["attention_mask"][..., None].float()
     expected = torch.nn.functional.normalize((values(model, given) * mask).sum(1) / mask.sum(1), dim=-1)
     imported = read_folder(folder)
-    assert [said for said in imported.warnings if "no tokenizer.json" not in said] == [] and imported.tokenizer_json is not None
+    assert [
+        said for said in imported.warnings if "no tokenizer.json" not in said
+    ] == [] and imported.tokenizer_json is not None
     with torch.inference_mode():
         found = Summary.Config(unit=True).build(dim=384)(imported.model.encode(as_text(given)))
     assert difference(expected, found) < TOLERANCE

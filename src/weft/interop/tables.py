@@ -7,15 +7,13 @@ views, writing copies out of them, so that one description cannot say two things
     Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
     Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
-    Permuted("filters.weight", "project.weight", (64, 16, 16, 3), (0, 3, 1, 2))  theirs has the axes in this order
-    Folded("position", "code.table.weight", onto="summary")                  their first rows are added to one of ours
     Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
     Ignored("*.attn.masked_bias")                                            carries no weights
     Unused("cls.seq_relationship.*")                                         weights of a part that weft leaves out
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Self
 
@@ -78,15 +76,6 @@ class Rule:
         start = {"theirs": theirs, "ours": ours} | ({"onto": ours} if getattr(self, "onto", "") else {})
         return replace(self, **{key: begin(start[key], value) for key, value in vars(self).items() if key in start})
 
-    def renamed(self, old: str, new: str) -> Self:
-        """The rule where a beginning of their names is another one."""
-
-        def begin(name: str) -> str:
-            return new + name.removeprefix(old) if name.startswith(old) else name
-
-        names = self.theirs  # type: ignore[attr-defined]  # every kind has it
-        return replace(self, theirs=begin(names) if isinstance(names, str) else tuple(map(begin, names)))  # type: ignore[call-arg]
-
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         """Each tensor of theirs by name."""
         return {}
@@ -126,48 +115,6 @@ class Shaped(Same):
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         return {self.theirs: Piece((ours[self.ours].view(self.shape),))}
-
-
-@dataclass(frozen=True)
-class Permuted(Same):
-    """The same numbers with the axes in another order: ours is seen in `shape`, and theirs takes its `axes`."""
-
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece((ours[self.ours].view(self.shape).permute(self.axes),))}
-
-
-@dataclass(frozen=True)
-class Folded(Same):
-    """A table whose first `front` rows are added to another tensor of ours, in a batch of one.
-
-    Places of class tokens are such rows: a class token and its place are one vector here. `onto` is filled by another
-    rule; where it is empty, the rows must be zero.
-    """
-
-    front: int = 1
-    onto: str = ""
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        onto = ours[self.onto] if self.onto else None
-        return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=True)}
-
-
-@dataclass(frozen=True)
-class Fixed(Rule):
-    """A table that follows from our config and that they store, behind `front` rows of zeros, in a batch of one."""
-
-    theirs: str
-    values: Tensor
-    front: int = 1
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece((self.values,), self.front, batched=True)}
-
-    def uses(self) -> tuple[str, ...]:
-        return ()
 
 
 @dataclass(frozen=True)
@@ -235,14 +182,13 @@ def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
 class Table:
     """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it.
 
-    `older` are endings of names, each with the one that older files have in its place.
+    `older` are parts of names, each with what other versions of their library write in its place.
     """
 
     body: Sequence[Rule]
     head: Sequence[Rule] = ()
     prefix: str = ""
     older: Sequence[tuple[str, str]] = ()
-    also: Mapping[str, str] = field(default_factory=dict)  # beginnings of names as some write them, and as we do
 
     @property
     def rules(self) -> list[Rule]:
@@ -256,16 +202,13 @@ class Table:
         """
         present = set(names)
         body, head = self.body, self.head
-        for ending, old in self.older:
-            if any(name.endswith(old) for name in present):
-                body, head = (_renamed(rules, ending, old) for rules in (body, head))
+        for new, old in self.older:
+            if any(old in name for name in present):
+                body, head = (_renamed(rules, new, old) for rules in (body, head))
         bare = not any(name.startswith(self.prefix) for name in present)
         table = replace(self, body=body, head=head, prefix="" if bare else self.prefix)
         missing = {rule.ours for rule in table.rules if type(rule) is Same and rule.theirs not in present}
         carriers = {own: name for name, own in table.tied(present).items() if own in missing}
-        for theirs, written in self.also.items():
-            if any(name.startswith(theirs) for name in present):
-                table = replace(table, head=[rule.renamed(written, theirs) for rule in table.head])
         if not carriers:
             return table
         rules: list[Rule] = []
@@ -332,11 +275,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _renamed(rules: Sequence[Rule], new: str, old: str) -> list[Rule]:
-    """The rules where names of theirs that end with `new` end with `old` instead."""
+    """The rules where `old` stands for `new` in names of theirs."""
 
     def one(rule: Rule) -> Rule:
-        known = isinstance(rule, Same) and rule.theirs.endswith(new)
-        return replace(rule, theirs=rule.theirs.removesuffix(new) + old) if known else rule  # type: ignore
+        if isinstance(rule, Joined):
+            return replace(rule, theirs=tuple(name.replace(new, old) for name in rule.theirs))
+        return replace(rule, theirs=rule.theirs.replace(new, old)) if isinstance(rule, Same) else rule
 
     return [one(rule) for rule in rules]
 

@@ -41,8 +41,8 @@ def write_folder(
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
-    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name.
-    The folder must not exist yet. It appears whole or not at all. Adapters are merged into the weights.
+    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name. The folder must
+    not exist yet. It appears whole or not at all. Adapters are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from weft.errors import ConfigError
-from weft.interop import patches
+from weft.interop.families import patches
 from weft.interop.families.deit import Deit
 from weft.interop.families.gpt2 import Gpt2, read_stream
 from weft.interop.families.vit import Vit

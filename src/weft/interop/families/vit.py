@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from weft.core import Pooled
-from weft.interop import patches
+from weft.interop.families import patches
 from weft.interop.family import only
 from weft.interop.given import Given, names
 from weft.interop.pictures import PictureFamily

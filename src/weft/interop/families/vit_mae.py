@@ -9,7 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.interop import patches
+from weft.interop.families import patches
+from weft.interop.families.encoder import linear, norm
 from weft.interop.family import only
 from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen
@@ -69,7 +70,7 @@ class VitMae(PictureFamily):
             return patches.table(config, ["cls_token"], prefix="vit.")
         whole = only(config, Autoencoder.Config, "the model")
         body = [rule.under("", "encoder.") for rule in patches.table(whole.encoder, ["cls_token"], prefix="").body]
-        return Table(body, _decoder(whole), "vit.", also={"decoder.decoder_encoder.layer.": "decoder.decoder_layers."})
+        return Table(body, _decoder(whole), "vit.", [("decoder_layers.", "decoder_encoder.layer.")])
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """`noise` says which patches are seen: those with the least."""
@@ -85,10 +86,10 @@ class VitMae(PictureFamily):
 def _decoder(config: Autoencoder.Config) -> list[Rule]:
     grid = only_pictures(config).grid
     return [
-        *patches.both("decoder.decoder_embed", "narrow"),
+        *linear("decoder.decoder_embed", "narrow"),
         Same("decoder.mask_token", "hidden"),
         patches.place_rule("decoder.decoder_pos_embed", config.place, "", grid, config.dim, class_tokens=1),
         *patches.block_rules(config.decoder, "decoder.decoder_layers.", "decoder.blocks."),
-        *patches.norm_rules("decoder.decoder_norm", "decoder.norm"),
-        *patches.both("decoder.decoder_pred", "out"),
+        *norm("decoder.decoder_norm", "decoder.norm"),
+        *linear("decoder.decoder_pred", "out"),
     ]

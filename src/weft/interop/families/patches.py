@@ -12,16 +12,17 @@ import torch
 
 from weft.core import Attention, Block, Dense, Joint, LayerNorm, Mlp, Summary, Trunk
 from weft.errors import ConfigError
+from weft.interop.families.encoder import linear, norm
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.given import Given
+from weft.interop.picture_rules import Fixed, Folded, Permuted
 from weft.interop.pictures import only_pictures, seeing, with_embed, with_stream, write_labels
-from weft.interop.tables import Fixed, Folded, Joined, Permuted, Rule, Same, Table, layers
+from weft.interop.tables import Joined, Rule, Same, Table, layers
 from weft.modalities.image import PatchEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid, Place, Sinusoidal
 
 POOLER = "pooler.dense.weight"
-POOLER_ACTIVATIONS = {"tanh": "tanh", **ACTIVATIONS}
 
 
 def read_patches(given: Given, *, class_tokens: int = 1) -> PatchEmbed.Config:
@@ -47,7 +48,7 @@ def read_patches(given: Given, *, class_tokens: int = 1) -> PatchEmbed.Config:
 def read_trunk(given: Given, *, prefix: str = "", defaults: tuple[int, int, int] = (12, 12, 3072)) -> Trunk.Config:
     """The blocks; the keys for depth, heads and hidden width begin with a prefix."""
     depth, heads, hidden = defaults
-    norm = LayerNorm.Config(eps=given.number("layer_norm_eps", 1e-12))
+    plain = LayerNorm.Config(eps=given.number("layer_norm_eps", 1e-12))
     mix = Attention.Config(
         heads=given.whole(f"{prefix}num_attention_heads", heads),
         offsets=given.truth("qkv_bias", True),
@@ -57,13 +58,13 @@ def read_trunk(given: Given, *, prefix: str = "", defaults: tuple[int, int, int]
         activation=given.choice("hidden_act", ACTIVATIONS, "gelu"),  # type: ignore[arg-type]
         hidden=given.whole(f"{prefix}intermediate_size", hidden),
     )
-    block = Block.Config(mix=mix, transform=transform, norm=norm, dropout=given.number("hidden_dropout_prob", 0.0))
-    return Trunk.Config(depth=given.whole(f"{prefix}num_hidden_layers", depth), block=block, norm=norm)
+    block = Block.Config(mix=mix, transform=transform, norm=plain, dropout=given.number("hidden_dropout_prob", 0.0))
+    return Trunk.Config(depth=given.whole(f"{prefix}num_hidden_layers", depth), block=block, norm=plain)
 
 
 def read_pooler(given: Given, dim: int) -> Summary.Config:
     """A layer on the class token, whose result is the picture's vector."""
-    activation = given.choice("pooler_act", POOLER_ACTIVATIONS, "tanh")
+    activation = given.choice("pooler_act", ACTIVATIONS, "tanh")
     width = given.whole("pooler_output_size", dim)
     return Summary.Config(first=True, dense=Dense.Config(activation=activation, width=width))  # type: ignore[arg-type]
 
@@ -128,21 +129,20 @@ def write_head(stream: Stream.Config) -> dict[str, Any]:
     if not isinstance(stream.head, Summary.Config):
         return write_labels(stream.outputs or 0)
     dense = only(stream.head.dense, Dense.Config, "head.dense")
-    names = {ours: theirs for theirs, ours in POOLER_ACTIVATIONS.items()}
-    return {"pooler_act": names[dense.activation], "pooler_output_size": dense.width or stream.dim}
+    return {"pooler_act": THEIR_ACTIVATION[dense.activation], "pooler_output_size": dense.width or stream.dim}
 
 
 def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) -> Table:
     """A stream with its head: nothing, a layer on the class token, or labels."""
-    body = [*patch_rules(stream, *class_tokens), *block_rules(stream.trunk), *norm_rules("layernorm", "trunk.norm")]
+    body = [*patch_rules(stream, *class_tokens), *block_rules(stream.trunk), *norm("layernorm", "trunk.norm")]
     if stream.head is None:
         return Table(body)
     if isinstance(stream.head, Summary.Config):
-        return Table([*body, *both("pooler.dense", "head.dense.linear")])
+        return Table([*body, *linear("pooler.dense", "head.dense.linear")])
     if isinstance(stream.head, Joint.Config):
         heads = ("cls_classifier", "distillation_classifier")
-        return Table(body, [rule for i, name in enumerate(heads) for rule in both(name, f"head.outs.{i}")], prefix)
-    return Table(body, both("classifier", "head.out"), prefix)
+        return Table(body, [rule for i, name in enumerate(heads) for rule in linear(name, f"head.outs.{i}")], prefix)
+    return Table(body, linear("classifier", "head.out"), prefix)
 
 
 def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[Rule]:
@@ -171,27 +171,17 @@ def place_rule(
         return Fixed(theirs, place.code.build(dim=dim)(coords)[0], class_tokens)
 
 
-def norm_rules(theirs: str, ours: str) -> list[Rule]:
-    """A layer norm."""
-    return [Same(f"{theirs}.weight", f"{ours}.gain"), Same(f"{theirs}.bias", f"{ours}.offset")]
-
-
-def both(theirs: str, ours: str) -> list[Rule]:
-    """A map's matrix and offsets."""
-    return [Same(f"{theirs}.{end}", f"{ours}.{end}") for end in ("weight", "bias")]
-
-
 def block_rules(trunk: Trunk.Config, theirs: str = "encoder.layer.", ours: str = "trunk.blocks.") -> list[Rule]:
     """The blocks' weights."""
     blocks = trunk.all_blocks()
     ends = ("weight", "bias") if only(blocks[0].mix, Attention.Config, "mix").offsets else ("weight",)
     reading = [f"{theirs}{{i}}.attention.attention.{name}" for name in ("query", "key", "value")]
     layer = [
-        *norm_rules(f"{theirs}{{i}}.layernorm_before", f"{ours}{{i}}.mix_norm"),
+        *norm(f"{theirs}{{i}}.layernorm_before", f"{ours}{{i}}.mix_norm"),
         *(Joined(tuple(f"{name}.{end}" for name in reading), f"{ours}{{i}}.mix.qkv.{end}") for end in ends),
-        *both(f"{theirs}{{i}}.attention.output.dense", f"{ours}{{i}}.mix.out"),
-        *norm_rules(f"{theirs}{{i}}.layernorm_after", f"{ours}{{i}}.transform_norm"),
-        *both(f"{theirs}{{i}}.intermediate.dense", f"{ours}{{i}}.transform.up"),
-        *both(f"{theirs}{{i}}.output.dense", f"{ours}{{i}}.transform.down"),
+        *linear(f"{theirs}{{i}}.attention.output.dense", f"{ours}{{i}}.mix.out"),
+        *norm(f"{theirs}{{i}}.layernorm_after", f"{ours}{{i}}.transform_norm"),
+        *linear(f"{theirs}{{i}}.intermediate.dense", f"{ours}{{i}}.transform.up"),
+        *linear(f"{theirs}{{i}}.output.dense", f"{ours}{{i}}.transform.down"),
     ]
     return layers(len(blocks), layer)
