@@ -12,7 +12,7 @@ import torch
 
 from weft.core import Attention, Block, Dense, Joint, LayerNorm, Mlp, Summary, Trunk
 from weft.errors import ConfigError
-from weft.interop.families.encoder import linear, norm
+from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.given import Given
 from weft.interop.picture_rules import Fixed, Folded, Permuted
@@ -134,7 +134,7 @@ def write_head(stream: Stream.Config) -> dict[str, Any]:
 
 def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) -> Table:
     """A stream with its head: nothing, a layer on the class token, or labels."""
-    body = [*patch_rules(stream, *class_tokens), *block_rules(stream.trunk), *norm("layernorm", "trunk.norm")]
+    body = [*patch_rules(stream, *class_tokens), *block_rules(stream.trunk), *layer_norm("layernorm", "trunk.norm")]
     if stream.head is None:
         return Table(body)
     if isinstance(stream.head, Summary.Config):
@@ -177,10 +177,10 @@ def block_rules(trunk: Trunk.Config, theirs: str = "encoder.layer.", ours: str =
     ends = ("weight", "bias") if only(blocks[0].mix, Attention.Config, "mix").offsets else ("weight",)
     reading = [f"{theirs}{{i}}.attention.attention.{name}" for name in ("query", "key", "value")]
     layer = [
-        *norm(f"{theirs}{{i}}.layernorm_before", f"{ours}{{i}}.mix_norm"),
+        *layer_norm(f"{theirs}{{i}}.layernorm_before", f"{ours}{{i}}.mix_norm"),
         *(Joined(tuple(f"{name}.{end}" for name in reading), f"{ours}{{i}}.mix.qkv.{end}") for end in ends),
         *linear(f"{theirs}{{i}}.attention.output.dense", f"{ours}{{i}}.mix.out"),
-        *norm(f"{theirs}{{i}}.layernorm_after", f"{ours}{{i}}.transform_norm"),
+        *layer_norm(f"{theirs}{{i}}.layernorm_after", f"{ours}{{i}}.transform_norm"),
         *linear(f"{theirs}{{i}}.intermediate.dense", f"{ours}{{i}}.transform.up"),
         *linear(f"{theirs}{{i}}.output.dense", f"{ours}{{i}}.transform.down"),
     ]

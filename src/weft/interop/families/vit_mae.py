@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from weft.interop.families import patches
-from weft.interop.families.encoder import linear, norm
+from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import only
 from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen
@@ -90,6 +90,6 @@ def _decoder(config: Autoencoder.Config) -> list[Rule]:
         Same("decoder.mask_token", "hidden"),
         patches.place_rule("decoder.decoder_pos_embed", config.place, "", grid, config.dim, class_tokens=1),
         *patches.block_rules(config.decoder, "decoder.decoder_layers.", "decoder.blocks."),
-        *norm("decoder.decoder_norm", "decoder.norm"),
+        *layer_norm("decoder.decoder_norm", "decoder.norm"),
         *linear("decoder.decoder_pred", "out"),
     ]
