@@ -242,6 +242,98 @@ def evaluate(
     output.evaluated(load(run).evaluate(data or None), json)
 
 
+@app.command(
+    name="import",
+    epilog=examples(
+        "weft import models/minilm --out runs/minilm      a folder with config.json and model.safetensors",
+        "weft import sentence-transformers/all-MiniLM-L6-v2   fetched from the Hub, because you named it",
+    ),
+)
+def import_(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A Hugging Face folder, or owner/name on the Hub.")],
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Make a run of a model from the Hugging Face library."""
+    output.prepare()
+    from weft.tasks.importing import import_run
+    from weft.tasks.run import Run
+
+    loaded, remarks = import_run(source, out)
+    output.imported(Run(loaded).report, remarks, json)
+
+
+@app.command(
+    epilog=examples(
+        "weft export runs/book-1 --to hf --out book-hf       for transformers: AutoModel, AutoTokenizer",
+        "weft export runs/book-1 --to onnx --out book-onnx   for onnxruntime; free batch and length",
+    )
+)
+def export(
+    run: RunFolder,
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="The folder to write; it must not exist yet.")],
+    to: Annotated[str, typer.Option(metavar="NAME", help="hf or onnx.")] = "hf",
+    json: Json = False,
+) -> None:
+    """Write a run for another tool, and let that tool prove that it computes the same."""
+    output.prepare()
+    from weft.tasks import load
+    from weft.tasks.exporting import check_target
+
+    check_target(to)
+    output.exported(load(run).export(out, to=to), json)  # type: ignore[arg-type]
+
+
+@app.command(
+    epilog=examples(
+        "weft embed runs/minilm sentences.txt -o vectors.npy",
+        'weft embed runs/minilm sentences.txt --query "a sleeping cat"     the nearest sentences',
+    )
+)
+def embed(
+    run: RunFolder,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="INPUT", help="Texts, files with one text a line, or pictures.")
+    ] = None,
+    output_: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A .npy file for the vectors.")
+    ] = None,
+    query: Annotated[str | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one.")] = None,
+    best: Annotated[int, typer.Option(parser=number(int, "--best"), metavar="N", help="How many to list.")] = 5,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Vectors of texts or pictures, in which like things are near each other."""
+    output.prepare()
+    from weft.tasks import load
+    from weft.tasks.embedding import embed_inputs
+
+    loaded = load(run)
+    found = embed_inputs(loaded, inputs or _piped(), output_, query, best, _settings(set_, loaded.embed))
+    output.embedded({"run": run, **found}, json)
+
+
+@app.command(
+    epilog=examples(
+        "weft soup runs/a runs/b runs/c --out runs/soup      three fine-tuned runs of one model",
+    )
+)
+def soup(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Runs of one model, fine-tuned differently.")],
+    out: Out = None,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="DATA", help="Measure on this; the held-out part by default.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Average the weights of runs, if that makes a better model."""
+    output.prepare()
+    from weft.tasks.soup import soup as soup_
+
+    done = soup_(runs, out, data=data or (), quiet=False)
+    output.souped(done.report, done.config["soup"], json)
+
+
 @app.command()
 def tasks(
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="One task, in full.")] = None,

@@ -79,6 +79,48 @@ def shown(report: Report, as_json: bool) -> None:
         "            weft train your-pairs.tsv")  # fmt: skip
 
 
+def imported(report: Report, remarks: Sequence[str], as_json: bool) -> None:
+    """The result of `weft import`."""
+    for remark in remarks:
+        say(f"note: {remark}")
+    if as_json:
+        emit({**report, "remarks": list(remarks)})
+        return
+    task = report["task"] or "none of weft's tasks uses it yet"
+    print(harmless(f"imported a {report['model']} of {report['parameters']:,} parameters; task: {task}"))
+    print(harmless(f"run folder: {report['run']}"))
+
+
+def exported(report: Report, as_json: bool) -> None:
+    """The result of `weft export`."""
+    if as_json:
+        emit(report)
+        return
+    print(harmless(f"wrote {report['folder']} as {report['model_type']}"))
+    print(f"opened there in a fresh process, its values differ by {report['difference']:.2g} at most")
+
+
+def embedded(report: Report, as_json: bool) -> None:
+    """The result of `weft embed`."""
+    if as_json:
+        emit(report)
+        return
+    for one in report.get("nearest", ()):
+        print(harmless(f"{one['similarity']:.3f}  {one['input']}"))
+    if "output" in report:
+        say(harmless(f"wrote {report['output']}: {report['count']:,} vectors of {report['width']} numbers"))
+
+
+def souped(report: Report, how: Report, as_json: bool) -> None:
+    """The result of `weft soup`."""
+    if as_json:
+        emit({**report, "soup": dict(how)})
+        return
+    kept = f"{how['kind']} soup of {len(how['chosen'])}"
+    print(f"kept the {kept}: {how['measure']} {how['gain']:+.4g} beside the best member")
+    print(harmless(f"run folder: {report['run']}"))
+
+
 class Stream:
     """Text shown as it is written."""
 

@@ -70,7 +70,7 @@ class Tokenizer:
         self._reserved = np.array([id for id in special if id != self._unknown], self.dtype)
         self.mask = next((id for name in MASKS for id in special if special[id] == name), None)
         self.special = np.array(sorted({*special, *([] if self._unknown is None else [self._unknown])}), np.int64)
-        self._processed = data.get("post_processor") is not None
+        self.processed = data.get("post_processor") is not None
         inside = (f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in special.values() if len(name) > 1)
         self._inside_special = re.compile("|".join(inside))
         self._bytes = bytes_by_id(data, names, set(special), self.kind)
@@ -116,7 +116,7 @@ class Tokenizer:
 
         Those that a file made elsewhere says; the end on both sides where it says nothing, as weft's own files do.
         """
-        if self._processed:
+        if self.processed:
             return marks_of(self._library, list(self.names), self._where)
         return (self.end,), (self.end,)
 

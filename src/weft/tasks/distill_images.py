@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from weft.config import from_json
@@ -90,7 +91,7 @@ class DistillImages(PictureTask):
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
     ) -> list[dict[str, Any]]:
         how = with_settings(Describing(), settings)
-        teacher = _model(run).teacher.eval()
+        teacher = seer(run)
         names, pictures = given_pictures(run, inputs)
         found = []
         for name, picture in zip(names, pictures, strict=True):
@@ -99,6 +100,9 @@ class DistillImages(PictureTask):
                 vector = summary(teacher.encode(read))[0]
             found.append({"input": name, "vector": [round(v, 6) for v in vector.tolist()]})
         return found
+
+    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+        return np.array([one["vector"] for one in self.predict(run, inputs, settings, None)], np.float32)
 
     def shown(self, prediction: Mapping[str, Any]) -> str:
         return f"{prediction['input']}: " + " ".join(f"{v:.4g}" for v in prediction["vector"])
@@ -124,6 +128,13 @@ class DistillImages(PictureTask):
                 entropy += float(-(shares * shares.clamp(min=1e-12).log()).sum()) * len(batch)
         metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(album))}
         return Measured(what, len(album), finite(metrics), {"batch": SCORED})
+
+
+def seer(run: Loaded) -> Stream:
+    """What gives the vectors: the teacher, or a model that was taught elsewhere."""
+    stream = run.model.teacher if isinstance(run.model, Distilled) else run.model
+    assert isinstance(stream, Stream)
+    return stream.eval()
 
 
 def _model(run: Loaded) -> Distilled:

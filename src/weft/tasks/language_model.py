@@ -136,7 +136,8 @@ class LanguageModel(Task):
             if not isinstance(text, str):
                 raise WeftError(f"expected a text to continue, found {text!r}")
         tokenizer, model = _tokenizer(run), prepared(run.model, how.precision)
-        prompts = [[tokenizer.end, *tokenizer.encode(text).tolist()] for text in inputs]
+        opening = opening_of(run, tokenizer)
+        prompts = [[*opening, *tokenizer.encode(text).tolist()] or [tokenizer.end] for text in inputs]
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)  # type: ignore[arg-type]
         many = generate(session, tokenizer, prompts, how, listen=listen)
         return [
@@ -188,6 +189,12 @@ def score(model: Stream, ids: np.ndarray, context: int) -> tuple[float, int]:
         loss = objective(model, batch.to(device))
         total, seen = total + float(loss.total), seen + loss.count
     return total, seen
+
+
+def opening_of(run: Loaded, tokenizer: Tokenizer) -> list[int]:
+    """What stands before a text: the end of the one before, or what a model from elsewhere is used to."""
+    imported = run.config.get("imported")
+    return [tokenizer.end] if imported is None else list(imported["opening"])
 
 
 def _unread(text: str, prompt: list[int], window: int | None, tokenizer: Tokenizer) -> dict[str, int]:

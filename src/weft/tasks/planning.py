@@ -17,6 +17,8 @@ from weft.training.progress import count, duration
 from weft.training.run import Budget, size_of
 from weft.training.settings import Training
 
+# What other people's checkpoints are used to (Devlin et al., 2019).
+FOREIGN: dict[str, Any] = {"optimizer": "adamw", "lr": 1e-4, "weight_decay": 0.01}
 QUICK_STEPS = 150  # of the preset that trains in seconds
 # The size of a run by steps or epochs is that of five minutes on a usual processor, so that it is the same everywhere.
 USUAL_SECONDS, USUAL_RATE = 300.0, 1e11
@@ -92,7 +94,7 @@ class Catalogue:
         """The name of the model that is asked for, given or inherited."""
         was = None if request.origin is None else request.origin.config.get("model_name")
         name = request.model or was or self.of_preset.get(request.preset or "", self.default)
-        if name not in self.models:
+        if name not in self.models and name != was:
             fix = nearest(name, self.models)
             raise WeftError(f"there is no model {name!r} for this task", where="--model", fix=fix)
         if was is not None and name != was:
@@ -124,10 +126,11 @@ class Catalogue:
 
     def first_settings(self, request: Request, kind: type[Settings], kept: tuple[str, ...]) -> Settings:
         """The settings before anything is known of the data; `kept` are those of the run to start from, if any."""
-        settings = kind(**self.recipes.get(self.model_name(request), {}))
+        foreign = request.origin is not None and "imported" in request.origin.config
+        settings = kind(**(FOREIGN if foreign else self.recipes.get(self.model_name(request), {})))
         if request.origin is not None:
             was = request.origin.config["training"]
-            settings = settings.replace(**{name: was[name] for name in kept})
+            settings = settings.replace(**{name: was[name] for name in kept if name in was})
         return with_settings(settings, request.training_settings)
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import nn
 
 from weft.config import from_json
 from weft.errors import ConfigError, StorageError, WeftError
+from weft.interop import recognises
+from weft.interop.hub import is_name
 from weft.models.stream import Model
 from weft.storage.store import write_file
 from weft.tasks.registry import task_named
@@ -73,6 +76,9 @@ class Run:
     def evaluate(self, data: str | Path | Sequence[str | Path] | None = None, *, quiet: bool = True) -> dict[str, Any]:
         """Measures on data; on the run's own held-out part when none is named."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
+        if not named and "imported" in self._loaded.config:
+            problem, fix = "this model was not trained here, and nothing was held out", "name the data to evaluate on"
+            raise WeftError(problem, where=str(self.folder), fix=fix)
         found = self.task.evaluate(self._loaded, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": found.data, "examples": found.examples,
@@ -101,6 +107,17 @@ class Run:
             raise WeftError("a document has room for one answer to each text", where="--set best", fix="leave it out")
         return document.with_texts([self.task.shown(one) for one in found]), found
 
+    def embed(self, inputs: Any, **settings: Any) -> np.ndarray:
+        """One vector for each input."""
+        many = inputs if isinstance(inputs, list | tuple) else [inputs]
+        return self.task.vectors(self._loaded, many, settings)
+
+    def export(self, out: str | Path, *, to: Literal["hf", "onnx"] = "hf") -> dict[str, Any]:
+        """Write the model for another tool, which proves in a process of its own that it computes the same."""
+        from weft.tasks.exporting import export_run
+
+        return export_run(self._loaded, out, to)
+
     def look(self, input: Any, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook."""
         return self.task.look(self._loaded, input, settings)
@@ -122,13 +139,17 @@ class Run:
 
 
 def load(folder: str | Path) -> Run:
-    """The run in a folder, in this or another process: the same numbers."""
+    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder, or owner/name there."""
     return Run(open_run(folder))
 
 
 def open_run(folder: str | Path) -> Loaded:
     """Config, model and weights of a run, each checked against the others."""
     place = RunFolder(folder)
+    if recognises(folder) or (not place.path.exists() and is_name(str(folder))):
+        from weft.tasks.importing import load_foreign
+
+        return load_foreign(folder)
     if not place.path.is_dir():
         raise WeftError("no such run", where=str(folder), fix="name a folder that weft train wrote")
     config = place.config()

@@ -192,7 +192,10 @@ class PairTask(Task):
             found = iter(self.find(run, said, how, progress))
             return [next(found) if text.strip() else [("", Hypothesis((), 0.0, 0.0, True))] for text in texts]
         model, tokenizer = model_of(run), self.tokenizer(run)
-        ids = [tokenizer.encode(text) for text in texts]
+        imported = run.config.get("imported")  # such models have marks of their own
+        before = [] if imported is None else list(tokenizer.marks[0])
+        ids = [np.concatenate([np.array(before, tokenizer.dtype), tokenizer.encode(text)]) for text in texts]
+        opening = [] if imported is None else imported["opening"]
         context, ratio = context_of(model.config), run.config["data"].get("ratio", 2.0)
         for text, one in zip(texts, ids, strict=True):
             if len(one) >= context:
@@ -203,7 +206,7 @@ class PairTask(Task):
                 )
         limits = [how.max_tokens or min(context, math.ceil(ratio * (len(one) + 1)) + ROOM) for one in ids]
         done = None if progress is None else counter(progress, len(texts), "answered")
-        hypotheses = decode(model, ids, end=tokenizer.end, limits=limits, how=how, listen=done)
+        hypotheses = decode(model, ids, end=tokenizer.end, limits=limits, how=how, opening=opening, listen=done)
         if progress is not None:
             progress.stop()
         return [[(tokenizer.decode(h.ids).strip(), h) for h in best] for best in hypotheses]
@@ -227,6 +230,8 @@ class PairTask(Task):
         pairs = [(one.source, self.spelt(one.references[0])) for one in fitting]
         total, tokens = score(model, tokenizer, pairs, context)
         loss = total / max(1, tokens)
+        if "imported" in run.config:
+            loss = math.nan  # what its decoder begins with is not the end token, with which targets are scored
         found = [best[0][0] for best in self.find(run, [one.source for one in fitting], Finding(), progress)]
         measures, more = self.measures(found, fitting)
         examples = [{"source": one.source, "text": text, "references": list(one.references)}
