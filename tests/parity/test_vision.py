@@ -348,7 +348,7 @@ def looks(batch: int = 2) -> dict[str, torch.Tensor]:
 def test_their_writer_about_pictures_gives_the_same_values_both_ways(tmp_path: Path, name: str):
     model = writer(name)
     imported = read_folder(saved(model, tmp_path / "theirs"))
-    assert (imported.task, imported.warnings) == ("caption", ())
+    assert imported.task == "caption" and all("no tokenizer.json" in said for said in imported.warnings)
     first = written_again(imported, tmp_path / "a")
     assert same_files(first, written_again(read_folder(first), tmp_path / "b"))
     back, report = type(model).from_pretrained(first, output_loading_info=True)

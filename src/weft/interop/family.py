@@ -106,11 +106,11 @@ def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Famil
             return family, written
         if nearest is None or len(odd) < len(nearest[1]):
             nearest = family.name, odd
-    why = f"the nearest, {nearest[0]}, differs in {listed(nearest[1])}" if nearest else "; ".join(others)
+    why = f"the nearest, {nearest[0]}, differs in {listed(nearest[1])}" if nearest else listed(others)
     raise ConfigError(
         f"no model of the Hugging Face library computes this; {why}",
         where="export",
-        fix="train a model that has a counterpart, such as gpt or llama for text and transformer for translation",
+        fix="train with --model gpt, llama, bert, transformer, vit or resnet, or export it with --to onnx",
     )
 
 

@@ -213,7 +213,7 @@ class PatchEmbed(PictureEmbed):
         super().__init__(config, dim=dim)
         self.patch = config.patch
         self.project = nn.Linear(config.patch**2 * config.channels, dim)
-        nn.init.trunc_normal_(self.project.weight, std=self.project.in_features**-0.5)
+        nn.init.normal_(self.project.weight, std=self.project.in_features**-0.5)
         nn.init.zeros_(self.project.bias)
 
     def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:

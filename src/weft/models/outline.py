@@ -32,7 +32,7 @@ def own_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: t for name, t in model.state_dict().items() if name in first or name not in shared}
 
 
-_DRAWING = ("normal_", "trunc_normal_", "uniform_", "kaiming_uniform_", "kaiming_normal_")
+_DRAWING = ("normal_", "uniform_", "kaiming_uniform_", "kaiming_normal_")
 
 
 class _Unfilled(TorchFunctionMode):

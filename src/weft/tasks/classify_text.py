@@ -27,7 +27,7 @@ from weft.objectives.number import standardised
 from weft.objectives.objective import Objective
 from weft.objectives.text_class import balanced
 from weft.tasks.encoder_plan import EncoderTraining, embed_of
-from weft.tasks.encoders import AT_ONCE, EncoderTask, TextData, model_of
+from weft.tasks.encoders import AT_ONCE, EncoderTask, TextData, adapter_file, model_of
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.tasks.text_data import several
 from weft.tasks.text_plan import shape
@@ -150,7 +150,7 @@ class ClassifyText(EncoderTask):
                 "seed": str(run.config["training"]["seed"]),
             },
             unit="text",
-            pictures=measured.pictures,
+            pictures={**measured.pictures, **adapter_file(run)},
         )
 
     def predict(

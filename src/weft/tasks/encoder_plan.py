@@ -166,7 +166,7 @@ def choose_encoder(request: Request, settings: Any, wish: Wish, budget: Budget) 
     more: dict[str, Any] = {} if settings.summary is None else {"summary": settings.summary}
     config = ENCODER_MODELS[name](
         size, vocab=wish.vocab, head=wish.head, outputs=wish.outputs, dropout=dropout,
-        **({"summary": "mean"} if wish.head == "pooled" else {}) | more,
+        **({"summary": "mean"} if wish.head == "pooled" and name == "swift" else {}) | more,
     )  # fmt: skip
     config = with_settings(config, request.model_settings, prefix="model.")
     settings = settings.replace(

@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from safetensors.torch import save
 
 from weft.config import Config, from_json
+from weft.core.adapters import adapters
 from weft.data.bundles import Lines
 from weft.data.source import Source
 from weft.errors import DataError, WeftError
@@ -258,6 +260,17 @@ def model_of(run: Loaded) -> Stream:
     """The run's model, which is one stream."""
     assert isinstance(run.model, Stream)
     return run.model
+
+
+def adapter_file(run: Loaded) -> dict[str, bytes]:
+    """What was learned beside a trunk that stayed as it is, as a small file of its own: adapters and head."""
+    small = adapters(run.model)
+    if not small:
+        return {}
+    head = {name: t for name, t in run.model.state_dict().items() if name.startswith("head.")}
+    return {
+        "adapters.safetensors": save({name: t.contiguous() for name, t in {**small, **head}.items()}, {"format": "pt"})
+    }
 
 
 def vocabulary(size: int) -> int:

@@ -22,7 +22,7 @@ from weft.modalities.tokenizer import Tokenizer, encode_pieces
 from weft.objectives import MaskedToken
 from weft.objectives.objective import Objective
 from weft.tasks.encoder_plan import EncoderTraining, Wish, embed_of
-from weft.tasks.encoders import EncoderTask, TextData, model_of, vocabulary
+from weft.tasks.encoders import EncoderTask, TextData, adapter_file, model_of, vocabulary
 from weft.tasks.task import Ending, Loaded, Measured, Request, with_settings
 from weft.tasks.text_data import Read, described, read_text
 from weft.tasks.text_plan import shape
@@ -141,6 +141,7 @@ class FillMask(EncoderTask):
                 "seed": str(run.config["training"]["seed"]),
             },
             unit="hidden token",
+            pictures=adapter_file(run),
         )
 
     def predict(

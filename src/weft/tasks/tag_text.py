@@ -23,7 +23,7 @@ from weft.objectives.measures import tag_measures
 from weft.objectives.objective import Objective
 from weft.objectives.tags import word_values
 from weft.tasks.encoder_plan import EncoderTraining, embed_of
-from weft.tasks.encoders import AT_ONCE, EncoderTask, TextData, model_of
+from weft.tasks.encoders import AT_ONCE, EncoderTask, TextData, adapter_file, model_of
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.tasks.text_data import several
 from weft.tasks.text_plan import shape
@@ -110,6 +110,7 @@ class TagText(EncoderTask):
                 "seed": str(run.config["training"]["seed"]),
             },
             unit="word",
+            pictures=adapter_file(run),
         )
 
     def predict(

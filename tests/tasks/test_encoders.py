@@ -1,0 +1,284 @@
+"""Tasks on whole texts: fill in blanks, label, tag; going on with another run; vectors, soups."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from stopping import stopped_in
+
+import weft
+from weft.core.adapters import adapters
+from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.modalities.text import Text
+from weft.models.adapted import merged
+from weft.tasks.registry import recognise
+from weft.tasks.soup import soup
+
+TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "quiet": True, "steps": 6, "rows": 8}
+GOOD, BAD = ("lovely", "great", "fine", "splendid"), ("awful", "bad", "poor", "dreadful")
+
+
+def labelled(path: Path, count: int = 120, *, seed: int = 0) -> Path:
+    """Sentences whose label one word tells."""
+    draw, lines = np.random.default_rng(seed), ["text\tlabel"]
+    for i in range(count):
+        word = draw.choice(GOOD if i % 2 else BAD)
+        lines.append(
+            f"the {draw.choice(['soup', 'film', 'chair'])} number {i} was {word} today\t{'pos' if i % 2 else 'neg'}"
+        )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def tagged(path: Path, count: int = 60) -> Path:
+    draw, blocks = np.random.default_rng(1), []
+    for _ in range(count):
+        name, place = draw.choice(["Ada", "Bruno", "Cleo"]), draw.choice(["Paris", "Rome", "Oslo"])
+        blocks.append(f"{name} B-PER\nlives O\nin O\n{place} B-LOC\n. O\n")
+    path.write_text("\n".join(blocks))
+    return path
+
+
+def running(path: Path) -> Path:
+    path.write_text("".join(f"the cat number {i % 7} sat on the mat . the dog ran away .\n" for i in range(400)))
+    return path
+
+
+def train(data: Any, **settings: Any) -> weft.Run:
+    given = {**TINY, **settings}
+    return weft.train(data, **{name: value for name, value in given.items() if value is not None})
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("texts")
+
+
+@pytest.fixture(scope="module")
+def opinions(place: Path) -> weft.Run:
+    return train(labelled(place / "opinions.tsv"), out=place / "opinions", steps=150, dim=32)
+
+
+@pytest.fixture(scope="module")
+def blanks(place: Path) -> weft.Run:
+    data = running(place / "running.txt")
+    return train(data, task="fill-mask", out=place / "blanks", steps=150, dim=32, rows=None, context=32)
+
+
+@pytest.fixture(scope="module")
+def names(place: Path) -> weft.Run:
+    return train(tagged(place / "names.conll"), out=place / "names", steps=120, dim=32)
+
+
+# Recognised, learned, used
+
+
+def test_data_is_recognised_by_its_form(place: Path) -> None:
+    assert recognise([str(labelled(place / "a.csv".replace("csv", "tsv")))]).name == "classify-text"
+    assert recognise([str(tagged(place / "a.conll"))]).name == "tag-text"
+    assert recognise([str(running(place / "a.txt"))]).name == "language-model"
+
+
+def test_labels_are_learned_and_given_with_probabilities(opinions: weft.Run) -> None:
+    assert opinions.report["metrics"]["accuracy"] >= 0.9
+    one, other = opinions.predict(["the chair number 3 was splendid today", "the film number 9 was awful today"])
+    assert (one["label"], other["label"]) == ("pos", "neg")
+    assert sum(one["probabilities"].values()) == pytest.approx(1, abs=1e-4)
+    assert one["probabilities"][one["label"]] == max(one["probabilities"].values())
+
+
+def test_what_is_loaded_again_gives_the_same_answers(opinions: weft.Run) -> None:
+    text = "the soup number 5 was fine today"
+    assert weft.load(opinions.folder).predict(text) == opinions.predict(text)
+
+
+def test_an_evaluation_has_intervals_pictures_and_the_surest_mistakes(opinions: weft.Run, tmp_path: Path) -> None:
+    data = labelled(tmp_path / "more.tsv", 40, seed=5)
+    data.write_text(data.read_text() + "the soup was splendid today\tneg\n")
+    found = opinions.evaluate(str(data))
+    assert found["examples"] == 41 and {"accuracy", "macro_f1", "calibration_error"} <= set(found["metrics"])
+    low, high = found["intervals"]["accuracy"]
+    assert low <= found["metrics"]["accuracy"] <= high
+    assert {Path(p).name for p in found["pictures"]} == {"confusion.png", "calibration.png"}
+    assert found["mistakes"][0]["label"] == "neg" and "splendid" in found["mistakes"][0]["text"]
+
+
+def test_labels_that_were_never_learned_are_named(opinions: weft.Run, tmp_path: Path) -> None:
+    data = labelled(tmp_path / "odd.tsv", 20)
+    data.write_text(data.read_text() + "the soup was fine\tmeh\n")
+    with pytest.raises(DataError, match="meh"):
+        opinions.evaluate(str(data))
+
+
+def test_numbers_are_learned_as_numbers(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    rows = [f"item {i} {'very ' * int(n)}good\t{n + draw.normal() * 0.05:.3f}" for i, n in enumerate(draw.integers(0, 8, 200))]
+    (tmp_path / "stars.tsv").write_text("text\tscore\n" + "\n".join(rows) + "\n")
+    run = train(tmp_path / "stars.tsv", out=tmp_path / "run", steps=200, dim=32)
+    assert run.config["data"]["kind"] == "numbers" and run.report["metrics"]["pearson"] > 0.8
+    few, many = (one["value"] for one in run.predict(["item 7 very good", "item 7 very very very very very very good"]))
+    assert few + 2 < many
+
+
+def test_words_are_tagged_and_names_found(names: weft.Run) -> None:
+    assert names.report["metrics"]["f1"] >= 0.9
+    (one,) = names.predict("Cleo lives in Oslo.")
+    assert one["words"] == ["Cleo", "lives", "in", "Oslo", "."] and len(one["tags"]) == 5
+    assert one["entities"] == [{"text": "Cleo", "kind": "PER"}, {"text": "Oslo", "kind": "LOC"}]
+
+
+def test_blanks_are_filled_in_with_candidates(blanks: weft.Run) -> None:
+    (one,) = blanks.predict("the cat number 3 sat on the ___ .")
+    assert one["candidates"][0]["token"].strip() == "mat"
+    assert [c["probability"] for c in one["candidates"]] == sorted(
+        (c["probability"] for c in one["candidates"]), reverse=True
+    )
+    assert blanks.predict("the cat number 3 sat on the [MASK] .")[0]["candidates"] == one["candidates"]
+    (two,) = blanks.predict("the ___ number 3 sat on the ___ .", top=2)
+    assert len(two["blanks"]) == 2 and all(len(guesses) == 2 for guesses in two["blanks"])
+    with pytest.raises(WeftError, match="no blank"):
+        blanks.predict("the cat sat")
+
+
+def test_whole_words_may_be_hidden(place: Path, tmp_path: Path) -> None:
+    run = train(
+        running(place / "words.txt"), task="fill-mask", out=tmp_path / "run", rows=None, context=32, whole_words=True
+    )
+    assert run.report["metrics"]["loss"] > 0
+
+
+@pytest.mark.parametrize("task", ["classify-text", "tag-text", "fill-mask"])
+def test_every_task_has_a_sample(task: str, tmp_path: Path) -> None:
+    run = weft.train(
+        task=task, out=tmp_path / "run", **{k: v for k, v in TINY.items() if task != "fill-mask" or k != "rows"}
+    )
+    assert run.config["data"]["sample"] and run.evaluate()["examples"] > 0
+
+
+@pytest.mark.parametrize("task", ["classify-text", "tag-text", "fill-mask"])
+def test_stopped_and_resumed_is_never_stopped(
+    task: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = {"classify-text": labelled, "tag-text": tagged, "fill-mask": running}[task]
+    data = make(place / f"resume-{task}{'.tsv' if make is labelled else '.txt' if make is running else '.conll'}")
+    more = {"task": task, **({"rows": None, "context": 32} if task == "fill-mask" else {})}
+    whole = train(data, out=tmp_path / "whole", steps=8, **more)
+    with pytest.raises(Interrupted), stopped_in(4, monkeypatch):
+        train(data, out=tmp_path / "half", steps=8, **more)
+    half = weft.train(data, out=tmp_path / "half", resume=True, quiet=True)
+    for name, t in whole.model.state_dict().items():
+        assert torch.equal(t, half.model.state_dict()[name]), name
+
+
+# Going on with a run
+
+
+def test_a_classifier_starts_from_what_filling_in_learned(blanks: weft.Run, place: Path, tmp_path: Path) -> None:
+    data = labelled(place / "from.tsv")
+    run = train(data, from_=blanks.folder, out=tmp_path / "run", dim=None, depth=None, heads=None, steps=1, lr=1e-9)
+    before, after = blanks.model.state_dict(), run.model.state_dict()
+    assert torch.allclose(before["trunk.blocks.0.mix.qkv.weight"], after["trunk.blocks.0.mix.qkv.weight"], atol=1e-5)
+    assert run.config["data"]["tokenizer_digest"] == blanks.config["data"]["tokenizer_digest"]
+
+
+def test_a_frozen_trunk_stays_as_it_is(blanks: weft.Run, place: Path, tmp_path: Path) -> None:
+    data = labelled(place / "frozen.tsv")
+    run = train(data, from_=blanks.folder, out=tmp_path / "run", dim=None, depth=None, heads=None, freeze=True)
+    before, after = blanks.model.state_dict(), run.model.state_dict()
+    assert all(torch.equal(before[n], t) for n, t in after.items() if n.startswith(("embed.", "trunk.")))
+    assert float(after["head.out.weight"].abs().sum()) > 0
+
+
+def test_adapters_learn_beside_a_trunk_that_stays(blanks: weft.Run, place: Path, tmp_path: Path) -> None:
+    data = labelled(place / "lora.tsv")
+    run = train(data, from_=blanks.folder, out=tmp_path / "run", dim=None, depth=None, heads=None, lora=4)
+    before, after = blanks.model.state_dict(), run.model.state_dict()
+    assert torch.equal(before["trunk.blocks.0.mix.qkv.weight"], after["trunk.blocks.0.mix.qkv.weight"])
+    small = adapters(run.model)
+    assert small and any(float(t.abs().sum()) > 0 for name, t in small.items() if name.endswith(".b"))
+    text = "the soup number 5 was fine today"
+    again = weft.load(run.folder)
+    assert again.predict(text) == run.predict(text)
+    plain = merged(again.model)
+    ids = torch.tensor([[1, 2, 3, 4]])
+    with torch.inference_mode():
+        assert torch.allclose(plain(Text(ids)), again.model(Text(ids)), atol=1e-5)
+    written = json.loads((run.folder / "config.json").read_text())
+    assert "adapters" in json.dumps(written["model"])
+    assert (run.folder / "adapters.safetensors").stat().st_size < (run.folder / "model.safetensors").stat().st_size
+
+
+def test_what_has_nothing_to_start_from_cannot_be_frozen(place: Path, tmp_path: Path) -> None:
+    for more in ({"freeze": True}, {"lora": 4}):
+        with pytest.raises(WeftError, match="no run to start from"):
+            train(labelled(place / "nothing.tsv"), out=tmp_path / "run", **more)
+    with pytest.raises(ConfigError, match="either"):
+        train(labelled(place / "nothing.tsv"), out=tmp_path / "run", freeze=True, lora=4)
+
+
+# Vectors, looking, soups
+
+
+def test_like_texts_have_like_vectors(opinions: weft.Run) -> None:
+    texts = [
+        "the soup number 5 was fine today",
+        "the soup number 6 was fine today",
+        "the film number 1 was awful today",
+    ]
+    vectors = opinions.embed(texts)
+    assert vectors.shape == (3, 32) and np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+    assert np.allclose(opinions.embed(texts[:1])[0], vectors[0], atol=1e-5)  # alone or among others
+    assert not np.allclose(opinions.embed(texts, summary="class"), vectors)
+
+
+def test_a_look_shows_what_each_token_read(opinions: weft.Run) -> None:
+    view = opinions.look("the soup was fine")
+    found = np.array(view.to_json()["weights"])
+    assert found.shape[2] == found.shape[3] == len(view.to_json()["tokens"])
+    assert np.allclose(found.sum(-1), 1, atol=1e-3)
+    assert view.picture()[:4] == b"\x89PNG" and b"<svg" in view.page() and "soup" in view.text()
+    with pytest.raises(ConfigError, match="layer"):
+        opinions.look("the soup was fine", layer=9)
+
+
+def test_a_soup_of_one_run_and_itself_is_that_run(opinions: weft.Run, tmp_path: Path) -> None:
+    made = soup([opinions.folder, opinions.folder], tmp_path / "soup")
+    assert made.config["soup"]["gain"] == 0
+    for name, t in opinions.model.state_dict().items():
+        assert torch.allclose(t, made.model.state_dict()[name], atol=1e-7), name
+
+
+def test_a_soup_is_the_mean_of_its_members_and_never_worse_than_the_best(
+    opinions: weft.Run, place: Path, tmp_path: Path
+) -> None:
+    runs = [
+        train(
+            place / "opinions.tsv",
+            from_=opinions.folder,
+            out=tmp_path / f"{seed}",
+            dim=None,
+            depth=None,
+            heads=None,
+            seed=seed,
+        )
+        for seed in (1, 2)
+    ]
+    made = soup([run.folder for run in runs], tmp_path / "soup")
+    how = made.config["soup"]
+    assert how["gain"] >= 0 and how["measure"] == "accuracy" and len(how["scores"]) == 2
+    if how["kind"] == "uniform":
+        name = "head.out.weight"
+        mean = (runs[0].model.state_dict()[name] + runs[1].model.state_dict()[name]) / 2
+        assert torch.allclose(made.model.state_dict()[name], mean, atol=1e-6)
+    assert weft.load(tmp_path / "soup").predict("the soup was fine")[0]["label"] in ("pos", "neg")
+
+
+def test_runs_of_different_models_make_no_soup(opinions: weft.Run, names: weft.Run, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not that of the first"):
+        soup([opinions.folder, names.folder], tmp_path / "soup")
+    with pytest.raises(WeftError, match="two runs"):
+        soup([opinions.folder], tmp_path / "soup")
