@@ -16,6 +16,7 @@ from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
 from weft.modalities.convnet import Bottleneck, ResNet
 from weft.modalities.image import Picture
+from weft.models.outline import unfilled
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size, gpt
 from weft.models.zoo.vision import Sight, VisionSize, autoencoder, mae, resnet, vit
@@ -415,3 +416,14 @@ def test_an_unknown_key_of_a_part_is_noted(tmp_path: Path):
     data = json.loads((folder / "config.json").read_text())
     changed(folder, encoder={**data["encoder"], "sharper": 2})
     assert "sharper" in read_folder(folder).warnings[0]
+
+
+def test_a_model_is_made_ready_to_be_filled_whatever_its_memory_held_before(monkeypatch):
+    plain = torch.nn.Linear.__init__
+
+    def dirty(self, *args, **options):
+        plain(self, *args, **options)
+        self.weight.data.fill_(float("inf"))
+
+    monkeypatch.setattr(torch.nn.Linear, "__init__", dirty)
+    assert unfilled(OURS["vit"]).embed.project.weight.isfinite().all(), "a draw that leaves numbers outside never ends"
