@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.config import from_json
-from weft.core import LowRank, Pooled
+from weft.core import LowRank
 from weft.core.heads import Head
 from weft.errors import ConfigError, WeftError
 from weft.modalities.text import TextEmbed
@@ -17,6 +17,7 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo import ENCODER_MODELS, Size
 from weft.models.zoo.encoders import Wanted
 from weft.tasks.planning import (
+    FOREIGN,
     Catalogue,
     ReaderTraining,
     choose_budget,
@@ -155,10 +156,12 @@ def model_name(request: Request) -> str:
     return was
 
 
-def choose_encoder(request: Request, settings: Any, wish: Wish, budget: Budget) -> tuple[Stream.Config, Any]:
-    """The model's config, and the settings with everything decided."""
+def choose_encoder(
+    request: Request, settings: Any, wish: Wish, budget: Budget, *, same: bool = False
+) -> tuple[Stream.Config, Any]:
+    """The model's config, and the settings with everything decided; `same`: the head to start from is the one wanted."""
     if request.origin is not None:
-        return _continued(request.origin.model, settings, wish), settings.replace(tokens=settings.tokens or 4096)
+        return _continued(request.origin.model, settings, wish, same), settings.replace(tokens=settings.tokens or 4096)
     name = model_name(request)
     size = PRESETS[request.preset] if request.preset is not None else _sized(request, settings, wish, budget)
     size = fitted(replace(size, context=size.context if wish.running else max(8, min(wish.longest, 512))), settings)
@@ -189,34 +192,33 @@ def _sized(request: Request, settings: Any, wish: Wish, budget: Budget) -> Size:
     return next((size for size in reversed(LADDER) if fits(size)), LADDER[0])
 
 
-def _continued(model: Model, settings: Any, wish: Wish) -> Stream.Config:
+def _continued(model: Model, settings: Any, wish: Wish, same: bool) -> Stream.Config:
     """The backbone of a trained model with the head that is wanted now; adapters that it has are folded first."""
     config = with_adapters(model.backbone()[0], None)
     if not isinstance(config.embed, TextEmbed.Config):
         raise WeftError("the run to start from does not read text", where="--from")
     if settings.dropout is not None:
         raise ConfigError("dropout is that of the run to start from", where="--set dropout", fix="leave it out")
-    head, outputs = _head(config, settings, wish), wish.outputs
+    head, outputs = config.head if same else _head(config, settings, wish), wish.outputs
     how = None if settings.lora is None else LowRank.Config(rank=settings.lora, alpha=2.0 * settings.lora)
     return with_adapters(config.replace(head=head, outputs=outputs), how)
 
 
 def _head(config: Stream.Config, settings: Any, wish: Wish) -> Head.Config | None:
-    """The head that the zoo would give such a model."""
-    reads_all = embed_of(config).reading == "free"
-    size = Size(dim=config.dim, depth=1, heads=1, context=embed_of(config).context)
+    """The head that is wanted: the one there is, or one that the zoo would give such a model.
+
+    The mean of all tokens says more than a first token that was never asked for a summary.
+    """
     if wish.head == "fill":
         return config.head
-    told = settings.summary or ("mean" if not reads_all else None)
-    kind = "swift" if told == "mean" or not reads_all else "bert"
-    made = ENCODER_MODELS[kind](
-        size, vocab=wish.vocab, head=wish.head, outputs=wish.outputs,
-        **({"summary": told or "mean"} if wish.head == "pooled" else {}),
-    ).head  # fmt: skip
-    return made.replace(std=0.0) if isinstance(made, Pooled.Config) else made
+    size = Size(dim=config.dim, depth=1, heads=1, context=embed_of(config).context)
+    told = settings.summary or "mean"
+    more = {"summary": told} if wish.head == "pooled" else {}
+    kind = "bert" if told == "class" else "swift"
+    return ENCODER_MODELS[kind](size, vocab=wish.vocab, head=wish.head, outputs=wish.outputs, **more).head
 
 
-def start_weights(request: Request, config: Stream.Config, same_head: bool) -> Mapping[str, Tensor] | None:
+def start_weights(request: Request, same_head: bool) -> Mapping[str, Tensor] | None:
     """The weights to begin with: those of the backbone, and of the head where it stays the same."""
     if request.origin is None:
         return None

@@ -141,7 +141,8 @@ class EncoderTask(Task):
         tokenizer = inherited or self.made_tokenizer(data, settings)
         wish = self.wish(data, tokenizer)
         budget = minutes_for(request, wish.tokens)
-        config, settings = choose_encoder(request, settings, wish, budget)
+        same = request.origin is not None and self.same_head(request.origin, data)
+        config, settings = choose_encoder(request, settings, wish, budget, same=same)
         settings = settings.replace(tokenizer=settings.tokenizer or tokenizer.kind)
         work = Work(
             model=config,
@@ -157,7 +158,7 @@ class EncoderTask(Task):
                 "data": self.data_record(request, data, tokenizer),
             },
             files={"tokenizer.json": tokenizer.to_json()},
-            start=start_weights(request, config, request.origin is not None and self.same_head(request.origin, data)),
+            start=start_weights(request, same),
             frozen=settings.frozen,
         )
         lines = {
