@@ -115,7 +115,10 @@ def test_labels_that_were_never_learned_are_named(opinions: weft.Run, tmp_path: 
 
 def test_numbers_are_learned_as_numbers(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
-    rows = [f"item {i} {'very ' * int(n)}good\t{n + draw.normal() * 0.05:.3f}" for i, n in enumerate(draw.integers(0, 8, 200))]
+    rows = [
+        f"item {i} {'very ' * int(n)}good\t{n + draw.normal() * 0.05:.3f}"
+        for i, n in enumerate(draw.integers(0, 8, 200))
+    ]
     (tmp_path / "stars.tsv").write_text("text\tscore\n" + "\n".join(rows) + "\n")
     run = train(tmp_path / "stars.tsv", out=tmp_path / "run", steps=200, dim=32)
     assert run.config["data"]["kind"] == "numbers" and run.report["metrics"]["pearson"] > 0.8

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from weft.config import from_json
+from weft.config import field_types, from_json
 from weft.core import LowRank
 from weft.core.heads import Head
 from weft.errors import ConfigError, WeftError
@@ -63,6 +63,7 @@ CATALOGUE = Catalogue(
 )
 LEARNED = {"lr": 0.3}  # of the usual rates, for weights of a run of weft's that have learned already
 FASTER = 10.0  # for adapters and heads alone, beside weights of another library that stay as they are
+FEWER = 16  # texts in a step where the model is large for its minutes: more steps count for more than calm ones
 KEPT = ("dim", "depth", "heads", "context", "tokenizer", "vocab")  # taken over from the run to start from
 
 
@@ -139,6 +140,8 @@ def first_settings(request: Request, kind: type[Any]) -> Any:
     recipe = dict(FOREIGN if foreign else CATALOGUE.recipes.get(name, FOREIGN))
     if not foreign:
         recipe["lr"] = LEARNED["lr"] * recipe["lr"]
+    if foreign and "rows" in field_types(kind):
+        recipe["rows"] = FEWER
     settings = kind(**recipe).replace(**{key: was[key] for key in KEPT if key in was})
     settings = with_settings(settings, request.training_settings)
     if "lr" not in request.settings and (settings.freeze or settings.lora) and foreign:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from weft.config import Config, from_json
+from weft.core import PerToken
 from weft.data import samples
 from weft.data.masking import SHARE, Hider, MaskedWindows
 from weft.data.source import Source
@@ -19,6 +20,7 @@ from weft.errors import ConfigError, DataError, WeftError
 from weft.modalities.framing import frame_blanks
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer, encode_pieces
+from weft.models.stream import Stream
 from weft.objectives import MaskedToken
 from weft.objectives.objective import Objective
 from weft.tasks.encoder_plan import EncoderTraining, Wish, embed_of
@@ -147,7 +149,7 @@ class FillMask(EncoderTask):
     def predict(
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
     ) -> list[dict[str, Any]]:
-        how, model, tokenizer = with_settings(Guessing(), settings), model_of(run), self.tokenizer(run)
+        how, model, tokenizer = with_settings(Guessing(), settings), filler(run), self.tokenizer(run)
         found = []
         for text in inputs:
             if not isinstance(text, str):
@@ -198,6 +200,15 @@ class FillMask(EncoderTask):
         return {name: value for name, value in record.items() if name not in ("train", "held_out")}
 
 
+def filler(run: Loaded) -> Stream:
+    """The run's model, if it can tell tokens."""
+    model = model_of(run)
+    if not isinstance(model.head, PerToken):
+        fix = "use weft embed and weft look, or start a task of yours from it: --from"
+        raise WeftError("this model has no head that could fill in blanks", where=str(run.folder.path), fix=fix)
+    return model
+
+
 @torch.inference_mode()
 def candidates(
     model: Any, tokenizer: Tokenizer, ids: np.ndarray, places: np.ndarray, top: int
@@ -220,7 +231,7 @@ def candidates(
 @torch.inference_mode()
 def score(run: Loaded, windows: MaskedWindows, progress: Progress) -> tuple[float, int, int]:
     """The summed loss of hidden tokens in nats, how many were guessed right, and their number."""
-    model = model_of(run).eval()
+    model = filler(run).eval()
     count = counter(progress, -(-len(windows.valid) // windows.room), "windows")
     total, right, seen, done = 0.0, 0, 0, 0
     for batch in windows.held_out():

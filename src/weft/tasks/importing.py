@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from weft.config import field_types
 from weft.data.images.frames import SMALL
 from weft.errors import WeftError
 from weft.interop import Imported, read_folder
@@ -29,6 +30,7 @@ from weft.training.claim import check_place
 from weft.training.folder import RunFolder, fresh_folder
 from weft.training.precision import Weights
 from weft.training.run import parameters
+from weft.training.settings import Training
 
 OBJECTIVES = {
     "language-model": NextToken.Config(),
@@ -98,7 +100,7 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
         "from": None,
         "model": imported.config.to_json(),
         "objective": None if objective is None else objective.to_json(),
-        "training": {"seed": 0, **_shape(imported)},
+        "training": _training(imported, task),
         "budget": {"steps": None, "minutes": None, "epochs": None},
         "fingerprint": None,
         "data": _data(imported, task, tokenizer),
@@ -131,6 +133,13 @@ def _reader(imported: Imported) -> Stream.Config:
     """The stream that reads what the user gives."""
     config: Any = imported.model.config
     return config.source if isinstance(config, Seq2Seq.Config) else getattr(config, "encoder", config)
+
+
+def _training(imported: Imported, task: str | None) -> dict[str, Any]:
+    """The settings of a training as the task would have written them, as far as they are known."""
+    kind = TASKS[task].settings if task in TASKS else Training
+    known = {name: value for name, value in _shape(imported).items() if name in field_types(kind)}
+    return kind(**known).to_json()
 
 
 def _shape(imported: Imported) -> dict[str, Any]:

@@ -1,0 +1,186 @@
+"""Models of the Hugging Face library as runs: imported, used, looked at, gone on with, and written back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from foreign import library, saved
+from pictures import encoded
+
+import weft
+from weft.errors import DataError, WeftError
+from weft.modalities.text import Text
+from weft.modalities.tokenizer import train as make_tokenizer
+from weft.tasks.importing import import_run
+
+TEXT = "the cat sat on the mat and the dog ran away from the old house by the sea " * 20
+SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+
+
+def wordpieces(folder: Path, *, marks: bool) -> int:
+    """A tokenizer.json beside a model, with BERT's marks or with none; returns its size."""
+    tokenizers = pytest.importorskip("tokenizers")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    made = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    made.train_from_iterator([TEXT], tokenizers.trainers.WordPieceTrainer(vocab_size=80, special_tokens=special))
+    if marks:
+        made.post_processor = tokenizers.processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
+    made.save(str(folder / "tokenizer.json"))
+    return made.get_vocab_size()
+
+
+def bert(folder: Path, kind: str, **more: Any) -> Path:
+    transformers = library()
+    folder.mkdir()
+    size = wordpieces(folder, marks=True)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(vocab_size=size, max_position_embeddings=48, **SMALL, **more)
+    saved(getattr(transformers, kind)(config), folder)
+    wordpieces(folder, marks=True)
+    return folder
+
+
+def test_an_encoder_without_a_head_gives_vectors_and_is_looked_at(tmp_path: Path) -> None:
+    folder = bert(tmp_path / "theirs", "BertModel")
+    run = weft.load(folder)
+    texts = ["the cat sat", "the dog ran away from the old house"]
+    vectors = run.embed(texts)
+    transformers = library()
+    model = transformers.BertModel.from_pretrained(folder).eval()
+    reader = transformers.AutoTokenizer.from_pretrained(folder)
+    with torch.inference_mode():
+        for text, vector in zip(texts, vectors, strict=True):
+            given = reader(text, return_tensors="pt")
+            expected = torch.nn.functional.normalize(model(**given).last_hidden_state[0].mean(0), dim=-1)
+            assert np.abs(expected.numpy() - vector).max() < 1e-5
+    assert run.look("the cat sat").to_json()["tokens"][0] == "[CLS]"
+    with pytest.raises(WeftError, match="no head"):
+        run.predict("the ___ sat")
+
+
+def test_a_masked_model_fills_in_blanks(tmp_path: Path) -> None:
+    run = weft.load(bert(tmp_path / "theirs", "BertForMaskedLM"))
+    (found,) = run.predict("the [MASK] sat")
+    assert run.task.name == "fill-mask" and len(found["candidates"]) == 5
+    assert run.evaluate(_text(tmp_path))["metrics"]["loss"] > 0
+    with pytest.raises(WeftError, match="nothing was held out"):
+        run.evaluate()
+
+
+def _text(folder: Path) -> str:
+    (folder / "some.txt").write_text(TEXT)
+    return str(folder / "some.txt")
+
+
+def test_a_classifier_keeps_its_labels_and_is_fine_tuned(tmp_path: Path) -> None:
+    names = {0: "bad", 1: "good"}
+    folder = bert(tmp_path / "theirs", "BertForSequenceClassification", id2label=names, label2id={"bad": 0, "good": 1})
+    loaded, _ = import_run(folder, tmp_path / "run")
+    run = weft.load(tmp_path / "run")
+    assert run.predict("the cat sat")[0]["label"] in ("bad", "good") and run.config["data"]["classes"] == [
+        "bad",
+        "good",
+    ]
+    assert run.predict("the cat sat") == weft.load(folder).predict("the cat sat")
+    rows = [f"the {'cat' if i % 2 else 'dog'} number {i}\t{'good' if i % 2 else 'bad'}" for i in range(60)]
+    (tmp_path / "data.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
+    for more in ({}, {"freeze": True}, {"lora": 2}):
+        out = tmp_path / f"tuned-{'-'.join(more) or 'all'}"
+        tuned = weft.train(tmp_path / "data.tsv", from_=tmp_path / "run", out=out, steps=3, quiet=True, **more)
+        assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["data"]["classes"] == ["bad", "good"]
+    assert loaded.config["imported"]["digest"]
+
+
+def test_what_was_imported_is_exported_with_the_same_values(tmp_path: Path) -> None:
+    folder = bert(tmp_path / "theirs", "BertForSequenceClassification")
+    import_run(folder, tmp_path / "run")
+    found = weft.load(tmp_path / "run").export(tmp_path / "back")
+    assert found["difference"] < 1e-4 and found["model_type"] == "bert"
+    assert f"{found['difference']:.2g}" in (tmp_path / "back" / "README.md").read_text()
+    assert (tmp_path / "back" / "model.safetensors").read_bytes() and json.loads(
+        (tmp_path / "back" / "config.json").read_text()
+    )
+
+
+def test_a_run_of_our_own_is_read_there_with_its_marks(tmp_path: Path) -> None:
+    rows = [f"the {'cat' if i % 2 else 'dog'} number {i}\t{'good' if i % 2 else 'bad'}" for i in range(60)]
+    (tmp_path / "data.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
+    run = weft.train(
+        tmp_path / "data.tsv", model="bert", out=tmp_path / "run", steps=3, quiet=True, dim=32, depth=1, heads=2
+    )
+    assert run.export(tmp_path / "hf")["difference"] < 1e-4
+    transformers = library()
+    reader = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "hf").eval()
+    text = "the cat number 7"
+    with torch.inference_mode():
+        shares = model(**reader(text, return_tensors="pt")).logits.softmax(-1)[0]
+    ours = run.predict(text)[0]["probabilities"]
+    for label, share in zip(run.config["data"]["classes"], shares.tolist(), strict=True):
+        assert ours[label] == pytest.approx(share, abs=1e-4)
+    assert model.config.id2label == {0: "bad", 1: "good"}
+
+
+def test_a_model_without_counterpart_says_what_would_do(tmp_path: Path) -> None:
+    (tmp_path / "some.txt").write_text(TEXT)
+    run = weft.train(tmp_path / "some.txt", out=tmp_path / "run", steps=2, quiet=True, dim=16, depth=1, heads=2)
+    with pytest.raises(WeftError, match="no model of the Hugging Face library") as refused:
+        run.export(tmp_path / "hf")
+    assert "onnx" in str(refused.value) and not (tmp_path / "hf").exists()
+
+
+def test_a_language_model_goes_on_as_it_would_there_and_is_trained_on(tmp_path: Path) -> None:
+    transformers = library()
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    tokenizer = make_tokenizer("bpe", [TEXT, None], 280)
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=tokenizer.size, n_positions=64, n_embd=32, n_layer=2, n_head=4,
+        bos_token_id=tokenizer.end, eos_token_id=tokenizer.end,
+    )  # fmt: skip
+    model = transformers.GPT2LMHeadModel(config).eval()
+    saved(model, folder)
+    (folder / "tokenizer.json").write_text(tokenizer.to_json())
+    run = weft.load(folder)
+    ids = torch.tensor([tokenizer.encode("the cat").tolist()])
+    with torch.inference_mode():
+        expected = model.generate(ids, max_new_tokens=8, do_sample=False, pad_token_id=tokenizer.end)[0, ids.shape[1] :]
+        logits = run.model(Text(ids))
+        assert torch.allclose(logits, model(ids).logits, atol=1e-5)
+    (found,) = run.predict("the cat", temperature=0, max_tokens=8)
+    assert found["text"] == tokenizer.decode([i for i in expected.tolist() if i != tokenizer.end])
+    tuned = weft.train(
+        _text(tmp_path), task="language-model", from_=folder, out=tmp_path / "tuned", steps=2, quiet=True
+    )
+    assert tuned.config["training"]["lr"] < 1e-3
+
+
+def test_a_model_for_pictures_names_their_classes_and_shows_its_attention(tmp_path: Path) -> None:
+    transformers = library()
+    torch.manual_seed(0)
+    names = {0: "cat", 1: "dog", 2: "cow"}
+    config = transformers.ViTConfig(
+        image_size=32, patch_size=8, id2label=names, label2id={v: k for k, v in names.items()}, **SMALL
+    )
+    saved(transformers.ViTForImageClassification(config), tmp_path / "theirs")
+    run = weft.load(tmp_path / "theirs")
+    (tmp_path / "a.png").write_bytes(encoded(np.random.default_rng(0).integers(0, 255, (32, 32, 3), np.uint8)))
+    (found,) = run.predict(str(tmp_path / "a.png"))
+    assert found["label"] in names.values() and run.task.name == "classify-images"
+    assert run.look(str(tmp_path / "a.png")).picture()[:4] == b"\x89PNG"
+
+
+def test_folders_that_are_neither_run_nor_model_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "mystery"}')
+    with pytest.raises(WeftError, match="mystery"):
+        weft.load(tmp_path)
+    with pytest.raises(DataError, match="archive"):
+        (tmp_path / "model.zip").write_bytes(b"PK")
+        import_run(tmp_path / "model.zip", tmp_path / "out")
