@@ -39,17 +39,22 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
         if texts:
             files += [Path(place) / "texts.json", Path(place) / "ids.json"]
             files[2].write_text(json.dumps(list(texts)), encoding="utf-8")
-        command = [sys.executable, "-I", str(WITNESS), str(folder), *map(str, files)]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **OFFLINE})
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise DataError(f"the Hugging Face library cannot use the folder: {last:.400}", where=str(folder))
+        testify(WITNESS, folder, files, who="the Hugging Face library")
         if texts:
             _compare_ids(folder, texts, json.loads(files[3].read_text(encoding="utf-8")))
         theirs = read_tensors(files[1])["values"]
     if theirs.shape != ours.shape:
         raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=str(folder))
     return float((theirs - ours.float()).abs().max())
+
+
+def testify(witness: Path, folder: Path, files: Sequence[Path], *, who: str) -> None:
+    """Let a script that knows nothing of weft open the folder, in a process of its own."""
+    command = [sys.executable, "-I", str(witness), str(folder), *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **OFFLINE})
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise DataError(f"{who} cannot use the folder: {last:.400}", where=str(folder))
 
 
 def _compare_ids(folder: Path, texts: Sequence[str], found: list[list[int]]) -> None:
