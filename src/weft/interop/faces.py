@@ -43,6 +43,7 @@ class Face(nn.Module):
     output: dict[str, Port]  # one, by its name
     axes: dict[str, int]  # free axes, each a multiple of a number
     note: dict[str, Any]
+    vocab: int | None = None  # ids that may go in, where ids go in
 
     def __init__(self, model: Model):
         super().__init__()
@@ -67,7 +68,8 @@ class TextFace(Face):
     def __init__(self, model: Stream):
         super().__init__(model)
         embed = _table(model)
-        self.vocab, self.context = embed.vocab, embed.context
+        self.vocab: int = embed.vocab
+        self.context = embed.context
         self.inputs = {
             "input_ids": Port("int64", ("batch", "length"), f"ids below {embed.vocab}, marks included"),
             "attention_mask": Port("int64", ("batch", "length"), "1 for a token, 0 for padding, on either side"),
@@ -128,7 +130,8 @@ class PairFace(Face):
     def __init__(self, model: Seq2Seq):
         super().__init__(model)
         source, target = _table(model.source), _table(model.target)
-        self.vocabs, self.contexts = (source.vocab, target.vocab), (source.context, target.context)
+        self.vocab, self.vocabs = min(source.vocab, target.vocab), (source.vocab, target.vocab)
+        self.contexts = (source.context, target.context)
         self.inputs = {
             "encoder_input_ids": Port("int64", ("batch", "length"), f"ids of the source, below {source.vocab}"),
             "attention_mask": Port("int64", ("batch", "length"), "1 for a token of the source, 0 for padding"),

@@ -73,7 +73,7 @@ def prove_onnx(folder: Path, shown: Face) -> float:
     with tempfile.TemporaryDirectory() as place:
         files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
         write_tensors(files[0], {f"{i}.{name}": t for i, trial in trials.items() for name, t in trial.items()})
-        testify(WITNESS, folder, files, who="onnxruntime")
+        testify(WITNESS, folder, files, who="onnxruntime", where="model.onnx")
         theirs = read_tensors(files[1])
     return max(_difference(shown, trial, theirs[i]) for i, trial in trials.items())
 
@@ -117,6 +117,8 @@ def _graph(shown: Face) -> torch.onnx.ONNXProgram:
         reason = str(error.__cause__ or error).strip().splitlines()
         raise ConfigError(f"torch cannot write this model as a graph: {reason[0]:.400}", where="export") from error
     assert graph is not None
+    for part in (graph.model.graph, *graph.model.graph.all_nodes()):
+        part.metadata_props.clear()  # where in whose files each operation was written
     return graph
 
 
@@ -144,9 +146,8 @@ def _described(shown: Face, tokenizer_json: str | None, labels: Sequence[str], m
     (out,) = shown.output.values()
     if labels and len(labels) != out.shape[-1]:
         raise ConfigError(f"{len(labels)} labels for a model that tells {out.shape[-1]} apart", where="labels")
-    vocab = getattr(shown, "vocab", None)
-    if tokenizer_json is not None and vocab is not None:
-        check_tokenizer(tokenizer_json, vocab, where="tokenizer.json")
+    if tokenizer_json is not None and shown.vocab is not None:
+        check_tokenizer(tokenizer_json, shown.vocab, where="tokenizer.json")
     return {
         "weft": VERSION,
         "model": type(shown.model).__name__,

@@ -26,4 +26,7 @@ def main(folder: str, inputs: str, outputs: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except Exception as error:  # their reasons run over several lines, and one is passed on
+        raise SystemExit(" ".join(str(error).split())) from None
