@@ -39,11 +39,7 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
         if texts:
             files += [Path(place) / "texts.json", Path(place) / "ids.json"]
             files[2].write_text(json.dumps(list(texts)), encoding="utf-8")
-        command = [sys.executable, "-I", str(WITNESS), str(folder), *map(str, files)]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **OFFLINE})
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise DataError(f"the Hugging Face library cannot use the folder: {last:.400}", where=str(folder))
+        testify(WITNESS, folder, files, who="the Hugging Face library", where=str(folder))
         if texts:
             _compare_ids(folder, texts, json.loads(files[3].read_text(encoding="utf-8")))
         theirs = read_tensors(files[1])["values"]
@@ -54,6 +50,15 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     if mask is not None and apart.ndim == 3 and apart.shape[:2] == mask.shape:
         apart = apart[mask.bool()]  # what stands at padding means nothing, here or there
     return float(apart.max())
+
+
+def testify(witness: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:
+    """Let a script that knows nothing of weft open the folder, in a process of its own."""
+    command = [sys.executable, "-I", str(witness), str(folder), *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **OFFLINE})
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise DataError(f"{who} cannot use the folder: {last:.400}", where=where)
 
 
 def _compare_ids(folder: Path, texts: Sequence[str], found: list[list[int]]) -> None:

@@ -6,18 +6,16 @@
 The same model gives the same bytes, so that a folder that was read and written again is the same folder.
 """
 
-import contextlib
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from weft.config import read_json, write_json
-from weft.errors import ConfigError, StorageError
+from weft.errors import ConfigError
 from weft.interop.families import FAMILIES
 from weft.interop.family import counterpart
 from weft.interop.marks import Marks
+from weft.interop.staging import must_be_new, staged
 from weft.interop.tables import to_theirs
 from weft.interop.tokenizer_files import check_tokenizer
 from weft.modalities.tokenizer_json import names_by_id
@@ -25,7 +23,6 @@ from weft.models.adapted import has_adapters, merged
 from weft.models.outline import own_tensors
 from weft.models.stream import Model
 from weft.storage import store
-from weft.storage.lock import temporary
 from weft.storage.tensors import write_tensors
 
 
@@ -46,31 +43,19 @@ def write_folder(
     """
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config
-    if os.path.lexists(target):
-        raise StorageError("exists already", where=store.shown(target), fix="name a folder that does not exist yet")
+    must_be_new(target)
     family, written = counterpart(config, FAMILIES.values())  # type: ignore[arg-type]
     trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
     tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
     files = _json_files({**written, **trained}, tokenizer_json, marks, labels)
     files |= {**family.files(config), **(extra or {})}  # type: ignore[arg-type]
-    store.make_folder(target.absolute().parent)
-    staged = temporary(target.absolute().parent)
-    try:
-        os.mkdir(staged, store.FOLDER_MODE)
+    with staged(target) as folder:
         for name, data in files.items():
-            store.write_file(staged / name, write_json(data).encode())
+            store.write_file(folder / name, write_json(data).encode())
         if tokenizer_json is not None:
-            store.write_file(staged / "tokenizer.json", tokenizer_json.encode())
-        write_tensors(staged / "model.safetensors", tensors, {"format": "pt"})
-        os.rename(staged, target)
-        store.sync_folder(target.absolute().parent)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(staged)
-        if isinstance(error, OSError):
-            raise store.storage_error(error, target) from error
-        raise
+            store.write_file(folder / "tokenizer.json", tokenizer_json.encode())
+        write_tensors(folder / "model.safetensors", tensors, {"format": "pt"})
     return family.name
 
 

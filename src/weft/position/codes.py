@@ -106,10 +106,11 @@ class Grid(Code):
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
         row, column = (coords[axis].to(self.table.weight.dtype) for axis in self.axes)
+        columns = _beside(column, self.columns)
         return sum(
             (share * across)[..., None] * self.table(y * self.columns + x)
             for y, share in _beside(row, self.rows)
-            for x, across in _beside(column, self.columns)
+            for x, across in columns
         )
 
 

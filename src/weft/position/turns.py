@@ -17,6 +17,9 @@ def turn(
     x: Float[Tensor, "B N H d"], cos: Float[Tensor, "B N 1 half"], sin: Float[Tensor, "B N 1 half"]
 ) -> Float[Tensor, "B N H d"]:
     """Each pair (x_i, x_{i + d/2}) turned by its angle."""
+    if torch.compiler.is_exporting():  # in a graph, what is written in place becomes copies that are scattered
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
     return _Turn.apply(x, cos, sin)
 
 

@@ -1,0 +1,159 @@
+"""Writing a model as an ONNX graph with free batch and length, and proving it: onnxruntime computes the same.
+
+    model.onnx  weft.json  tokenizer.json
+
+weft.json says what goes in and out. Weights are in model.onnx; beyond 2 GB, which is as much as one can hold, they are in
+model.onnx.data beside it.
+"""
+
+import contextlib
+import copy
+import importlib.util
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from weft.config import write_json
+from weft.errors import ConfigError, DataError, WeftError
+from weft.interop.faces import Face, Inputs, face, unstated, written
+from weft.interop.marks import Marks
+from weft.interop.proof import testify
+from weft.interop.staging import must_be_new, staged
+from weft.interop.tokenizer_files import check_tokenizer
+from weft.models.adapted import has_adapters, merged
+from weft.models.stream import Model
+from weft.storage import store
+from weft.storage.tensors import read_tensors, write_tensors
+from weft.version import VERSION
+
+WITNESS = Path(__file__).with_name("onnx_witness.py")
+LIBRARIES = ("onnx", "onnxscript", "onnxruntime")
+TOLERANCE = 1e-4  # of the largest value, or absolute where all are smaller than one
+
+
+def write_onnx(
+    path: str | Path,
+    model: Model,
+    *,
+    tokenizer_json: str | None = None,
+    labels: Sequence[str] = (),
+    marks: Marks = Marks(),
+) -> float:
+    """Write a model as an ONNX graph. Returns the largest difference between its values and ours.
+
+    The folder must not exist yet. It appears whole and proved or not at all. Adapters are merged into the weights, and all
+    numbers are in fp32. Texts are of one segment, and no pixels are missing.
+    """
+    absent = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
+    if absent:
+        raise WeftError(f"{' and '.join(absent)} not installed, needed for ONNX", fix="pip install 'weft[onnx]'")
+    target = Path(path)
+    must_be_new(target)
+    twin = merged(model) if has_adapters(model) else copy.deepcopy(model)
+    shown = face(twin.cpu().float()).eval().requires_grad_(False)
+    described = _described(shown, tokenizer_json, labels, marks)
+    graph = _graph(shown)
+    with staged(target) as folder:
+        graph.save(folder / "model.onnx")
+        store.write_file(folder / "weft.json", write_json(described).encode())
+        if tokenizer_json is not None:
+            store.write_file(folder / "tokenizer.json", tokenizer_json.encode())
+        return prove_onnx(folder, shown)
+
+
+def prove_onnx(folder: Path, shown: Face) -> float:
+    """The largest difference between our values and onnxruntime's, over inputs of several sizes, in another process."""
+    trials = {str(i): trial for i, trial in enumerate(shown.trials())}
+    with tempfile.TemporaryDirectory() as place:
+        files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
+        write_tensors(files[0], {f"{i}.{name}": t for i, trial in trials.items() for name, t in trial.items()})
+        testify(WITNESS, folder, files, who="onnxruntime", where="model.onnx")
+        theirs = read_tensors(files[1])
+    return max(_difference(shown, trial, theirs[i]) for i, trial in trials.items())
+
+
+def _difference(shown: Face, inputs: Inputs, theirs: Tensor) -> float:
+    with torch.inference_mode():
+        ours = shown(**inputs)
+    sizes = ", ".join(f"{name} {list(t.shape)}" for name, t in inputs.items())
+    if theirs.shape != ours.shape:
+        raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=sizes)
+    if not theirs.isfinite().all():  # at padding too: nothing downstream should meet NaN
+        raise DataError("the graph gives values that are not finite", where=sizes)
+    counted = shown.counted(inputs)
+    if counted is not None:
+        ours, theirs = ours[counted], theirs[counted]
+    largest = float((ours - theirs).abs().max())
+    if not largest <= TOLERANCE * max(1.0, float(ours.abs().max())):
+        raise DataError(f"the graph computes other values than the model: they differ by {largest:.2g}", where=sizes)
+    return largest
+
+
+def _graph(shown: Face) -> torch.onnx.ONNXProgram:
+    """The graph, traced on one input with names for the axes that are free."""
+    sizes = {name: _axis(name, step) for name, step in shown.axes.items()}
+    shapes = {
+        name: {i: sizes[axis] for i, axis in enumerate(port.shape) if isinstance(axis, str)}
+        for name, port in shown.inputs.items()
+    }
+    try:
+        with unstated(shown), torch.no_grad(), _quiet():
+            graph = torch.onnx.export(
+                shown,
+                kwargs=shown.sample(),
+                input_names=list(shown.inputs),
+                output_names=list(shown.output),
+                dynamic_shapes=shapes,
+                dynamo=True,
+                verbose=False,
+            )
+    except torch.onnx.OnnxExporterError as error:
+        reason = str(error.__cause__ or error).strip().splitlines()
+        raise ConfigError(f"torch cannot write this model as a graph: {reason[0]:.400}", where="export") from error
+    assert graph is not None
+    for part in (graph.model.graph, *graph.model.graph.all_nodes()):
+        part.metadata_props.clear()  # where in whose files each operation was written
+    return graph
+
+
+def _axis(name: str, step: int) -> Any:
+    """A free axis; sides of pictures are so many whole tokens."""
+    return torch.export.Dim(name) if step == 1 else step * torch.export.Dim(f"{name}_in_tokens")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter speaks of its own insides; what matters to users comes as an exception."""
+    logger = logging.getLogger("torch.onnx")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)
+
+
+def _described(shown: Face, tokenizer_json: str | None, labels: Sequence[str], marks: Marks) -> Mapping[str, Any]:
+    """What weft.json says."""
+    (out,) = shown.output.values()
+    if labels and len(labels) != out.shape[-1]:
+        raise ConfigError(f"{len(labels)} labels for a model that tells {out.shape[-1]} apart", where="labels")
+    if tokenizer_json is not None and shown.vocab is not None:
+        check_tokenizer(tokenizer_json, shown.vocab, where="tokenizer.json")
+    return {
+        "weft": VERSION,
+        "model": type(shown.model).__name__,
+        "inputs": written(shown.inputs),
+        "outputs": written(shown.output),
+        "labels": list(labels),
+        "marks": marks.write(),
+        **shown.note,
+    }

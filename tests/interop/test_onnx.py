@@ -1,0 +1,214 @@
+"""ONNX graphs: other programs compute what our models compute, at every size, or nothing is written."""
+
+import json
+import logging
+import os
+from pathlib import Path
+
+import jaxtyping
+import pytest
+import torch
+from foreign import perturbed
+
+from weft.core import LowRank, PerToken, Trunk, Window
+from weft.errors import ConfigError, DataError, StorageError, WeftError
+from weft.interop import Marks, onnx, write_onnx
+from weft.interop.faces import TextFace, face, unstated
+from weft.modalities.text import Text, TextEmbed
+from weft.models.adapted import adapted
+from weft.models.stream import Stream
+from weft.models.zoo import ENCODER_MODELS, LANGUAGE_MODELS, Size
+from weft.models.zoo.translation import TRANSLATION_MODELS
+from weft.models.zoo.vision import VISION_MODELS, Sight, VisionSize, autoencoder, mae, small_net
+from weft.position import Add, Learned
+from weft.tokens import Order
+
+SIZE = Size(dim=16, depth=1, heads=2, context=32)
+VISION = VisionSize(dim=16, depth=1, heads=2, patch=4, net=small_net(4, (1,)))
+SIGHT = Sight(height=16, width=12)
+NO_BLOCKS = Trunk.Config(depth=0)
+slow = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def unchecked(monkeypatch) -> None:
+    """Shapes are not checked: while a graph is traced, sizes are symbols and no numbers."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+def library() -> None:
+    for name in onnx.LIBRARIES:
+        pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def least() -> Stream:
+    """The smallest model that reads texts: quick to export."""
+    embed = TextEmbed.Config(vocab=20, context=32, place=Add.Config(code=Learned.Config(size=32)))
+    return perturbed(Stream.Config(dim=8, embed=embed, trunk=NO_BLOCKS, head=PerToken.Config()))
+
+
+def encoder(name: str, head: str | None, *, blocks: bool = False):
+    outputs = 3 if head in ("pooled", "tags") else None
+    config = ENCODER_MODELS[name](SIZE, vocab=20, head=head, outputs=outputs)
+    return config if blocks else config.replace(trunk=NO_BLOCKS)
+
+
+def shapes(folder: Path) -> dict[str, list]:
+    said = json.loads((folder / "weft.json").read_text())
+    return {name: port["shape"] for name, port in {**said["inputs"], **said["outputs"]}.items()}
+
+
+@pytest.mark.parametrize("name", [pytest.param("gpt", marks=slow), "llama", pytest.param("swift", marks=slow)])
+def test_language_models_give_logits_for_every_token(tmp_path: Path, name: str):
+    library()
+    config = LANGUAGE_MODELS[name](SIZE, vocab=20, dropout=0.5)
+    assert write_onnx(tmp_path / "a", perturbed(config)) < 1e-5
+    assert sorted(os.listdir(tmp_path / "a")) == ["model.onnx", "weft.json"]
+    assert shapes(tmp_path / "a") == {
+        "input_ids": ["batch", "length"],
+        "attention_mask": ["batch", "length"],
+        "logits": ["batch", "length", 20],
+    }
+
+
+@pytest.mark.parametrize(
+    "name, head, blocks, output",
+    [
+        ("bert", "pooled", True, {"logits": ["batch", 3]}),
+        ("bert", "fill", False, {"logits": ["batch", "length", 20]}),
+        pytest.param("bert", "tags", True, {"logits": ["batch", "length", 3]}, marks=slow),
+        pytest.param("swift", None, True, {"last_hidden_state": ["batch", "length", 16]}, marks=slow),
+        pytest.param("swift", "fill", True, {"logits": ["batch", "length", 20]}, marks=slow),
+        pytest.param("swift", "tags", True, {"logits": ["batch", "length", 3]}, marks=slow),
+        ("swift", "pooled", False, {"logits": ["batch", 3]}),
+    ],
+)
+def test_encoders_give_what_their_head_says(tmp_path: Path, name: str, head: str | None, blocks: bool, output: dict):
+    library()
+    assert write_onnx(tmp_path / "a", perturbed(encoder(name, head, blocks=blocks))) < 1e-5
+    assert output.items() <= shapes(tmp_path / "a").items()
+
+
+@pytest.mark.parametrize("name", ["vit", pytest.param("vit-hybrid", marks=slow), "resnet"])
+def test_pictures_of_any_number_of_tokens_are_read(tmp_path: Path, name: str):
+    library()
+    model = perturbed(VISION_MODELS[name](VISION, SIGHT, outputs=3))
+    assert write_onnx(tmp_path / "a", model, labels=["cat", "dog", "owl"]) < 1e-5
+    assert shapes(tmp_path / "a") == {"pixel_values": ["batch", 3, "height", "width"], "logits": ["batch", 3]}
+    said = json.loads((tmp_path / "a/weft.json").read_text())
+    assert said["labels"] == ["cat", "dog", "owl"] and said["made_for"] == {"height": 16, "width": 12}
+
+
+@pytest.mark.parametrize(
+    "name, blocks",
+    [("transformer", False), pytest.param("transformer", True, marks=slow), pytest.param("swift", True, marks=slow)],
+)
+def test_translators_read_a_source_and_the_target_so_far(tmp_path: Path, name: str, blocks: bool):
+    library()
+    config = TRANSLATION_MODELS[name](SIZE, vocab=20)
+    config = config if blocks else config.replace(source=config.source.replace(trunk=NO_BLOCKS))
+    assert write_onnx(tmp_path / "a", perturbed(config)) < 1e-5
+    assert shapes(tmp_path / "a")["decoder_input_ids"] == ["batch", "target_length"]
+    assert shapes(tmp_path / "a")["logits"] == ["batch", "target_length", 20]
+
+
+@slow
+def test_windows_hold_for_lengths_that_weft_itself_reads_in_blocks(tmp_path: Path):
+    library()
+    config = LANGUAGE_MODELS["gpt"](Size(dim=16, depth=1, heads=2, context=256), vocab=20)
+    local = config.set("trunk.block.mix.rules", (Window(axis="position", radius=3),))
+    assert write_onnx(tmp_path / "a", perturbed(local)) < 1e-5
+
+
+def test_a_frozen_length_is_found_out(tmp_path: Path, monkeypatch):
+    library()
+
+    def counted(self, input_ids, attention_mask):  # in a graph, a number that Python asked for stays what it was
+        return self.model(Text(input_ids, attention_mask.bool())) / int(input_ids.shape[1])
+
+    monkeypatch.setattr(TextFace, "forward", counted)
+    with pytest.raises(DataError, match="onnxruntime cannot use the folder: .*invalid dimensions for input: input_ids"):
+        write_onnx(tmp_path / "a", least())
+    assert os.listdir(tmp_path) == []
+
+
+def test_other_values_are_found_out_and_nothing_is_left(tmp_path: Path, monkeypatch):
+    library()
+    graph = onnx._graph
+
+    def altered(shown):
+        made = graph(shown)
+        shown.model.head.out.weight = torch.nn.Parameter(shown.model.head.out.weight + 0.01)
+        return made
+
+    monkeypatch.setattr(onnx, "_graph", altered)
+    with pytest.raises(DataError, match="the graph computes other values than the model: they differ by"):
+        write_onnx(tmp_path / "a", least())
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_stands_in_the_folder_is_enough_to_use_it(tmp_path: Path, words):
+    library()
+    embed = TextEmbed.Config(vocab=words.size, context=32)
+    model = Stream.Config(dim=8, embed=embed, trunk=NO_BLOCKS, head=PerToken.Config()).build().train()
+    write_onnx(tmp_path / "a", model, tokenizer_json=words.to_json(), marks=Marks(eos=(words.end,)))
+    assert (tmp_path / "a/tokenizer.json").read_text() == words.to_json()
+    assert json.loads((tmp_path / "a/weft.json").read_text())["marks"] == {"eos_token_id": words.end}
+    assert str(Path(onnx.__file__).parent).encode() not in (tmp_path / "a/model.onnx").read_bytes()
+    assert model.training and not model.embed._forward_hooks
+    assert logging.getLogger("torch.onnx").level < logging.ERROR
+
+
+@slow
+def test_adapters_are_merged(tmp_path: Path):
+    library()
+    model = adapted(perturbed(LANGUAGE_MODELS["gpt"](SIZE, vocab=20)), LowRank.Config(rank=2))
+    assert write_onnx(tmp_path / "a", perturbed_adapters(model)) < 1e-5
+
+
+def perturbed_adapters(model: Stream) -> Stream:
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.requires_grad:
+                weight.normal_(std=0.3)
+    return model
+
+
+@pytest.mark.parametrize(
+    "config, problem",
+    [
+        (LANGUAGE_MODELS["lstm"](SIZE, vocab=20), "recurrent"),
+        (TRANSLATION_MODELS["lstm-attention"](SIZE, vocab=20), "recurrent"),
+        (autoencoder(mae(VISION, SIGHT)), "Autoencoder over such inputs"),
+    ],
+)
+def test_models_without_a_graph_are_refused(tmp_path: Path, monkeypatch, config, problem: str):
+    monkeypatch.setattr(onnx, "LIBRARIES", ())
+    with pytest.raises(ConfigError, match=problem):
+        write_onnx(tmp_path / "a", config.build())
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_does_not_fit_the_model_is_refused(tmp_path: Path, monkeypatch, words):
+    monkeypatch.setattr(onnx, "LIBRARIES", ())
+    with pytest.raises(ConfigError, match="2 labels for a model that tells 20 apart"):
+        write_onnx(tmp_path / "a", least(), labels=["a", "b"])
+    with pytest.raises(ConfigError, match="the model has vectors for 20"):
+        write_onnx(tmp_path / "a", least(), tokenizer_json=words.to_json())
+    (tmp_path / "a").mkdir()
+    with pytest.raises(StorageError, match="exists already"):
+        write_onnx(tmp_path / "a", least())
+    assert os.listdir(tmp_path) == ["a"] and os.listdir(tmp_path / "a") == []
+
+
+def test_missing_libraries_are_named(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(onnx, "LIBRARIES", ("no_such_library", "nor_this"))
+    with pytest.raises(WeftError, match=r"no_such_library and nor_this not installed(.|\n)*weft\[onnx\]"):
+        write_onnx(tmp_path / "a", least())
+
+
+def test_facts_about_order_are_withheld_only_while_asked():
+    model, text = least(), Text(torch.zeros(1, 5, dtype=torch.long))
+    with unstated(face(model)):
+        assert model.embed(text).order is Order.ANY and model.embed(text).along is None
+    assert model.embed(text).order is Order.LINE and model.embed(text).along == "position"
