@@ -248,6 +248,25 @@ def test_a_look_shows_what_each_token_read(opinions: weft.Run) -> None:
         opinions.look("the soup was fine", layer=9)
 
 
+def test_the_table_knows_what_lies_near_a_word(blanks: weft.Run) -> None:
+    found = blanks.look("cat", table=True).to_json()["nearest"]
+    assert len(found) == 10 and found[0]["similarity"] == max(one["similarity"] for one in found)
+    assert "cat" not in [one["token"] for one in found]
+    summed = blanks.look("cat - dog + mat", table=True)
+    assert not {"cat", "dog", "mat"} & {one["token"] for one in summed.to_json()["nearest"]}
+    assert summed.picture()[:4] == b"\x89PNG" and b"<svg" in summed.page()
+    with pytest.raises(WeftError, match="joined by"):
+        blanks.look("cat - ", table=True)
+
+
+def test_a_language_model_gives_vectors_and_is_looked_at_too(place: Path, tmp_path: Path) -> None:
+    data = running(place / "lm.txt")
+    run = weft.train(data, out=tmp_path / "run", steps=3, quiet=True, dim=16, depth=1, heads=2, model="gpt")
+    assert run.embed(["the cat", "the dog ran"]).shape == (2, 16)
+    weights = np.array(run.look("the cat sat").to_json()["weights"])
+    assert np.allclose(np.triu(weights[0, 0], 1), 0)  # nothing is read of what comes later
+
+
 def test_a_soup_of_one_run_and_itself_is_that_run(opinions: weft.Run, tmp_path: Path) -> None:
     made = soup([opinions.folder, opinions.folder], tmp_path / "soup")
     assert made.config["soup"]["gain"] == 0

@@ -126,10 +126,11 @@ class Sinusoidal(Code):
     """sin and cos of the coordinate at frequencies 1 ... 1/base (Vaswani et al., 2017), the width shared by the axes."""
 
     class Config(Code.Config):
-        """One block of the width for each axis; `base` is the longest wavelength over 2 pi."""
+        """One block of the width for each axis; `base` is the longest wavelength over 2 pi, place 0 is counted as `start`."""
 
         axes: tuple[str, ...] = ("position",)
         base: float = 10000.0
+        start: float = 0.0
 
         def check(self) -> None:
             at_least(self, 1, "base")
@@ -137,7 +138,7 @@ class Sinusoidal(Code):
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
-        self.axes = config.axes
+        self.axes, self.start = config.axes, config.start
         self.frequency: Tensor
         share, rest = divmod(dim, 2 * len(config.axes))
         if share == 0 or rest:
@@ -146,7 +147,7 @@ class Sinusoidal(Code):
         self.register_buffer("frequency", frequency.float(), persistent=False)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        angles = [coords[axis][..., None] * self.frequency for axis in self.axes]
+        angles = [(coords[axis][..., None] + self.start) * self.frequency for axis in self.axes]
         return torch.cat([part for angle in angles for part in (angle.sin(), angle.cos())], -1)
 
 

@@ -17,6 +17,7 @@ from weft.core.adapters import adapters
 from weft.data.bundles import Lines
 from weft.data.source import Source
 from weft.errors import DataError, WeftError
+from weft.inspect.nearest import NearestView
 from weft.inspect.reading import ReadingView
 from weft.inspect.translation import Look
 from weft.modalities import tokenizer as tokenizers
@@ -66,11 +67,13 @@ class Glancing(Config):
     layer: int | None = None
     head: int | None = None
     every: bool = False
+    table: bool = False
 
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
         "every": "every head of every layer in a panel of its own",
+        "table": "what lies nearest in the table of tokens to a word, or to a sum such as king - man + woman",
     }
 
 
@@ -252,9 +255,8 @@ class EncoderTask(Task):
         return text_vectors(model_of(run), self.framed(run, inputs).rows, with_settings(Vectors(), settings))
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
-        how = with_settings(Glancing(), settings)
         (ids,) = self.framed(run, [input]).rows
-        return ReadingView(model_of(run), self.tokenizer(run), ids, input, Look(how.layer, how.head, how.every))
+        return text_view(model_of(run), self.tokenizer(run), ids, input, with_settings(Glancing(), settings))
 
 
 def model_of(run: Loaded) -> Stream:
@@ -272,6 +274,14 @@ def adapter_file(run: Loaded) -> dict[str, bytes]:
     return {
         "adapters.safetensors": save({name: t.contiguous() for name, t in {**small, **head}.items()}, {"format": "pt"})
     }
+
+
+def text_view(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: Glancing) -> View:
+    """What was read within a text, or what lies near it in the table."""
+    if how.table:
+        embed: Any = model.embed
+        return NearestView(embed.table.weight.detach().float().cpu().numpy(), tokenizer, text)
+    return ReadingView(model, tokenizer, ids, text, Look(how.layer, how.head, how.every))
 
 
 def vocabulary(size: int) -> int:

@@ -20,8 +20,9 @@ from weft.modalities.tokenizer import Tokenizer, encode_pieces
 from weft.models.stream import Stream
 from weft.models.zoo import PRESETS
 from weft.objectives import NextToken
+from weft.tasks.encoders import Glancing, Vectors, text_vectors, text_view
 from weft.tasks.planning import first_weights
-from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, with_settings
+from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, View, with_settings
 from weft.tasks.text_data import data_record, looks_like_text, named, read_text, tokenizer_of
 from weft.tasks.text_plan import CATALOGUE, KEPT, TextTraining, budget_for, choose_model, context_of, plan_lines, shape
 from weft.training.card import finite
@@ -153,6 +154,25 @@ class LanguageModel(Task):
 
     def shown(self, prediction: Mapping[str, Any]) -> str:
         return str(prediction["prompt"] + prediction["text"])
+
+    looking = Glancing
+
+    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
+        tokenizer = _tokenizer(run)
+        (ids,) = self.framed(run, [input])
+        return text_view(run.model, tokenizer, ids, input, with_settings(Glancing(), settings))  # type: ignore[arg-type]
+
+    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+        return text_vectors(run.model, self.framed(run, inputs), with_settings(Vectors(), settings))  # type: ignore[arg-type]
+
+    def framed(self, run: Loaded, inputs: Sequence[Any]) -> list[np.ndarray]:
+        """Texts as the model reads them: what does not fit its context is left out in front."""
+        tokenizer, context = _tokenizer(run), run.config["training"]["context"]
+        for text in inputs:
+            if not isinstance(text, str):
+                raise WeftError(f"expected a text, found {text!r}")
+        opening = opening_of(run, tokenizer)
+        return [np.array([*opening, *tokenizer.encode(text)][-context:] or [tokenizer.end]) for text in inputs]
 
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         tokenizer, more = _tokenizer(run), {}
