@@ -117,8 +117,9 @@ def _graph(shown: Face) -> torch.onnx.ONNXProgram:
         reason = str(error.__cause__ or error).strip().splitlines()
         raise ConfigError(f"torch cannot write this model as a graph: {reason[0]:.400}", where="export") from error
     assert graph is not None
-    for part in (graph.model.graph, *graph.model.graph.all_nodes()):
-        part.metadata_props.clear()  # where in whose files each operation was written
+    graph.model.graph.metadata_props.clear()
+    for node in graph.model.graph.all_nodes():
+        node.metadata_props.clear()  # where in whose files each operation was written
     return graph
 
 
