@@ -6,7 +6,7 @@
 
 Without --test a tenth of the data, drawn once, is set apart before anything is trained. TF-IDF is scikit-learn's with words
 and pairs of words, under logistic regression. `--few` fine-tunes on so many texts, after filling in blanks in running text
-(`fill-mask`), beside training on these from scratch.
+(`fill-mask`), or from a checkpoint (--from), beside training on these from scratch.
 """
 
 import json
@@ -100,11 +100,15 @@ def minutes(given: Any, folder: Path) -> Table:
 def few(given: Any, folder: Path) -> Table:
     """Few labels: after filling in blanks, and from scratch with the same model."""
     train, test = parts(given, folder)
-    held, first = table(test, folder / "test.jsonl"), folder / "filling"
-    weft("train", given.fill, "--task", "fill-mask", "--minutes", str(given.fill_minutes), "--out", str(first))
-    sizes = json.loads((first / "config.json").read_text())["training"]
-    shape = [w for n in ("dim", "depth", "heads") for w in ("--set", f"{n}={sizes[n]}")]
-    tokens = ["--set", f"tokenizer={first / 'tokenizer.json'}"]
+    held, alike = table(test, folder / "test.jsonl"), []
+    if given.start:
+        first = Path(given.start)
+    else:
+        first = folder / "filling"
+        weft("train", given.fill, "--task", "fill-mask", "--minutes", str(given.fill_minutes), "--out", str(first))
+        sizes = json.loads((first / "config.json").read_text())["training"]
+        alike = [w for n in ("dim", "depth", "heads") for w in ("--set", f"{n}={sizes[n]}")]
+        alike += ["--set", f"tokenizer={first / 'tokenizer.json'}"]
     rows, gains = [], []
     for seed in range(given.seeds):
         chosen = np.random.default_rng(seed).permutation(len(train))[: given.few]
@@ -112,7 +116,7 @@ def few(given: Any, folder: Path) -> Table:
         fine = trained(
             data, held, given.minutes, folder / f"fine-{seed}", "--from", str(first), "--seed", str(seed), *given.tuned
         )
-        plain = trained(data, held, given.minutes, folder / f"plain-{seed}", *shape, *tokens, "--seed", str(seed))
+        plain = trained(data, held, given.minutes, folder / f"plain-{seed}", *alike, "--seed", str(seed))
         linear = tf_idf([train[i] for i in chosen], test)
         gains.append(fine["test"] - plain["test"])
         rows.append([seed, f"{fine['test']:.3f}", f"{plain['test']:.3f}", f"{linear:.3f}", f"{gains[-1]:+.3f}"])
@@ -120,13 +124,13 @@ def few(given: Any, folder: Path) -> Table:
     if given.picture:
         given.picture.write_bytes(drawn(rows, given.few))
     note = f"Mean gain {np.mean(gains):+.3f}, standard error {error:.3f}, over {len(gains)} draws of the texts."
-    columns = ["draw", "after filling in blanks", "from scratch", "TF-IDF, linear", "gain"]
+    columns = ["draw", "fine-tuned", "from scratch", "TF-IDF, linear", "gain"]
     return Table(f"{given.few} labelled texts", columns, rows, note)
 
 
 def drawn(rows: list[list[Any]], count: int) -> bytes:
     """The accuracies of each draw."""
-    names = ("after filling in blanks", "from scratch", "TF-IDF, linear")
+    names = ("fine-tuned", "from scratch", "TF-IDF, linear")
     series = {name: [(row[0] + 1, float(row[1 + i])) for row in rows] for i, name in enumerate(names)}
     with sheet("png") as on:
         on.text(0, -0.12, f"{count} labelled texts", size=12, va="bottom")

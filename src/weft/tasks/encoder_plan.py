@@ -33,7 +33,7 @@ from weft.training.precision import Weights
 from weft.training.run import Budget
 
 EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
-ROUNDS = 4  # through the data that a model should make in its budget: with more of them texts are learned by heart
+ROUNDS = 12  # through the data that a model should make in its budget
 RUNNING = 4.0  # tokens of running text seen for each weight of the trunk, where blanks are learned
 LADDER = (
     Size(dim=64, depth=2, heads=2, context=128),
