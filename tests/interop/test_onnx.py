@@ -98,7 +98,11 @@ def test_pictures_of_any_number_of_tokens_are_read(tmp_path: Path, name: str):
 
 @pytest.mark.parametrize(
     "name, blocks",
-    [("transformer", False), pytest.param("transformer", True, marks=slow), pytest.param("swift", True, marks=slow)],
+    [
+        pytest.param("transformer", False, marks=slow),
+        pytest.param("transformer", True, marks=slow),
+        pytest.param("swift", True, marks=slow),
+    ],
 )
 def test_translators_read_a_source_and_the_target_so_far(tmp_path: Path, name: str, blocks: bool):
     library()

@@ -146,7 +146,7 @@ SIZE = Size(dim=32, depth=2, heads=4, context=48)
 HEADS = {"fill": None, "pooled": 3, "tags": 4}
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("head", [pytest.param(head, marks=[pytest.mark.slow] * (head != "tags")) for head in HEADS])
 def test_our_bert_gives_the_same_values_in_another_process_of_their_library(tmp_path: Path, head: str):
     library()
     model = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=61, head=head, outputs=HEADS[head]))
@@ -154,6 +154,7 @@ def test_our_bert_gives_the_same_values_in_another_process_of_their_library(tmp_
     assert prove(tmp_path / "a", model, inputs("BertModel", padded=False)) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_a_model_with_adapters_is_written_merged(tmp_path: Path):
     library()
     model = perturbed(

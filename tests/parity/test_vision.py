@@ -164,6 +164,7 @@ def test_our_model_gives_the_same_values_there(tmp_path: Path, name: str):
             assert difference(back(**inputs).logits, ours(Picture(given))) < TOLERANCE, "from pixels from 0 to 1"
 
 
+@pytest.mark.slow
 def test_another_process_of_their_library_uses_our_folder(tmp_path: Path):
     library()
     ours = perturbed(OURS["vit, no head"])
