@@ -72,6 +72,7 @@ class EncoderTraining(ReaderTraining):
 
     batch: int = 1
     micro: int | None = 1
+    patience: int | None = 4
     tokens: int | None = None
     rows: int = 32
     summary: Literal["class", "mean"] | None = None
