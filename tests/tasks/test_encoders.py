@@ -90,6 +90,11 @@ def test_labels_are_learned_and_given_with_probabilities(opinions: weft.Run) -> 
     assert one["probabilities"][one["label"]] == max(one["probabilities"].values())
 
 
+def test_what_is_not_read_of_a_long_text_is_counted(opinions: weft.Run) -> None:
+    short, long = opinions.predict(["the soup was fine", "the soup was fine " * 50])
+    assert "unread_end" not in short and long["unread_end"] > 50
+
+
 def test_what_is_loaded_again_gives_the_same_answers(opinions: weft.Run) -> None:
     text = "the soup number 5 was fine today"
     assert weft.load(opinions.folder).predict(text) == opinions.predict(text)

@@ -154,11 +154,12 @@ def predicted(
         print(harmless(texts))
     for one in found:
         for key, what in (("unread", "tokens at its start do not fit the model's context, and were not read"),
+                          ("unread_end", "tokens at its end do not fit the model's context, and were not read"),
                           ("unknown", "characters are not in the model's vocabulary, and were not read"),
                           ("cut", "the answer was still going on at its longest length, and is cut")):  # fmt: skip
             if key in one:
                 amount = "" if one[key] is True else f"{one[key]} "
-                say(f"warning: {one.get('prompt', one.get('source'))!r:.40}: {amount}{what}")
+                say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")
 
 
 def document(text: str, path: Path | None) -> None:

@@ -26,7 +26,7 @@ from weft.objectives.measures import class_measures, confusion_counts, number_me
 from weft.objectives.number import standardised
 from weft.objectives.objective import Objective
 from weft.objectives.text_class import balanced
-from weft.tasks.encoder_plan import EncoderTraining, embed_of
+from weft.tasks.encoder_plan import EncoderTraining
 from weft.tasks.encoders import AT_ONCE, EncoderTask, TextData, adapter_file, model_of
 from weft.tasks.task import Ending, Loaded, Measured, with_settings
 from weft.tasks.text_data import several
@@ -90,10 +90,10 @@ class ClassifyText(EncoderTask):
         if valid is not None:
             held = _read([valid], settings, kind=found.kind)
             train, held_out, rule = found.rows, held.rows, f"{len(held)} texts: those in {Path(valid).name}"
-            print_ = f"{found.fingerprint} {held.fingerprint}"
+            mark = f"{found.fingerprint} {held.fingerprint}"
         else:
             train, held_out, rule = split_labelled(found.rows, found.kind)
-            print_ = found.fingerprint
+            mark = found.fingerprint
         classes = list(found.classes) if found.kind == "classes" else None
         known(held_out, classes)
         names = several([file.path.name for file in found.files])
@@ -105,7 +105,7 @@ class ClassifyText(EncoderTask):
             "columns": list(found.columns),
             "skipped": [list(s) for s in found.skipped[:100]],
         }
-        return TextData(train, held_out, rule, print_, f"{len(found):,} texts ({names})", lines, record)
+        return TextData(train, held_out, rule, mark, f"{len(found):,} texts ({names})", lines, record)
 
     def texts(self, things: Sequence[Example]) -> Iterator[str]:
         return (one.text for one in things)
@@ -159,8 +159,9 @@ class ClassifyText(EncoderTask):
         how = with_settings(Labelling(), settings)
         framed, classes = self.framed(run, inputs), run.config["data"]["classes"]
         said = values(model_of(run), framed.rows)
-        context = embed_of(model_of(run).config).context
-        cut = [{"unread": True} if len(row) == context and framed.cut else {} for row in framed.rows]
+        whole = frame_texts(self.tokenizer(run), list(inputs), 2**30).rows if framed.cut else framed.rows
+        lost = [len(all_of) - len(read) for all_of, read in zip(whole, framed.rows, strict=True)]
+        cut = [{"unread_end": n} if n else {} for n in lost]
         if classes is None:
             numbers = _objective(run).restored(said[:, 0]).tolist()
             return [{"input": t, "value": round(v, 6), **c} for t, v, c in zip(inputs, numbers, cut, strict=True)]

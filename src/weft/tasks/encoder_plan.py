@@ -61,7 +61,7 @@ CATALOGUE = Catalogue(
     },
     of_preset={"small": "bert", "base": "bert", "large": "bert"},
 )
-LEARNED = {"lr": 0.3}  # of the usual rates, for weights of a run of weft's that have learned already
+LEARNED = 0.3  # of the usual rate, for weights of a run of weft's that have learned already
 FASTER = 10.0  # for adapters and heads alone, beside weights of another library that stay as they are
 FEWER = 16  # texts in a step where the model is large for its minutes: more steps count for more than calm ones
 KEPT = ("dim", "depth", "heads", "context", "tokenizer", "vocab")  # taken over from the run to start from
@@ -140,7 +140,7 @@ def first_settings(request: Request, kind: type[Any]) -> Any:
     name = model_name(request)
     recipe = dict(FOREIGN if foreign else CATALOGUE.recipes.get(name, FOREIGN))
     if not foreign:
-        recipe["lr"] = LEARNED["lr"] * recipe["lr"]
+        recipe["lr"] = LEARNED * recipe["lr"]
     if foreign and "rows" in field_types(kind):
         recipe["rows"] = FEWER
     settings = kind(**recipe).replace(**{key: was[key] for key in KEPT if key in was})

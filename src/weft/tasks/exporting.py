@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import DataError, WeftError
-from weft.interop import Marks, prove, write_folder
+from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.modalities.image import PictureEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged
@@ -35,8 +35,6 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx"] = "hf") -
     marks = _marks(run, tokenizer)
     text = None if tokenizer is None else _written(run, tokenizer)
     if to == "onnx":
-        from weft.interop.onnx import write_onnx
-
         kind, difference = "onnx", write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks)
     else:
         kind = write_folder(

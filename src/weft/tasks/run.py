@@ -63,7 +63,11 @@ class Run:
         """The task the run was trained for."""
         name = self._loaded.config.get("task")
         if name is None:
-            raise WeftError("this run was composed by hand and has no task", fix="use run.model directly")
+            foreign = "imported" in self._loaded.config
+            problem = (
+                "no task uses this imported model yet" if foreign else "this run was composed by hand and has no task"
+            )
+            raise WeftError(problem, where=str(self.folder), fix="use run.model directly")
         return task_named(name, where=f"{self.folder}/config.json")
 
     def predict(
