@@ -91,8 +91,11 @@ def test_labels_are_learned_and_given_with_probabilities(opinions: weft.Run) -> 
 
 
 def test_what_is_not_read_of_a_long_text_is_counted(opinions: weft.Run) -> None:
-    short, long = opinions.predict(["the soup was fine", "the soup was fine " * 50])
+    short, longer, long = opinions.predict(
+        ["the soup was fine", "the unheard-of soup was quite fine", "the soup was fine " * 50]
+    )
     assert "unread_end" not in short and long["unread_end"] > 50
+    assert "unread_end" not in longer  # a little longer than anything that was learned from, and of unknown words
 
 
 def test_what_is_loaded_again_gives_the_same_answers(opinions: weft.Run) -> None:

@@ -62,6 +62,9 @@ CATALOGUE = Catalogue(
     of_preset={"small": "bert", "base": "bert", "large": "bert"},
 )
 LEARNED = 0.3  # of the usual rate, for weights of a run of weft's that have learned already
+ROOM = (
+    64  # tokens that a model reads at least, and twice what the data has: texts in use are longer and less well known
+)
 FASTER = 10.0  # for adapters and heads alone, beside weights of another library that stay as they are
 FEWER = 16  # texts in a step where the model is large for its minutes: more steps count for more than calm ones
 KEPT = ("dim", "depth", "heads", "context", "tokenizer", "vocab")  # taken over from the run to start from
@@ -168,7 +171,9 @@ def choose_encoder(
         return _continued(request.origin.model, settings, wish, same), settings.replace(tokens=settings.tokens or 4096)
     name = model_name(request)
     size = PRESETS[request.preset] if request.preset is not None else _sized(request, settings, wish, budget)
-    size = fitted(replace(size, context=size.context if wish.running else max(8, min(wish.longest, 512))), settings)
+    size = fitted(
+        replace(size, context=size.context if wish.running else min(512, max(ROOM, 2 * wish.longest))), settings
+    )
     dropout = settings.dropout if settings.dropout is not None else 0.1
     more: dict[str, Any] = {} if settings.summary is None else {"summary": settings.summary}
     config = ENCODER_MODELS[name](
