@@ -205,6 +205,20 @@ def test_other_encodings_are_named(tmp_path: Path):
         read_labelled(tmp_path / "a.tsv")
 
 
+def test_a_file_to_measure_on_may_name_its_columns_otherwise(tmp_path: Path):
+    data = rows()
+    bare = table(tmp_path / "bare.tsv", data)
+    found = read_labelled(bare, text="review", label="stars", learn=False)
+    assert [(row.label, row.text) for row in found.rows] == data
+    turned = table(tmp_path / "turned.tsv", [("gold", "note", "other"), *((a, b, b[::-1]) for a, b in data)])
+    found = read_labelled(turned, text="other", label="stars", learn=False)  # the name that is there counts
+    assert [row.text[::-1] for row in found.rows] == [text for _, text in data]
+    found = read_labelled(bare, text="2", label="1", learn=False)
+    assert found.rows[0] == Example(data[0][1], data[0][0])
+    with pytest.raises(DataError, match="no column 'review'"):
+        read_labelled(bare, text="review", label="stars")
+
+
 def test_one_class_too_few_texts_and_none_are_refused(tmp_path: Path):
     with pytest.raises(DataError, match="same label, 'pos'"):
         read_labelled(table(tmp_path / "a.tsv", rows(labels=("pos",))))

@@ -112,8 +112,15 @@ def is_header(first: Sequence[str], rest: Sequence[Sequence[str]], asked: Sequen
     return named and any(column.length > 4 * len(cell) for cell, column in zip(first, below, strict=True))
 
 
-def choose(columns: Sequence[Column], text: str | None, label: str | None, *, where: str) -> tuple[int, int]:
-    """The places of the text and of the label: those asked for, else by name, else by content."""
+def choose(
+    columns: Sequence[Column], text: str | None, label: str | None, *, where: str, firm: bool = True
+) -> tuple[int, int]:
+    """The places of the text and of the label: those asked for, else by name, else by content.
+
+    Names that were asked for of other data (not `firm`) count where a column bears them.
+    """
+    if not firm:
+        text, label = (name if _has(columns, name) else None for name in (text, label))
     if len(columns) < 2:
         fix = "a text and its label need two columns: in .tsv a tab separates them, in .csv a comma"
         raise DataError(f"{len(columns)} column{'s' * (len(columns) != 1)}, expected at least 2", where=where, fix=fix)
@@ -132,7 +139,8 @@ def choose(columns: Sequence[Column], text: str | None, label: str | None, *, wh
     if first is None or second is None:
         unclear = "label" if second is None else "text"
         listed = "".join(f"\n     {column}" for column in columns)
-        raise DataError(f"which column holds the {unclear} is not clear; its columns:{listed}", where=where, fix=SAY)
+        fix = SAY if firm else "give it a header line with the names text and label"
+        raise DataError(f"which column holds the {unclear} is not clear; its columns:{listed}", where=where, fix=fix)
     return first, second
 
 
@@ -158,12 +166,28 @@ def _named(columns: Sequence[Column], names: Sequence[str]) -> int | None:
     return next((places[name] for name in names if name in places), None)
 
 
+def _matches(columns: Sequence[Column], name: str) -> list[int]:
+    """The places of the columns that bear a name."""
+    return [column.place for column in columns if column.name and plain(column.name) == plain(name)]
+
+
+def _has(columns: Sequence[Column], name: str | None) -> bool:
+    """Whether one column, and no other, is meant by a name or a number from 1."""
+    if name is None:
+        return False
+    return len(_matches(columns, name)) == 1 or _numbered(columns, name)
+
+
+def _numbered(columns: Sequence[Column], name: str) -> bool:
+    return name.isdecimal() and 1 <= int(name) <= len(columns)
+
+
 def _asked(columns: Sequence[Column], name: str, where: str) -> int:
     """The place of a column that was asked for by name or by number from 1."""
-    matches = [column.place for column in columns if column.name and plain(column.name) == plain(name)]
+    matches = _matches(columns, name)
     if len(matches) == 1:
         return matches[0]
-    if name.isdecimal() and 1 <= int(name) <= len(columns):
+    if _numbered(columns, name):
         return int(name) - 1
     known = [shown(column.name) for column in columns if column.name]
     if matches:

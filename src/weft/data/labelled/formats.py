@@ -45,9 +45,9 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def read_table(path: Path, text: str | None, label: str | None) -> Reading:
+def read_table(path: Path, text: str | None, label: str | None, *, firm: bool = True) -> Reading:
     """The rows of a .tsv, .csv or .jsonl file."""
-    return (_objects if ending(path, TABLES) == ".jsonl" else _cells)(path, text, label)
+    return (_objects if ending(path, TABLES) == ".jsonl" else _cells)(path, text, label, firm)
 
 
 def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -56,7 +56,7 @@ def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     return ((line, cells) for line, cells in rows if any(map(str.strip, cells)))
 
 
-def _cells(path: Path, text: str | None, label: str | None) -> Reading:
+def _cells(path: Path, text: str | None, label: str | None, firm: bool) -> Reading:
     name, rows = shown(path), table_rows(path)
     sample = list(islice(rows, LOOK))
     if not sample:
@@ -65,7 +65,7 @@ def _cells(path: Path, text: str | None, label: str | None) -> Reading:
     fitting = [cells for _, cells in sample if len(cells) == size]
     header = is_header(first, fitting[1:], (text, label))
     columns = columns_of(first if header else [None] * size, fitting[header:])
-    a, b = choose(columns, text, label, where=f"{name}, line {line}")
+    a, b = choose(columns, text, label, where=f"{name}, line {line}", firm=firm)
     known = f"line {line} names the columns" if header else "no header"
     notes = (f"{name}: {known}; the text is column {a + 1}, the label column {b + 1} of {size}",)
     rest = chain(sample[header:], rows)
@@ -86,7 +86,7 @@ def _chosen(
             yield DataError(problem, where=f"{name}, line {line}", fix=fix)
 
 
-def _objects(path: Path, text: str | None, label: str | None) -> Reading:
+def _objects(path: Path, text: str | None, label: str | None, firm: bool) -> Reading:
     items = read_objects(path)
     sample = list(islice(items, LOOK))
     good = [data for item in sample if not isinstance(item, DataError) for data in [item[1]]]
@@ -96,7 +96,7 @@ def _objects(path: Path, text: str | None, label: str | None) -> Reading:
         return Reading(path, (text or "text", label or "label"), faults)
     names = list(dict.fromkeys(key for data in good for key in data))
     columns = columns_of(names, [[as_cell(data.get(key)) for key in names] for data in good])
-    a, b = (names[place] for place in choose(columns, text, label, where=shown(path)))
+    a, b = (names[place] for place in choose(columns, text, label, where=shown(path), firm=firm))
     note = f"{shown(path)}: the text is the field {shown(a)!r}, the label {shown(b)!r}, of {len(names)} fields"
     return Reading(path, (a, b), _fields(path, rest, (a, b)), (note,))
 

@@ -45,7 +45,8 @@ def read_labelled(
     `text` and `label` name columns or number them from 1. `kind` says whether labels are classes or numbers; by default
     they are numbers where all are, unless they are few small whole ones. `skip` is how many bad rows are left out before
     the data is refused, or, if it is not a whole number, which share of all rows. Classes with less than
-    `fewest` texts are left out. With `learn`, data is refused that nothing can be learned from.
+    `fewest` texts are left out. With `learn`, data is refused that nothing can be learned from; without, a file may name
+    its columns otherwise than the one that was learned from.
     """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     asked = (None if text is None else str(text)), (None if label is None else str(label))
@@ -58,7 +59,7 @@ def read_labelled(
             gathered.folder(Path(source), found.paths)
         for path in found.paths:
             if path in tables:
-                gathered.table(read_table(path, *asked))
+                gathered.table(read_table(path, *asked, firm=learn))
             elif tables:
                 gathered.skipped.append((shown(path), "not a table, though others here are"))
     texts = gathered.texts(kind, fewest)
