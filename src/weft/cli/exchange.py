@@ -1,0 +1,52 @@
+"""Commands that take models from other tools and hand them over: import, export."""
+
+from typing import Annotated
+
+import typer
+
+from weft.cli import output
+from weft.cli.words import Json, Out, RunFolder, examples
+
+commands = typer.Typer()
+
+
+@commands.command(
+    name="import",
+    epilog=examples(
+        "weft import models/minilm --out runs/minilm      a folder with config.json and model.safetensors",
+        "weft import sentence-transformers/all-MiniLM-L6-v2   fetched from the Hub, because you named it",
+    ),
+)
+def import_(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A Hugging Face folder, or owner/name on the Hub.")],
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Make a run of a model from the Hugging Face library."""
+    output.prepare()
+    from weft.tasks.importing import import_run
+    from weft.tasks.run import Run
+
+    loaded, remarks = import_run(source, out)
+    output.imported(Run(loaded).report, remarks, json)
+
+
+@commands.command(
+    epilog=examples(
+        "weft export runs/book-1 --to hf --out book-hf       for transformers: AutoModel, AutoTokenizer",
+        "weft export runs/book-1 --to onnx --out book-onnx   for onnxruntime; free batch and length",
+    )
+)
+def export(
+    run: RunFolder,
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="The folder to write; it must not exist yet.")],
+    to: Annotated[str, typer.Option(metavar="NAME", help="hf or onnx.")] = "hf",
+    json: Json = False,
+) -> None:
+    """Write a run for another tool, and let that tool prove that it computes the same."""
+    output.prepare()
+    from weft.tasks import load
+    from weft.tasks.exporting import check_target
+
+    check_target(to)
+    output.exported(load(run).export(out, to=to), json)  # type: ignore[arg-type]

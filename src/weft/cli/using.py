@@ -1,0 +1,147 @@
+"""Commands that use a model: predict, evaluate, look, embed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import output
+from weft.cli.words import Json, RunFolder, Set, examples, lines_in, number, piped, settings_of
+from weft.errors import WeftError
+
+commands = typer.Typer()
+
+
+@commands.command(
+    epilog=examples(
+        'weft predict runs/book-1 "Once upon a"',
+        'weft predict runs/book-1 "Once upon a" --set temperature=0.8 --set top_p=0.95 --set max_tokens=200',
+        "weft predict runs/book-1 --input prompts.txt --output texts.jsonl",
+        'weft predict runs/phrasebook-1 "My house is tiny and cozy." --set beam=5 --set best=3 --json',
+        "weft predict runs/phrasebook-1 --input film.srt --output film.fr.srt",
+        "weft predict runs/photos-1 picture.jpg more/*.png --json",
+    )
+)
+def predict(
+    run: RunFolder,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="INPUT", help="What to continue or predict from; by default what is piped in."),
+    ] = None,
+    input: Annotated[Path | None, typer.Option(metavar="FILE", help="A file with one input a line.")] = None,
+    output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Use a trained model."""
+    output.prepare()
+    from weft.tasks import load
+
+    loaded = load(run)
+    settings = settings_of(set_, loaded.predict)
+    if input is not None and not inputs and not json:
+        document = loaded.predict_file(input, **settings)
+        if document is not None:
+            output.document(document[0], output_)
+            return
+    asked = [*(inputs or ()), *(lines_in(input) if input else ())] or piped()
+    if not asked and not loaded.task.streams:
+        raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
+    asked = asked or [""]
+    streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
+    stream = output.Stream(asked[0]) if streams else None
+    found = loaded.predict(asked, listen=stream, **settings)
+    report = {"run": run, "task": loaded.task.name, "predictions": found}
+    output.predicted(report, loaded.task.shown, json, output_, stream)
+
+
+@commands.command(
+    epilog=examples(
+        "weft evaluate runs/book-1",
+        "weft evaluate runs/book-1 other.txt --json",
+    )
+)
+def evaluate(
+    run: RunFolder,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DATA", help="Data to measure on; the run's own held-out part by default."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure a trained model on data."""
+    output.prepare()
+    from weft.tasks import load
+
+    output.evaluated(load(run).evaluate(data or None), json)
+
+
+@commands.command(
+    epilog=examples(
+        'weft look runs/phrasebook-1 "My house is tiny and cozy." -o alignment.png',
+        'weft look runs/phrasebook-1 "My house is tiny and cozy." --set every=true -o heads.svg',
+        'weft look runs/phrasebook-1 "My house is tiny and cozy." --set token=maison --set layer=1 --set head=2',
+        "weft look runs/photos-1 picture.jpg -o look.png",
+        "weft look runs/photos-1 --what filters,positions -o learned.png",
+    )
+)
+def look(
+    run: RunFolder,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="INPUT", help="What to look at the model with; one input.")
+    ] = None,
+    output_: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .html to write; else words are printed."),
+    ] = None,
+    what: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="What was learned instead of one input: filters,positions.")
+    ] = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """See what a model attends to."""
+    output.prepare()
+    from weft.tasks import load
+
+    kind = None if output_ is None else output_.suffix.lower()
+    if kind not in (None, ".png", ".svg", ".html"):
+        raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
+                        fix="use .png, .svg or .html")  # fmt: skip
+    asked = inputs or ([] if what else piped())
+    if len(asked) != (0 if what else 1):
+        problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
+        fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
+        raise WeftError(problem, where="weft look", fix=fix)
+    loaded = load(run)
+    view = loaded.look(asked[0] if asked else None, **settings_of(set_, loaded.look, {"what": what}))
+    output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
+
+
+@commands.command(
+    epilog=examples(
+        "weft embed runs/minilm sentences.txt -o vectors.npy",
+        'weft embed runs/minilm sentences.txt --query "a sleeping cat"     the nearest sentences',
+    )
+)
+def embed(
+    run: RunFolder,
+    inputs: Annotated[
+        list[str] | None, typer.Argument(metavar="INPUT", help="Texts, files with one text a line, or pictures.")
+    ] = None,
+    output_: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A .npy file for the vectors.")
+    ] = None,
+    query: Annotated[str | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one.")] = None,
+    best: Annotated[int, typer.Option(parser=number(int, "--best"), metavar="N", help="How many to list.")] = 5,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Vectors of texts or pictures, in which like things are near each other."""
+    output.prepare()
+    from weft.tasks import load
+    from weft.tasks.embedding import embed_inputs
+
+    loaded = load(run)
+    found = embed_inputs(loaded, inputs or piped(), output_, query, best, settings_of(set_, loaded.embed))
+    output.embedded({"run": run, **found}, json)

@@ -1,0 +1,63 @@
+"""What commands share: options that many have, numbers and settings as they are typed, lines that come in."""
+
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weft.config import parse
+from weft.errors import WeftError
+
+
+def number(kind: type, option: str) -> Callable[[str], Any]:
+    """Numbers as `--set` and config files have them: 010, 0x10, 1_000 and nan are refused."""
+    return lambda text: parse(str(text), kind, where=option)
+
+
+def examples(*lines: str) -> str:
+    """Lines for the end of a help page, kept as they are."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting, as often as needed. `weft tasks TASK` lists them."),
+]
+RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, e.g. runs/book-1.")]
+Out = Annotated[str | None, typer.Option(metavar="RUN", help="The run folder; runs/<name>-<number> by default.")]
+
+
+def settings_of(
+    pairs: list[str] | None, call: Callable[..., Any], options: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The settings of a command. What has an option of its own, or is an argument of the call, is not a setting."""
+    settings = {name: value for name, value in (options or {}).items() if value is not None}
+    words = {name.strip("_") for name, p in inspect.signature(call).parameters.items() if p.kind != p.VAR_KEYWORD}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise WeftError(f"expected NAME=VALUE, found {pair!r}", where="--set", fix="for example --set lr=1e-3")
+        if name in settings:
+            raise WeftError(f"{name} is given twice", where="--set")
+        if name.strip("_") in words:
+            raise WeftError(f"{name} is not a setting", where="--set", fix=f"give it as --{name.strip('_')}")
+        settings[name] = value
+    return settings
+
+
+def lines_in(path: Path) -> list[str]:
+    """The lines of a text file."""
+    from weft.data.decoding import read_text
+
+    return "".join(read_text(path)).splitlines()
+
+
+def piped() -> list[str]:
+    """The lines that are piped in, those that say something."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return []
+    return [line for line in sys.stdin.read().splitlines() if line]
