@@ -113,6 +113,33 @@ def test_balanced_weights_make_classes_count_alike():
         balanced((3, 0))
 
 
+def test_wrong_answers_are_counted_where_a_model_is_judged():
+    model, targets = encoder(Pooled.Config(), CLASSES), torch.tensor([0, 1, 2, 3, 0])
+    truth = torch.tensor([int(alone(model, row).argmax()) for row in texts()])
+    objective = TextClass.Config().build()
+    assert objective(model, labelled(truth)).wrong == 0
+    assert objective(model, labelled(targets)).wrong == int((truth != targets).sum())
+    assert objective(model.train(), labelled(truth)).wrong is None
+
+
+def test_a_classifier_is_made_as_sure_as_it_is_right_and_never_surer():
+    model, objective = encoder(Pooled.Config(), CLASSES), TextClass.Config().build()
+    rows = [texts()[i % 5] for i in range(40)]
+    best = torch.stack([alone(model, row) for row in rows]).argmax(1)
+    truth = torch.where(torch.arange(40) % 4 == 0, (best + 1) % CLASSES, best)  # right in three of four
+    model.head.out.weight.data.mul_(1000)
+    batch = Bundles((LabelledBundle(Lines.of(rows), truth),))
+    before = objective(model, batch)
+    objective.settle(model, [batch])
+    after = objective(model, batch)
+    assert after.wrong == before.wrong == 10 and after.total < 0.1 * before.total
+    kept = model.head.out.weight.clone()
+    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows), best),))])  # always right
+    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows[:5]), truth[:5]),))])  # too few to tell
+    objective.settle(model, [])
+    assert torch.equal(model.head.out.weight, kept)
+
+
 @pytest.mark.parametrize("config", [{"smoothing": 1.0}, {"weights": (1.0, 0.0)}])
 def test_settings_of_classes_that_cannot_work_are_refused(config):
     with pytest.raises(ConfigError):

@@ -23,6 +23,7 @@ from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work, perform
+from weft.training.score import Score
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
@@ -220,18 +221,29 @@ def test_patience_stops_early_and_a_resume_after_the_last_step_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worse = iter(range(1, 1000))
-    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: float(next(worse)))
+    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: Score(float(next(worse))))
     listener = Listener()
-    ended = go(tmp_path / "run", patience=2, progress=listener)
-    assert ended.steps == 9 and "stopped early: no better held-out loss in 2 evaluations" in listener.said
-    again = go(tmp_path / "run", patience=2, resume=True)
-    assert again.steps == 9 and same(again, ended)
-    assert [line["step"] for line in lines(tmp_path / "run")] == list(range(1, 10))
+    ended = go(tmp_path / "run", steps=40, patience=2, progress=listener)
+    said = "no better held-out loss in 2 looks: training ends early, at step 11"
+    assert ended.steps == 11 and listener.said.count(said) == 1
+    again = go(tmp_path / "run", steps=40, patience=2, resume=True)
+    assert again.steps == 11 and same(again, ended)
+    noted = lines(tmp_path / "run")
+    assert [line["step"] for line in noted] == list(range(1, 12))
+    assert noted[-1]["lr"] < 0.6 * noted[-2]["lr"] < noted[8]["lr"]  # the rate falls to zero within the last steps
+
+
+def test_of_classifiers_the_last_weights_are_kept_unless_others_were_clearly_more_often_right() -> None:
+    sure, calm = Score(2.5, 0.38, 100), Score(0.6, 0.40, 100)
+    assert sure.beats(calm) and not calm.beats(sure)
+    assert not calm.clearly_beats(sure) and not sure.clearly_beats(calm)
+    assert Score(9.0, 0.30, 100).clearly_beats(calm) and Score(0.5, 0.40, 100).beats(calm)
+    assert Score(1.0).beats(Score(2.0)) and Score(1.0).clearly_beats(Score(1.1)) and not Score(1.0).beats(Score(1.0))
 
 
 def test_the_best_weights_on_held_out_data_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter([3.0, 1.0, 2.0, 4.0])
-    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: next(losses))
+    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: Score(next(losses)))
     listener = Listener()
     best = go(tmp_path / "run", progress=listener)
     assert listener.said == ["the weights of step 6 did better on held-out data and are kept"]

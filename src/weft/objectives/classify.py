@@ -1,11 +1,15 @@
 """Classify: one class for each sample, or two where samples were mixed."""
 
+from collections.abc import Iterable
+
+import torch
 from torch.nn import functional as F
 
 from weft.data.images.batches import Labelled
 from weft.errors import ConfigError
 from weft.models.stream import Stream
-from weft.objectives.objective import Loss, Objective
+from weft.objectives.objective import Loss, Objective, misses
+from weft.objectives.sureness import soften
 
 
 class Classify(Objective):
@@ -36,4 +40,10 @@ class Classify(Objective):
         if batch.mixed is not None:
             other = F.cross_entropy(logits, batch.mixed.labels, reduction="none", label_smoothing=smoothing)
             losses = other.lerp(losses, batch.mixed.share)
-        return Loss(losses.sum(), len(batch))
+        return Loss(losses.sum(), len(batch), None if model.training else misses(logits, batch.labels))
+
+    def settle(self, model: Stream, held_out: Iterable[Labelled]) -> None:
+        """Let the probabilities be no surer than answers to held-out pictures are right."""
+        batches = list(held_out)
+        if batches:
+            soften(model, torch.cat([model(b.picture) for b in batches]), torch.cat([b.labels for b in batches]))

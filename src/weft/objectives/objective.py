@@ -1,11 +1,11 @@
 """Objective: a model and a raw batch become a loss, as a sum and a count, to be divided once by whoever adds them up."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
@@ -14,15 +14,27 @@ from weft.config import Part
 
 @dataclass(frozen=True)
 class Loss:
-    """The sum of the losses of `count` things predicted. An empty batch is a sum of zero over zero things."""
+    """The sum of the losses of `count` things predicted. An empty batch is a sum of zero over zero things.
+
+    `wrong` is how many of them were predicted wrongly, told of models that are being evaluated, where an answer is right
+    or wrong.
+    """
 
     total: Float[Tensor, ""]
     count: int
+    wrong: int | None = None
 
 
 def added(losses: Sequence[Loss]) -> Loss:
     """Several losses as one."""
-    return Loss(torch.stack([loss.total for loss in losses]).sum(), sum(loss.count for loss in losses))
+    wrong = [loss.wrong for loss in losses if loss.wrong is not None]
+    total = torch.stack([loss.total for loss in losses]).sum()
+    return Loss(total, sum(loss.count for loss in losses), sum(wrong) if len(wrong) == len(losses) else None)
+
+
+def misses(logits: Float[Tensor, "B C"], targets: Int[Tensor, "B"]) -> int:
+    """How often the likeliest class is not the true one."""
+    return int((logits.detach().argmax(-1) != targets).sum())
 
 
 class Objective(Part):
@@ -38,3 +50,6 @@ class Objective(Part):
 
     def __call__(self, model: nn.Module, batch: Any) -> Loss:
         raise NotImplementedError
+
+    def settle(self, model: nn.Module, held_out: Iterable[Any]) -> None:
+        """A last touch on a model that has learned, by data that it has not seen; most objectives have none."""

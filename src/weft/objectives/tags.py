@@ -6,7 +6,7 @@ from torch.nn import functional as F
 from weft.data.bundles import Bundles
 from weft.data.tagged.batches import TaggedBundle
 from weft.models.stream import Stream
-from weft.objectives.objective import Loss, Objective, added
+from weft.objectives.objective import Loss, Objective, added, misses
 
 
 class Tags(Objective):
@@ -26,7 +26,11 @@ class Tags(Objective):
     def one(self, model: Stream, bundle: TaggedBundle) -> Loss:
         """The loss of one bundle."""
         values, tags = word_values(model, bundle), bundle.tags[bundle.real]
-        return Loss(F.cross_entropy(values, tags, reduction="sum"), tags.numel())
+        return Loss(
+            F.cross_entropy(values, tags, reduction="sum"),
+            tags.numel(),
+            None if model.training else misses(values, tags),
+        )
 
 
 def word_values(model: Stream, bundle: TaggedBundle) -> Tensor:

@@ -1,6 +1,6 @@
 """Text class: one class for each text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -10,7 +10,8 @@ from weft.data.bundles import Bundles
 from weft.data.labelled.batches import LabelledBundle
 from weft.errors import ConfigError
 from weft.models.stream import Stream
-from weft.objectives.objective import Loss, Objective, added
+from weft.objectives.objective import Loss, Objective, added, misses
+from weft.objectives.sureness import soften
 
 
 class TextClass(Objective):
@@ -44,13 +45,19 @@ class TextClass(Objective):
         """The loss of one bundle."""
         logits, targets = model(bundle.text.text()), bundle.targets
         if not model.training:
-            return Loss(F.cross_entropy(logits, targets, reduction="sum"), len(targets))
+            return Loss(F.cross_entropy(logits, targets, reduction="sum"), len(targets), misses(logits, targets))
         weights: Tensor | None = None
         if self.config.weights:
             weights = torch.tensor(self.config.weights, dtype=logits.dtype, device=logits.device)
         smoothing = self.config.smoothing
         total = F.cross_entropy(logits, targets, weights, reduction="sum", label_smoothing=smoothing)
         return Loss(total, len(targets))
+
+    def settle(self, model: Stream, held_out: Iterable[Bundles[LabelledBundle]]) -> None:
+        """Let the probabilities be no surer than answers to held-out texts are right."""
+        bundles = [bundle for batch in held_out for bundle in batch.each]
+        if bundles:
+            soften(model, torch.cat([model(b.text.text()) for b in bundles]), torch.cat([b.targets for b in bundles]))
 
 
 def balanced(counts: Sequence[int]) -> tuple[float, ...]:

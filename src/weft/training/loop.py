@@ -3,81 +3,33 @@
 import hashlib
 import math
 import statistics
-import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from weft.core.block import Block
-from weft.data.source import Source
 from weft.errors import Diverged, Interrupted
-from weft.models.stream import Model
-from weft.objectives.objective import Objective
+from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
+from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
-from weft.training.progress import Progress, count
-from weft.training.schedule import Horizon, rate
-from weft.training.settings import Training
-from weft.training.signals import StopRequest
-from weft.training.world import World
+from weft.training.progress import count
+from weft.training.schedule import rate
+from weft.training.score import Score
 
 REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes; a tenth of the run where that is less
 MARKS = 6  # the pace is that since so many looks ago: a slow moment does not move the end by much
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 EVALUATIONS = 10  # in a run, unless the user gives steps
-COMPILE_PAYS = 30 * 60.0  # seconds of a run from which compiling for a minute to be a tenth faster pays
 PROBE = 64  # held-out samples scored during training; the end scores all
+LANDING = 0.25  # of the steps so far are yet to come when patience is at its end
 TAIL = 0.1  # of the run: the stretch at its end whose weights are averaged
 SAFE_RATE = 1e-2  # the highest rate to advise where a run went wrong
 RECENT = 20  # losses that tell a diverging run from a noisy one
-
-
-@dataclass
-class State:
-    """Where a run stands: all that a checkpoint holds besides tensors."""
-
-    step: int = 0
-    seconds: float = 0.0
-    horizon: Horizon = field(default_factory=lambda: Horizon(end=1))
-    first_loss: float | None = None
-    recent: list[float] = field(default_factory=list)
-    best: float | None = None
-    best_step: int = 0
-    waited: int = 0
-    averaged: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> "State":
-        """What `to_json` gave."""
-        return State(**{**data, "horizon": Horizon(**data["horizon"])})
-
-
-@dataclass
-class Job:
-    """A run to be trained: the parts, the settings, and where notes and checkpoints go."""
-
-    model: Model
-    objective: Objective
-    source: Source
-    training: Training
-    device: torch.device
-    seconds: float | None  # the budget of a run by minutes
-    note: Callable[[dict[str, Any]], None]
-    save: Callable[..., bool]  # step, groups of tensors, state, last=True where no other will follow; was it saved?
-    show: Callable[[Model], None]  # draws what is worth seeing of the model
-    progress: Progress
-    stop: StopRequest
-    world: World
 
 
 class Fit:
@@ -134,9 +86,8 @@ class Fit:
         return self.choose()
 
     def ended(self) -> bool:
-        """Whether all steps are made, or patience is at its end."""
-        state, patience = self.state, self.job.training.patience
-        return state.step >= state.horizon.end or bool(patience and state.waited >= patience)
+        """Whether all steps are made."""
+        return self.state.step >= self.state.horizon.end
 
     def asked(self) -> bool:
         """Whether any process was asked to stop."""
@@ -210,25 +161,42 @@ class Fit:
     def look(self) -> float:
         """Score part of the held-out data and keep the weights if they are the best so far."""
         state = self.state
-        held_out = self.job.world.agree(evaluate(self.job, most=PROBE))
-        if not math.isfinite(held_out):
+        score = self.agreed(evaluate(self.job, most=PROBE))
+        if not math.isfinite(score.loss):
             raise self.diverged("the held-out loss is not a finite number")
-        if not self.job.objective.comparable:
-            pass
-        elif state.best is None or held_out < state.best:
-            state.best, state.best_step, state.waited = held_out, state.step, 0
-            self.best = {name: t.clone() for name, t in self.weights.tensors().items()}
-        else:
-            state.waited += 1
+        if self.job.objective.comparable:
+            if state.best is None or score.beats(state.best):
+                state.best, state.best_step = score, state.step
+                self.best = {name: t.clone() for name, t in self.weights.tensors().items()}
+            better = state.lowest is None or score.loss < state.lowest
+            state.lowest, state.waited = (score.loss, 0) if better else (state.lowest, state.waited + 1)
+        self.land()
         self.job.show(self.job.model)
-        return held_out
+        return score.loss
+
+    def agreed(self, score: Score) -> Score:
+        """The first process's score, in all processes."""
+        agree = self.job.world.agree
+        return replace(score, loss=agree(score.loss), errors=None if score.errors is None else agree(score.errors))
+
+    def land(self) -> None:
+        """Where patience is at its end, bring the rate down to zero soon: a run cut off at a high rate ends badly."""
+        state, patience = self.state, self.job.training.patience
+        if state.landing or not patience or state.waited < patience:
+            return
+        soon = state.step + max(1, int(LANDING * state.step))
+        if soon < state.horizon.end:
+            state.horizon, state.landing = state.horizon.refit(state.step, soon), True
+            self.job.progress.say(
+                f"no better held-out loss in {state.waited} looks: training ends early, at step {soon}"
+            )
 
     def show(self, line: Mapping[str, Any]) -> None:
         """The numbers of this step for those who watch."""
         state, typical = self.state, statistics.median(self.times)
         values = {"step": f"{state.step}/{state.horizon.end}", "loss": f"{line['loss']:.3f}"}
-        if state.best is not None:
-            values["held-out"] = f"{state.best:.3f}"
+        if state.lowest is not None:
+            values["held-out"] = f"{state.lowest:.3f}"
         values[f"{self.job.objective.unit}/s"] = count(line["count"] / typical)
         left = (state.horizon.end - state.step) * typical
         self.job.progress.step(state.horizon.progress(state.step), values, left)
@@ -236,7 +204,7 @@ class Fit:
     def fit_to_clock(self) -> None:
         """In a run by minutes, move the end to where the clock will be."""
         job, state, now = self.job, self.state, self.state.seconds
-        if job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
+        if state.landing or job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
             return
         seconds, step = self.marks[0]
         pace = (now - seconds) / max(1, state.step - step)
@@ -268,26 +236,23 @@ class Fit:
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
-        """The last weights, their average with late ones, or earlier ones that did better on held-out data."""
+        """The last weights, their average with late ones, or earlier ones that did clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
-        if state.step < state.horizon.end:
-            say(f"stopped early: no better held-out loss in {state.waited} evaluations")
         last = evaluate(self.job, most=PROBE)
         if self.average is not None:
             before = {name: t.clone() for name, t in self.weights.tensors().items()}
             self.weights.load(self.average)
             averaged = evaluate(self.job, most=PROBE)
-            if averaged <= last:
+            if not last.beats(averaged):
                 say(f"the average of the weights at {state.averaged} moments is kept")
                 last = averaged
             else:
                 self.weights.load(before)
-        if self.best is not None and state.best is not None and state.best < last:
+        if self.best is not None and state.best is not None and state.best.clearly_beats(last):
             say(f"the weights of step {state.best_step} did better on held-out data and are kept")
             self.weights.load(self.best)
         if self.compiled:
-            for block in blocks(self.job.model):
-                block._compiled_call_impl = None
+            uncompile(self.job.model)
         return {name: t.clone() for name, t in self.weights.tensors().items()}
 
 
@@ -308,56 +273,20 @@ def accumulate(job: Job, indices: np.ndarray, step: int) -> tuple[float, float]:
 
 
 @torch.inference_mode()
-def evaluate(job: Job, *, most: int | None = None) -> float:
-    """Mean held-out loss."""
+def evaluate(job: Job, *, most: int | None = None) -> Score:
+    """How well held-out data is predicted."""
     job.model.eval()
-    total, seen = 0.0, 0
-    with eagerly(job):
+    total, seen, wrong = 0.0, 0, 0
+    told = True
+    with eagerly(job.training, job.seconds):
         for batch in job.source.held_out(most=most):
             loss = job.objective(job.model, batch.to(job.device))
             total, seen = total + float(loss.total), seen + loss.count
-    return total / max(seen, 1)
-
-
-def compiles(training: Training, seconds: float | None) -> bool:
-    """Whether to compile: when told to, or when a run by minutes is long enough to win the time back."""
-    if training.compile == "auto":
-        return seconds is not None and seconds >= COMPILE_PAYS
-    return training.compile == "always"
-
-
-def eagerly(job: Job) -> AbstractContextManager[None]:
-    """Without compiling: held-out batches have other shapes, for which it would not pay."""
-    return torch.compiler.set_stance("force_eager") if compiles(job.training, job.seconds) else nullcontext()
-
-
-def blocks(model: nn.Module) -> list[Block]:
-    """The parts that are compiled, each for itself: alike ones share the work."""
-    return [module for module in model.modules() if isinstance(module, Block)]
-
-
-def compile_blocks(model: nn.Module, progress: Progress) -> None:
-    """Have torch compile the blocks at their first call; where it cannot, they run as they are."""
-    from torch import _dynamo
-
-    _dynamo.config.suppress_errors = True
-    progress.say("compiling the model: the first steps take up to a minute")
-    for block in blocks(model):
-        block.compile(dynamic=False)
+            told, wrong = told and loss.wrong is not None, wrong + (loss.wrong or 0)
+    return Score(total / max(seen, 1), wrong / seen if told and seen else None, seen)
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:
     """Dropout and the like depend on (seed, step, rank) alone, so resuming restores nothing and looking changes nothing."""
     digest = hashlib.sha256(f"{seed} {step} {rank}".encode()).digest()
     torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)
-
-
-class Clock:
-    """Seconds of training, earlier stretches of a resumed run included."""
-
-    def __init__(self, before: float):
-        self.before, self.start = before, time.monotonic()
-
-    def now(self) -> float:
-        """Seconds so far."""
-        return self.before + time.monotonic() - self.start

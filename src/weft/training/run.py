@@ -138,7 +138,9 @@ def perform(
         weights = loop.Fit(job, state, saved).run()
     model.float()
     model.load_state_dict(dict(weights), strict=False)
-    return Outcome(folder, model.eval(), state.step, state.seconds, weights)
+    with torch.inference_mode(), suited_threads(model, small=SMALL_STEP):
+        job.objective.settle(model.eval(), (batch.to(device) for batch in work.source.held_out()))
+    return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors())
 
 
 def _found(folder: RunFolder, resume: bool, progress: Progress, world: World) -> Checkpoint | None:

@@ -52,7 +52,7 @@ class Training(Config):
         "compile": "auto, never or always; auto compiles runs of half an hour and more",
         "evaluate_every": "steps between looks at the held-out data; by default ten looks",
         "checkpoint_every": "steps between checkpoints; by default one a minute",
-        "patience": "stop after so many looks without a better held-out loss",
+        "patience": "end early after so many looks without a better held-out loss: the rate then falls to zero over a quarter more steps",
         "record_samples": "note the samples of each step in metrics.jsonl",
         "tensorboard": "write files for TensorBoard too",
     }

@@ -1,0 +1,74 @@
+"""A run to be trained and where it stands. Holds parts and numbers; the loop does the work."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+
+from weft.data.source import Source
+from weft.models.stream import Model
+from weft.objectives.objective import Objective
+from weft.training.progress import Progress
+from weft.training.schedule import Horizon
+from weft.training.score import Score
+from weft.training.settings import Training
+from weft.training.signals import StopRequest
+from weft.training.world import World
+
+
+@dataclass
+class State:
+    """Where a run stands: all that a checkpoint holds besides tensors."""
+
+    step: int = 0
+    seconds: float = 0.0
+    horizon: Horizon = field(default_factory=lambda: Horizon(end=1))
+    first_loss: float | None = None
+    recent: list[float] = field(default_factory=list)
+    lowest: float | None = None
+    best: Score | None = None
+    best_step: int = 0
+    waited: int = 0
+    landing: bool = False
+    averaged: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> "State":
+        """What `to_json` gave."""
+        best = None if data["best"] is None else Score(**data["best"])
+        return State(**{**data, "horizon": Horizon(**data["horizon"]), "best": best})
+
+
+@dataclass
+class Job:
+    """A run to be trained: the parts, the settings, and where notes and checkpoints go."""
+
+    model: Model
+    objective: Objective
+    source: Source
+    training: Training
+    device: torch.device
+    seconds: float | None  # the budget of a run by minutes
+    note: Callable[[dict[str, Any]], None]
+    save: Callable[..., bool]  # step, groups of tensors, state, last=True where no other will follow; was it saved?
+    show: Callable[[Model], None]  # draws what is worth seeing of the model
+    progress: Progress
+    stop: StopRequest
+    world: World
+
+
+class Clock:
+    """Seconds of training, earlier stretches of a resumed run included."""
+
+    def __init__(self, before: float):
+        self.before, self.start = before, time.monotonic()
+
+    def now(self) -> float:
+        """Seconds so far."""
+        return self.before + time.monotonic() - self.start
