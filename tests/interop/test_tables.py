@@ -111,6 +111,8 @@ def test_weights_that_are_not_numbers_are_named(tmp_path):
     theirs = {name: tensor.clone() for name, tensor in to_theirs(TABLE, ours()).items()}
     theirs["model.h.0.q"][2, 1], theirs["model.places"][6, 3] = float("nan"), float("inf")
     theirs["model.table"][:] = 3e38  # finite, though their sum is not
+    theirs["model.h.1.w"][0, 0] = 1e-39
     found = {name: torch.zeros_like(t) for name, t in ours().items()}
     with Shards(folder(tmp_path, theirs)) as opened:
-        assert sorted(fill(TABLE, found, opened)) == ["model.h.0.q", "model.places"]
+        odd = fill(TABLE, found, opened)
+    assert sorted(odd.broken) == ["model.h.0.q", "model.places"] and odd.denormal == ["model.h.1.w"]

@@ -41,6 +41,7 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A setting, as often as needed. `weft tasks TASK` lists them."),
 ]
 RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, e.g. runs/book-1.")]
+Broken = Annotated[bool, typer.Option("--broken", help="Use the model even if weights are NaN or infinite.")]
 Out = Annotated[str | None, typer.Option(metavar="RUN", help="The run folder; runs/<name>-<number> by default.")]
 
 
@@ -155,13 +156,14 @@ def predict(
     input: Annotated[Path | None, typer.Option(metavar="FILE", help="A file with one input a line.")] = None,
     output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
     set_: Set = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Use a trained model."""
     output.prepare()
     from weft.tasks import load
 
-    loaded = load(run)
+    loaded = load(run, broken=broken)
     settings = _settings(set_, loaded.predict)
     if input is not None and not inputs and not json:
         document = loaded.predict_file(input, **settings)
@@ -201,6 +203,7 @@ def look(
         str | None, typer.Option(metavar="NAMES", help="What was learned instead of one input: filters,positions.")
     ] = None,
     set_: Set = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """See what a model attends to."""
@@ -216,7 +219,7 @@ def look(
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
         raise WeftError(problem, where="weft look", fix=fix)
-    loaded = load(run)
+    loaded = load(run, broken=broken)
     view = loaded.look(asked[0] if asked else None, **_settings(set_, loaded.look, {"what": what}))
     output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
@@ -233,13 +236,14 @@ def evaluate(
         list[str] | None,
         typer.Argument(metavar="DATA", help="Data to measure on; the run's own held-out part by default."),
     ] = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Measure a trained model on data."""
     output.prepare()
     from weft.tasks import load
 
-    output.evaluated(load(run).evaluate(data or None), json)
+    output.evaluated(load(run, broken=broken).evaluate(data or None), json)
 
 
 @app.command(
@@ -273,6 +277,7 @@ def export(
     run: RunFolder,
     out: Annotated[str, typer.Option(metavar="FOLDER", help="The folder to write; it must not exist yet.")],
     to: Annotated[str, typer.Option(metavar="NAME", help="hf or onnx.")] = "hf",
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Write a run for another tool, and let that tool prove that it computes the same."""
@@ -281,7 +286,7 @@ def export(
     from weft.tasks.exporting import check_target
 
     check_target(to)
-    output.exported(load(run).export(out, to=to), json)  # type: ignore[arg-type]
+    output.exported(load(run, broken=broken).export(out, to=to), json)  # type: ignore[arg-type]
 
 
 @app.command(
@@ -301,6 +306,7 @@ def embed(
     query: Annotated[str | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one.")] = None,
     best: Annotated[int, typer.Option(parser=number(int, "--best"), metavar="N", help="How many to list.")] = 5,
     set_: Set = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Vectors of texts or pictures, in which like things are near each other."""
@@ -308,7 +314,7 @@ def embed(
     from weft.tasks import load
     from weft.tasks.embedding import embed_inputs
 
-    loaded = load(run)
+    loaded = load(run, broken=broken)
     found = embed_inputs(loaded, inputs or _piped(), output_, query, best, _settings(set_, loaded.embed))
     output.embedded({"run": run, **found}, json)
 

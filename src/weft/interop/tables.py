@@ -20,9 +20,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from weft.errors import ConfigError, DataError
-
-SHOWN = 4  # names in a message
+from weft.errors import ConfigError, DataError, listed
 
 
 @dataclass(frozen=True)
@@ -266,12 +264,6 @@ class Table:
 def to_theirs(table: Table, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Our tensors as theirs, views of the same memory wherever they can be."""
     return {name: piece.whole() for name, piece in table.pieces(ours).items()}
-
-
-def listed(names: Sequence[str]) -> str:
-    """Some names for a message, and how many more there are."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _renamed(rules: Sequence[Rule], new: str, old: str) -> list[Rule]:

@@ -24,7 +24,7 @@ from weft.objectives.distil import Distil
 from weft.objectives.reconstruct import Reconstruct
 from weft.storage.store import make_folder, shown
 from weft.tasks.registry import TASKS
-from weft.tasks.task import Loaded
+from weft.tasks.task import Loaded, refuse_broken
 from weft.training.card import model_card
 from weft.training.claim import check_place
 from weft.training.folder import RunFolder, fresh_folder
@@ -61,9 +61,11 @@ class ForeignFolder(RunFolder):
         return self.files[name]
 
 
-def load_foreign(source: str | Path) -> Loaded:
+def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
     """A Hugging Face folder, or owner/name on the Hub, ready for use."""
     imported = read_folder(source)
+    if not broken:
+        refuse_broken(imported.broken, imported.source)
     config, files = as_run(imported)
     return Loaded(ForeignFolder(imported.source, files), config, imported.model)
 
@@ -110,6 +112,7 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
             "architecture": imported.architecture,
             "marks": imported.marks.write(),
             "opening": _opening(imported, tokenizer),
+            **({"broken": list(imported.broken)} if imported.broken else {}),
         },
     }
     return config, {} if tokenizer is None else {"tokenizer.json": tokenizer.to_json()}
