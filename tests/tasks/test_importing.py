@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -127,6 +128,36 @@ def test_a_run_of_our_own_is_read_there_with_its_marks(tmp_path: Path) -> None:
     for label, share in zip(run.config["data"]["classes"], shares.tolist(), strict=True):
         assert ours[label] == pytest.approx(share, abs=1e-4)
     assert model.config.id2label == {0: "bad", 1: "good"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", ["hf", "onnx"])
+def test_numbers_come_out_in_their_unit_elsewhere(tmp_path: Path, monkeypatch, to: str) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # sizes are symbols while a graph is traced
+    rows = [f"a house with {i % 9} rooms by the sea\t{250_000 + 90_000 * (i % 9) + i}" for i in range(60)]
+    (tmp_path / "data.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
+    how = {"task": "classify-text", "model": "bert", "labels": "numbers", "dim": 32, "depth": 1, "heads": 2}
+    run = weft.train(tmp_path / "data.tsv", out=tmp_path / "run", steps=3, quiet=True, **how)
+    within, text = 1e-4 * run.config["objective"]["spread"], "a house with 4 rooms by the sea"
+    assert run.export(tmp_path / "theirs", to=to)["difference"] < within
+    assert "unit of the data" in (tmp_path / "theirs" / "README.md").read_text()
+    ours = run.predict(text)[0]["value"]
+    found = [elsewhere(tmp_path / "theirs", run, text, to)]
+    if to == "hf":
+        found.append(weft.load(tmp_path / "theirs").predict(text)[0]["value"])
+    assert 200_000 < ours < 1_100_000 and all(abs(one - ours) < within for one in found)
+
+
+def elsewhere(folder: Path, run: weft.Run, text: str, to: str) -> float:
+    """The number that another tool gives a text."""
+    if to == "onnx":
+        ids = run.task.framed(run._loaded, [text]).rows[0][None].astype(np.int64)
+        session = pytest.importorskip("onnxruntime").InferenceSession(folder / "model.onnx")
+        return session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0].item()
+    transformers = library()
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        return model(**transformers.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")).logits.item()
 
 
 def test_weights_that_are_no_numbers_are_kept_but_not_used_unasked(tmp_path: Path, capsys) -> None:
