@@ -45,12 +45,18 @@ class Imported:
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     warnings: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()  # tensors of theirs with NaN or infinity
+    hub: str | None = None  # owner/name, where the folder was fetched
     files: tuple[Path, ...] = field(default=(), repr=False)
 
     @property
     def config(self) -> Model.Config:
         """The model's config."""
         return self.model.config  # type: ignore[return-value]
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return self.source.absolute().name if self.hub is None else self.hub.split("/")[1]
 
     def digest(self) -> str:
         """The SHA-256 of the files that the model was read from, by name and content. Reads them once more."""
@@ -72,8 +78,9 @@ def recognises(path: str | Path) -> bool:
 def read_folder(source: str | Path) -> Imported:
     """The model in a folder, or on the Hub where no such folder exists and the name is like owner/name."""
     folder = Path(source)
-    if not folder.exists() and hub.is_name(str(source)):
-        folder = hub.fetch(str(source))
+    fetched = str(source) if not folder.exists() and hub.is_name(str(source)) else None
+    if fetched is not None:
+        folder = hub.fetch(fetched)
     _refuse_files(folder)
     data = _json(folder, "config.json")
     if data is None:
@@ -110,6 +117,7 @@ def read_folder(source: str | Path) -> Imported:
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
         broken=broken,
+        hub=fetched,
         files=tuple(path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors", ".txt")),
     )
 

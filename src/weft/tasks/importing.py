@@ -76,7 +76,7 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
         check_place(RunFolder(out), resume=False)
     imported = read_folder(source)
     config, files = as_run(imported)
-    folder = RunFolder(out if out is not None else fresh_folder(imported.source.absolute().name))
+    folder = RunFolder(out if out is not None else fresh_folder(imported.name))
     make_folder(folder.path)
     config["imported"]["digest"] = imported.digest()
     result = {"parameters": parameters(imported.model), "steps": 0, "seconds": 0.0, "metrics": {}}
@@ -107,7 +107,8 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
         "fingerprint": None,
         "data": _data(imported, task, tokenizer),
         "imported": {
-            "source": shown(imported.source.absolute()),
+            "source": imported.hub or shown(imported.source.absolute()),
+            **({"commit": imported.source.name} if imported.hub else {}),
             "family": imported.family,
             "architecture": imported.architecture,
             "marks": imported.marks.write(),
@@ -177,8 +178,7 @@ def _shape(imported: Imported) -> dict[str, Any]:
 
 def _data(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -> dict[str, Any]:
     """What a run says of its data, as far as it is known of a model that came from elsewhere."""
-    name = imported.source.absolute().name
-    found: dict[str, Any] = {"described": f"data of its makers ({name})", "rule": "not known", "skipped": []}
+    found: dict[str, Any] = {"described": f"data of its makers ({imported.name})", "rule": "not known", "skipped": []}
     if tokenizer is not None:
         found |= {
             "tokenizer": tokenizer.kind,
