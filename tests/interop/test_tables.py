@@ -7,7 +7,8 @@ import torch
 
 from weft.errors import ConfigError, DataError
 from weft.interop import weights
-from weft.interop.tables import Ignored, Joined, Same, Shaped, Stacked, Table, Tied, Turned, layers, to_theirs
+from weft.interop.rules import Ignored, Joined, Same, Shaped, Stacked, Tied, Turned, layers
+from weft.interop.tables import Table, to_theirs
 from weft.interop.weights import Shards, fill
 from weft.storage.tensors import write_tensors
 

@@ -16,7 +16,7 @@ from weft.interop.families import FAMILIES
 from weft.interop.family import Family
 from weft.interop.given import Given
 from weft.interop.marks import Marks
-from weft.interop.tables import Unused
+from weft.interop.rules import Unused
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHERS, PICKLES, Shards, fill, inside
 from weft.models.outline import outline, own_tensors, unfilled

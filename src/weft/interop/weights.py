@@ -16,7 +16,8 @@ from torch import Tensor
 
 from weft.config import read_json
 from weft.errors import DataError, listed
-from weft.interop.tables import Piece, Table
+from weft.interop.rules import Piece
+from weft.interop.tables import Table
 from weft.storage import store
 from weft.storage.soundness import denormal, finite
 from weft.storage.tensor_file import PICKLES, Entry, TensorFile, pickle_error
