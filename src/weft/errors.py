@@ -5,8 +5,9 @@ Every message says what was wrong and where, what was expected, and what to do.
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+SHOWN = 4  # names in a message
 # Control characters, bidirectional overrides and halves of characters: what can steer a terminal or break a stream.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -56,6 +57,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     swapped = [option for option in options if sorted(option) == sorted(name)]  # the commonest typo
     close = swapped or difflib.get_close_matches(name, options, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(options)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names for a message, and how many more there are."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def harmless(text: str) -> str:

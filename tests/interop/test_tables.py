@@ -7,7 +7,8 @@ import torch
 
 from weft.errors import ConfigError, DataError
 from weft.interop import weights
-from weft.interop.tables import Ignored, Joined, Same, Shaped, Stacked, Table, Tied, Turned, layers, to_theirs
+from weft.interop.rules import Ignored, Joined, Same, Shaped, Stacked, Tied, Turned, layers
+from weft.interop.tables import Table, to_theirs
 from weft.interop.weights import Shards, fill
 from weft.storage.tensors import write_tensors
 
@@ -111,6 +112,8 @@ def test_weights_that_are_not_numbers_are_named(tmp_path):
     theirs = {name: tensor.clone() for name, tensor in to_theirs(TABLE, ours()).items()}
     theirs["model.h.0.q"][2, 1], theirs["model.places"][6, 3] = float("nan"), float("inf")
     theirs["model.table"][:] = 3e38  # finite, though their sum is not
+    theirs["model.h.1.w"][0, 0] = 1e-39
     found = {name: torch.zeros_like(t) for name, t in ours().items()}
     with Shards(folder(tmp_path, theirs)) as opened:
-        assert sorted(fill(TABLE, found, opened)) == ["model.h.0.q", "model.places"]
+        odd = fill(TABLE, found, opened)
+    assert sorted(odd.broken) == ["model.h.0.q", "model.places"] and odd.denormal == ["model.h.1.w"]

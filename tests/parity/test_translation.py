@@ -7,6 +7,7 @@ import torch
 from foreign import NO_TOKENIZER, TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
 from safetensors.torch import load_file, save_file
 
+import weft
 from weft.generate.decode import Decoding, decode
 from weft.interop import Marks, read_folder, write_folder
 from weft.modalities.text import Text
@@ -165,3 +166,35 @@ def test_a_shared_table_may_be_kept_under_any_of_its_names(tmp_path: Path, kept:
     save_file(tensors, folder / "model.safetensors")
     found = read_folder(folder).model.state_dict()
     assert all(torch.equal(found[name], tensor) for name, tensor in whole.items())
+
+
+@pytest.mark.parametrize(("name", "first"), [("marian", ()), ("bart", (0,)), ("t5", ())])
+def test_targets_are_as_likely_here_as_there(tmp_path: Path, name: str, first: tuple[int, ...]):
+    """Their loss of targets, with labels as their tokenizer gives them: what comes first and the end count."""
+    tokenizers, model = pytest.importorskip("tokenizers"), theirs(name)
+    words = ["<s>", "<pad>", "</s>", *(f"w{i}" for i in range(3, VOCAB))]
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<pad>"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    made.post_processor = tokenizers.processors.TemplateProcessing(
+        single=" ".join([*(words[i] for i in first), "$A", "</s>"]), special_tokens=[("<s>", 0), ("</s>", END)]
+    )
+    made.save(str(saved(model, tmp_path / "a") / "tokenizer.json"))
+    pairs = [(ids(n, seed=n).tolist(), ids(m, seed=m + 50).tolist()) for n, m in ((3, 7), (9, 2), (5, 5))]
+    (tmp_path / "test.tsv").write_text(
+        "".join(f"{' '.join(words[i] for i in s)}\t{' '.join(words[i] for i in t)}\n" for s, t in pairs)
+    )
+    lines = [[[*first, *line, END] for line in side] for side in zip(*pairs, strict=True)]
+    source, mask, labels = torch.zeros(3, 12).long(), torch.zeros(3, 12).long(), torch.full((3, 12), -100)
+    for row, (s, t) in enumerate(zip(*lines, strict=True)):
+        source[row, : len(s)], mask[row, : len(s)], labels[row, : len(t)] = torch.tensor(s), 1, torch.tensor(t)
+    model.set_attn_implementation("eager")
+    with torch.inference_mode():
+        expected = model(input_ids=source, attention_mask=mask, labels=labels, output_attentions=True)
+    run = weft.load(tmp_path / "a")
+    found = run.evaluate(tmp_path / "test.tsv")
+    assert found["metrics"]["loss"] == pytest.approx(float(expected.loss), abs=1e-4)
+    assert found["tokens"] == int((labels >= 0).sum())
+    texts = [" ".join(words[i] for i in line) for line in pairs[0]]
+    read = run.look(texts[0], target=texts[1], pieces=True).pieces.weights  # by layer and head
+    for ours, layer in zip(read, expected.cross_attentions, strict=True):
+        assert difference(torch.as_tensor(ours), layer[0, :, : len(lines[1][0]), : len(lines[0][0])]) < TOLERANCE

@@ -9,7 +9,8 @@ from weft.core import Attention, Block, LayerNorm, Mlp, PerToken, Trunk
 from weft.generate.sampling import Sampling, generator
 from weft.generate.search import Drawing, Line, search
 from weft.generate.session import Session
-from weft.interop.tables import Same, Table, layers
+from weft.interop.rules import Same, layers
+from weft.interop.tables import Table
 from weft.interop.weights import Shards, fill
 from weft.modalities.text import Text, TextEmbed
 from weft.models.outline import own_tensors

@@ -4,13 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
 from foreign import library, saved
 from pictures import encoded
+from safetensors.torch import load_file, save_file
 
 import weft
+from weft.cli.app import run as command
 from weft.errors import DataError, WeftError
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import train as make_tokenizer
@@ -125,6 +128,67 @@ def test_a_run_of_our_own_is_read_there_with_its_marks(tmp_path: Path) -> None:
     for label, share in zip(run.config["data"]["classes"], shares.tolist(), strict=True):
         assert ours[label] == pytest.approx(share, abs=1e-4)
     assert model.config.id2label == {0: "bad", 1: "good"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", ["hf", "onnx"])
+def test_numbers_come_out_in_their_unit_elsewhere(tmp_path: Path, monkeypatch, to: str) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # sizes are symbols while a graph is traced
+    rows = [f"a house with {i % 9} rooms by the sea\t{250_000 + 90_000 * (i % 9) + i}" for i in range(60)]
+    (tmp_path / "data.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
+    how = {"task": "classify-text", "model": "bert", "labels": "numbers", "dim": 32, "depth": 1, "heads": 2}
+    run = weft.train(tmp_path / "data.tsv", out=tmp_path / "run", steps=3, quiet=True, **how)
+    within, text = 1e-4 * run.config["objective"]["spread"], "a house with 4 rooms by the sea"
+    assert run.export(tmp_path / "theirs", to=to)["difference"] < within
+    assert "unit of the data" in (tmp_path / "theirs" / "README.md").read_text()
+    ours = run.predict(text)[0]["value"]
+    found = [elsewhere(tmp_path / "theirs", run, text, to)]
+    if to == "hf":
+        found.append(weft.load(tmp_path / "theirs").predict(text)[0]["value"])
+    assert 200_000 < ours < 1_100_000 and all(abs(one - ours) < within for one in found)
+
+
+def elsewhere(folder: Path, run: weft.Run, text: str, to: str) -> float:
+    """The number that another tool gives a text."""
+    if to == "onnx":
+        ids = run.task.framed(run._loaded, [text]).rows[0][None].astype(np.int64)
+        session = pytest.importorskip("onnxruntime").InferenceSession(folder / "model.onnx")
+        return session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0].item()
+    transformers = library()
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        return model(**transformers.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")).logits.item()
+
+
+def test_weights_that_are_no_numbers_are_kept_but_not_used_unasked(tmp_path: Path, capsys) -> None:
+    folder, out, text = bert(tmp_path / "theirs", "BertForMaskedLM"), str(tmp_path / "run"), "the [MASK] sat"
+    weights = load_file(folder / "model.safetensors")
+    weights["cls.predictions.bias"][7] = float("inf")
+    save_file(weights, folder / "model.safetensors")
+    assert command(["import", str(folder), "--out", out]) == 0
+    assert "not finite numbers: cls.predictions.bias" in capsys.readouterr().err
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["imported"]["broken"] == ["cls.predictions.bias"]
+    uses = ["predict", out, text], ["embed", out, text], ["look", out, text], ["evaluate", out, _text(tmp_path)]
+    for words in (*uses, ["export", out, "--out", str(tmp_path / "hf")], ["predict", str(folder), text]):
+        assert command(words) == 2
+        said = capsys.readouterr().err
+        assert "not finite numbers" in said and "bias" in said and "--broken" in said
+    assert not (tmp_path / "hf").exists()
+    assert command(["predict", out, text, "--broken"]) == 0
+    assert weft.load(folder, broken=True).model is not None
+
+
+def test_a_run_whose_weights_were_damaged_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "some.txt").write_text(TEXT)
+    weft.train(tmp_path / "some.txt", out=tmp_path / "run", steps=1, quiet=True, dim=16, depth=1, heads=2)
+    weights = load_file(tmp_path / "run" / "model.safetensors")
+    next(iter(weights.values())).view(-1)[-1] = float("nan")
+    save_file(weights, tmp_path / "run" / "model.safetensors")
+    with pytest.raises(WeftError, match=f"not finite numbers: {next(iter(weights))}"):
+        weft.load(tmp_path / "run")
+    with pytest.raises(WeftError, match="not finite numbers"):
+        weft.train(tmp_path / "some.txt", from_=tmp_path / "run", out=tmp_path / "more", steps=1, quiet=True)
+    assert weft.load(tmp_path / "run", broken=True).report["parameters"] > 0
 
 
 def test_a_model_without_counterpart_says_what_would_do(tmp_path: Path) -> None:

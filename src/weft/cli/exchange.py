@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import output
-from weft.cli.words import Json, Out, RunFolder, examples
+from weft.cli.words import Broken, Json, Out, RunFolder, examples
 
 commands = typer.Typer()
 
@@ -41,6 +41,7 @@ def export(
     run: RunFolder,
     out: Annotated[str, typer.Option(metavar="FOLDER", help="The folder to write; it must not exist yet.")],
     to: Annotated[str, typer.Option(metavar="NAME", help="hf or onnx.")] = "hf",
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Write a run for another tool, and let that tool prove that it computes the same."""
@@ -49,4 +50,4 @@ def export(
     from weft.tasks.exporting import check_target
 
     check_target(to)
-    output.exported(load(run).export(out, to=to), json)  # type: ignore[arg-type]
+    output.exported(load(run, broken=broken).export(out, to=to), json)  # type: ignore[arg-type]

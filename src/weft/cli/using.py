@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import output
-from weft.cli.words import Json, RunFolder, Set, examples, lines_in, number, piped, settings_of
+from weft.cli.words import Broken, Json, RunFolder, Set, examples, lines_in, number, piped, settings_of
 from weft.errors import WeftError
 
 commands = typer.Typer()
@@ -31,13 +31,14 @@ def predict(
     input: Annotated[Path | None, typer.Option(metavar="FILE", help="A file with one input a line.")] = None,
     output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
     set_: Set = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Use a trained model."""
     output.prepare()
     from weft.tasks import load
 
-    loaded = load(run)
+    loaded = load(run, broken=broken)
     settings = settings_of(set_, loaded.predict)
     if input is not None and not inputs and not json:
         document = loaded.predict_file(input, **settings)
@@ -67,13 +68,14 @@ def evaluate(
         list[str] | None,
         typer.Argument(metavar="DATA", help="Data to measure on; the run's own held-out part by default."),
     ] = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Measure a trained model on data."""
     output.prepare()
     from weft.tasks import load
 
-    output.evaluated(load(run).evaluate(data or None), json)
+    output.evaluated(load(run, broken=broken).evaluate(data or None), json)
 
 
 @commands.command(
@@ -98,6 +100,7 @@ def look(
         str | None, typer.Option(metavar="NAMES", help="What was learned instead of one input: filters,positions.")
     ] = None,
     set_: Set = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """See what a model attends to."""
@@ -113,7 +116,7 @@ def look(
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
         raise WeftError(problem, where="weft look", fix=fix)
-    loaded = load(run)
+    loaded = load(run, broken=broken)
     view = loaded.look(asked[0] if asked else None, **settings_of(set_, loaded.look, {"what": what}))
     output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
@@ -135,6 +138,7 @@ def embed(
     query: Annotated[str | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one.")] = None,
     best: Annotated[int, typer.Option(parser=number(int, "--best"), metavar="N", help="How many to list.")] = 5,
     set_: Set = None,
+    broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Vectors of texts or pictures, in which like things are near each other."""
@@ -142,6 +146,6 @@ def embed(
     from weft.tasks import load
     from weft.tasks.embedding import embed_inputs
 
-    loaded = load(run)
+    loaded = load(run, broken=broken)
     found = embed_inputs(loaded, inputs or piped(), output_, query, best, settings_of(set_, loaded.embed))
     output.embedded({"run": run, **found}, json)

@@ -44,12 +44,14 @@ class TranslationView:
         source: Sequence[int],
         target: Sequence[int],
         how: Look = Look(),
+        *,
+        start: int | None = None,
     ):
-        """`source` and `target` are ids without their end."""
+        """`source` and `target` are ids without their end; the target is read from `start` on, by default the end."""
         self.tokenizer, self.how = tokenizer, how
         self.source_ids, self.target_ids = [*source, tokenizer.end], [*target, tokenizer.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
-        self._readings = _readings(model, self.source_ids, self.target_ids, tokenizer.end)
+        self._readings = _readings(model, self.source_ids, self.target_ids, tokenizer.end if start is None else start)
         self._chosen()
 
     @cached_property
@@ -198,11 +200,11 @@ _SIDES = {"across": "from target to source", "source": "within the source", "tar
 
 
 @torch.inference_mode()
-def _readings(model: Seq2Seq, source: list[int], target: list[int], end: int) -> dict[str, list[list[Reading]]]:
+def _readings(model: Seq2Seq, source: list[int], target: list[int], start: int) -> dict[str, list[list[Reading]]]:
     """What every layer read, in one pass over both sides: across, within the source, within the target."""
     model.eval()
     device = next(model.parameters()).device
-    bundle = Bundle(Lines.of([np.array(source)]), Lines.of([np.array([end, *target])])).to(device)
+    bundle = Bundle(Lines.of([np.array(source)]), Lines.of([np.array([start, *target])])).to(device)
     with record(model) as recorder:
         memory = model.memorise(bundle.source.text())
         model.target.encode(Text(bundle.target.ids[:, :-1]), memory=memory)

@@ -215,7 +215,8 @@ def _output(model: Stream, each: tuple[str, ...]) -> dict[str, Port]:
     size = model.config.outputs or model.config.embed.size
     if isinstance(model.head, Pooled | Joint):
         assert size is not None
-        return {"logits": Port("float32", ("batch", size), "scores of the whole input, before a softmax")}
+        meaning = "scores of the whole input, before a softmax" if size > 1 else "one number for the whole input"
+        return {"logits": Port("float32", ("batch", size), meaning)}
     if isinstance(model.head, Summary):
         width = model.config.dim if model.head.dense is None else model.head.dense.width
         return {"vector": Port("float32", ("batch", width), "one vector for the whole input")}

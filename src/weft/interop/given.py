@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from weft.errors import ConfigError, nearest
-from weft.interop.tables import listed
+from weft.errors import ConfigError, listed, nearest
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from weft.errors import ConfigError
 
-PATTERNS = ["*.json", "*.safetensors", "merges.txt", "*.spm", "*.model"]  # never code, never pickles
+PATTERNS = ["*.json", "*.safetensors", "merges.txt"]  # never code, never pickles
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
@@ -17,18 +17,30 @@ def is_name(source: str) -> bool:
 def fetch(name: str) -> Path:
     """The folder of a model on the Hub, fetched if it is not there yet: config, tokenizer and weights only."""
     try:
-        from huggingface_hub import snapshot_download
+        from huggingface_hub import errors, snapshot_download
     except ImportError:
         fix = "pip install huggingface_hub, or name a folder"
         raise ConfigError(
             "no such folder, and huggingface_hub is not installed to fetch it", where=name, fix=fix
         ) from None
     try:
-        return Path(snapshot_download(name, allow_patterns=PATTERNS))
+        return Path(snapshot_download(name, allow_patterns=PATTERNS, ignore_patterns="*/*"))
+    except errors.GatedRepoError:
+        problem = "the Hugging Face Hub gives this model only to people whom its makers have let in"
+        fix = "ask for it on its page, then log in with `hf auth login`"
+    except errors.RepositoryNotFoundError:
+        problem = "no such folder, and there is no such model on the Hugging Face Hub, or it is private"
+        fix = "check the name; for a private model log in with `hf auth login`"
+    except errors.LocalEntryNotFoundError as error:
+        problem = f"no such folder, and the Hugging Face Hub cannot be reached: {_reason(error).removeprefix('Got: ')}"
+        fix = "check the network, or download the model elsewhere and name its folder"
     except Exception as error:  # its network libraries raise errors of many kinds
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ConfigError(
-            f"no such folder, and it could not be fetched from the Hugging Face Hub: {reason:.200}",
-            where=name,
-            fix="check the name and the network, or download the model elsewhere and name its folder",
-        ) from None
+        problem = f"no such folder, and it could not be fetched from the Hugging Face Hub: {_reason(error)}"
+        fix = "try again: what has come already is kept; or download the model elsewhere and name its folder"
+    raise ConfigError(problem, where=name, fix=fix)
+
+
+def _reason(error: Exception) -> str:
+    """The first line of an error, or what kind it is where it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__

@@ -34,7 +34,7 @@ from weft.version import VERSION
 
 WITNESS = Path(__file__).with_name("onnx_witness.py")
 LIBRARIES = ("onnx", "onnxscript", "onnxruntime")
-TOLERANCE = 1e-4  # of the largest value, or absolute where all are smaller than one
+TOLERANCE = 1e-4  # of the unit; by default the largest value, or one where all are smaller
 
 
 def write_onnx(
@@ -44,11 +44,13 @@ def write_onnx(
     tokenizer_json: str | None = None,
     labels: Sequence[str] = (),
     marks: Marks = Marks(),
+    unit: float | None = None,
 ) -> float:
     """Write a model as an ONNX graph. Returns the largest difference between its values and ours.
 
     The folder must not exist yet. It appears whole and proved or not at all. Adapters are merged into the weights, and all
-    numbers are in fp32. Texts are of one segment, and no pixels are missing.
+    numbers are in fp32. Texts are of one segment, and no pixels are missing. Differences must be small beside `unit`, or
+    beside the largest value where it is left out.
     """
     absent = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if absent:
@@ -64,10 +66,10 @@ def write_onnx(
         store.write_file(folder / "weft.json", write_json(described).encode())
         if tokenizer_json is not None:
             store.write_file(folder / "tokenizer.json", tokenizer_json.encode())
-        return prove_onnx(folder, shown)
+        return prove_onnx(folder, shown, unit)
 
 
-def prove_onnx(folder: Path, shown: Face) -> float:
+def prove_onnx(folder: Path, shown: Face, unit: float | None = None) -> float:
     """The largest difference between our values and onnxruntime's, over inputs of several sizes, in another process."""
     trials = {str(i): trial for i, trial in enumerate(shown.trials())}
     with tempfile.TemporaryDirectory() as place:
@@ -75,10 +77,10 @@ def prove_onnx(folder: Path, shown: Face) -> float:
         write_tensors(files[0], {f"{i}.{name}": t for i, trial in trials.items() for name, t in trial.items()})
         testify(WITNESS, folder, files, who="onnxruntime", where="model.onnx")
         theirs = read_tensors(files[1])
-    return max(_difference(shown, trial, theirs[i]) for i, trial in trials.items())
+    return max(_difference(shown, trial, theirs[i], unit) for i, trial in trials.items())
 
 
-def _difference(shown: Face, inputs: Inputs, theirs: Tensor) -> float:
+def _difference(shown: Face, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
     with torch.inference_mode():
         ours = shown(**inputs)
     sizes = ", ".join(f"{name} {list(t.shape)}" for name, t in inputs.items())
@@ -90,7 +92,7 @@ def _difference(shown: Face, inputs: Inputs, theirs: Tensor) -> float:
     if counted is not None:
         ours, theirs = ours[counted], theirs[counted]
     largest = float((ours - theirs).abs().max())
-    if not largest <= TOLERANCE * max(1.0, float(ours.abs().max())):
+    if not largest <= TOLERANCE * (unit or max(1.0, float(ours.abs().max()))):
         raise DataError(f"the graph computes other values than the model: they differ by {largest:.2g}", where=sizes)
     return largest
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from weft.interop.tables import Piece, Rule, Same
+from weft.interop.rules import Piece, Rule, Same
 
 
 @dataclass(frozen=True)

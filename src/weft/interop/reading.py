@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import read_json
-from weft.errors import ConfigError, DataError, StorageError, nearest
+from weft.errors import ConfigError, DataError, StorageError, listed, nearest
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
 from weft.interop.given import Given
 from weft.interop.marks import Marks
-from weft.interop.tables import Unused, listed
+from weft.interop.rules import Unused
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHERS, PICKLES, Shards, fill, inside
 from weft.models.outline import outline, own_tensors, unfilled
@@ -44,12 +44,19 @@ class Imported:
     preprocessor: dict[str, Any] | None = None  # how pictures were prepared; their scale is part of the model
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     warnings: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()  # tensors of theirs with NaN or infinity
+    hub: str | None = None  # owner/name, where the folder was fetched
     files: tuple[Path, ...] = field(default=(), repr=False)
 
     @property
     def config(self) -> Model.Config:
         """The model's config."""
         return self.model.config  # type: ignore[return-value]
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return self.source.absolute().name if self.hub is None else self.hub.split("/")[1]
 
     def digest(self) -> str:
         """The SHA-256 of the files that the model was read from, by name and content. Reads them once more."""
@@ -71,8 +78,9 @@ def recognises(path: str | Path) -> bool:
 def read_folder(source: str | Path) -> Imported:
     """The model in a folder, or on the Hub where no such folder exists and the name is like owner/name."""
     folder = Path(source)
-    if not folder.exists() and hub.is_name(str(source)):
-        folder = hub.fetch(str(source))
+    fetched = str(source) if not folder.exists() and hub.is_name(str(source)) else None
+    if fetched is not None:
+        folder = hub.fetch(fetched)
     _refuse_files(folder)
     data = _json(folder, "config.json")
     if data is None:
@@ -86,7 +94,7 @@ def read_folder(source: str | Path) -> Imported:
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor = _json(folder, "preprocessor_config.json")
     config = family.prepared(config, preprocessor, store.shown(folder / "preprocessor_config.json"))
-    model, noticed = _filled(folder, family, config)
+    model, noticed, broken = _filled(folder, family, config)
     remarks += noticed
     task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
@@ -108,21 +116,24 @@ def read_folder(source: str | Path) -> Imported:
         preprocessor=preprocessor,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
+        broken=broken,
+        hub=fetched,
         files=tuple(path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors", ".txt")),
     )
 
 
-def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str]]:
-    """The model with its weights, and remarks on them. Nothing is made before the files are known to fit."""
+def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str], tuple[str, ...]]:
+    """The model with its weights, remarks on them, and those not finite. Nothing is made before the files are known to fit."""
     with Shards(folder) as theirs:
         config = family.fitted(config, theirs.shapes)
         table = family.table(config).fitting(theirs.shapes)
         table.check(theirs.shapes, own_tensors(outline(config)), where=store.shown(folder))
         model = unfilled(config)
-        odd, unused = fill(table, own_tensors(model), theirs), table.ignored(theirs.shapes, Unused)
-    remarks = [f"weights that are not finite numbers: {listed(odd)}"] * bool(odd)
+        found, unused = fill(table, own_tensors(model), theirs), table.ignored(theirs.shapes, Unused)
+    remarks = [f"weights that are not finite numbers: {listed(found.broken)}"] * bool(found.broken)
+    remarks += [f"weights so small that computing with them is slow: {listed(found.denormal)}"] * bool(found.denormal)
     remarks += [f"weights of parts that weft leaves out were not read: {listed(unused)}"] * bool(unused)
-    return model.eval(), remarks  # type: ignore[return-value]
+    return model.eval(), remarks, tuple(found.broken)
 
 
 def _refuse_files(path: Path) -> None:

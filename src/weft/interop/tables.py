@@ -1,181 +1,13 @@
-"""Tables of weights: which tensor of theirs is which part of ours. Every rule holds in both directions.
-
-A rule gives, for each tensor of theirs, the views of our tensors that hold the same numbers. Reading copies into the
-views, writing copies out of them, so that one description cannot say two things:
-
-    Same("ln_f.weight", "trunk.norm.gain")
-    Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
-    Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
-    Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
-    Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
-    Ignored("*.attn.masked_bias")                                            carries no weights
-    Unused("cls.seq_relationship.*")                                         weights of a part that weft leaves out
-"""
+"""Tables of weights: all rules of a model together, fitted to a file and checked against it before anything is read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Self
 
-import torch
 from torch import Tensor
 
-from weft.errors import ConfigError, DataError
-
-SHOWN = 4  # names in a message
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One tensor of theirs: views of ours that, one after the other along the first axis, hold its numbers.
-
-    It may begin with `front` rows that ours has no room for: they are added to `onto`, or must be zero where that is
-    None, and are written as zeros. `batched`: their tensor has one more axis in front, of size 1.
-    """
-
-    views: tuple[Tensor, ...]
-    front: int = 0
-    onto: Tensor | None = None
-    batched: bool = False
-
-    @property
-    def shape(self) -> list[int]:
-        """The shape that their tensor has."""
-        first = self.views[0]
-        rows = [self.front + sum(len(view) for view in self.views), *first.shape[1:]] if first.ndim else []
-        return [1, *rows] if self.batched else rows
-
-    def whole(self) -> Tensor:
-        """Their tensor: a view of ours where it is one, else a copy."""
-        first = self.views[0]
-        front = (first.new_zeros(self.front, *first.shape[1:]),) if self.front else ()
-        rows = first if len(self.views) == 1 and not front else torch.cat([*front, *self.views])
-        return rows[None] if self.batched else rows
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What one or more tensors of theirs have to do with one or more of ours."""
-
-    def at(self, layer: int) -> Self:
-        """The rule for one layer: `{i}` in names is its number."""
-
-        def named(value: object) -> object:
-            if isinstance(value, str):
-                return value.replace("{i}", str(layer))
-            return tuple(map(named, value)) if isinstance(value, tuple) else value
-
-        return replace(self, **{name: named(value) for name, value in vars(self).items()})
-
-    def under(self, theirs: str, ours: str = "") -> Self:
-        """The rule where their names begin with `theirs`, and ours with `ours`."""
-
-        def begin(prefix: str, value: str | tuple[str, ...]) -> object:
-            return prefix + value if isinstance(value, str) else tuple(prefix + name for name in value)
-
-        start = {"theirs": theirs, "ours": ours} | ({"onto": ours} if getattr(self, "onto", "") else {})
-        return replace(self, **{key: begin(start[key], value) for key, value in vars(self).items() if key in start})
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        """Each tensor of theirs by name."""
-        return {}
-
-    def uses(self) -> tuple[str, ...]:
-        """The tensors of ours that the rule fills."""
-        return ()
-
-
-@dataclass(frozen=True)
-class Same(Rule):
-    """The same tensor under two names."""
-
-    theirs: str
-    ours: str
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece((ours[self.ours],))}
-
-    def uses(self) -> tuple[str, ...]:
-        return (self.ours,)
-
-
-@dataclass(frozen=True)
-class Turned(Same):
-    """A matrix that they keep with inputs first."""
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece((ours[self.ours].t(),))}
-
-
-@dataclass(frozen=True)
-class Shaped(Same):
-    """The same numbers in the same order, in a shape of theirs; -1 stands for what is left."""
-
-    shape: tuple[int, ...]
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece((ours[self.ours].view(self.shape),))}
-
-
-@dataclass(frozen=True)
-class Joined(Rule):
-    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many.
-
-    Where a `shape` is given, ours is seen in it.
-    """
-
-    theirs: tuple[str, ...]
-    ours: str
-    sizes: tuple[int, ...] = ()
-    shape: tuple[int, ...] = ()
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        whole = ours[self.ours].view(self.shape) if self.shape else ours[self.ours]
-        sizes = self.sizes or (len(whole) // len(self.theirs),) * len(self.theirs)
-        return {name: Piece((part,)) for name, part in zip(self.theirs, whole.split(sizes), strict=True)}
-
-    def uses(self) -> tuple[str, ...]:
-        return (self.ours,)
-
-
-@dataclass(frozen=True)
-class Stacked(Rule):
-    """One of theirs is several of ours, one below the other."""
-
-    theirs: str
-    ours: tuple[str, ...]
-
-    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        return {self.theirs: Piece(tuple(ours[name] for name in self.ours))}
-
-    def uses(self) -> tuple[str, ...]:
-        return self.ours
-
-
-@dataclass(frozen=True)
-class Tied(Rule):
-    """Theirs repeats one of ours that another rule fills: it may be there and must be equal. It is never written."""
-
-    theirs: str
-    ours: str
-
-
-@dataclass(frozen=True)
-class Ignored(Rule):
-    """Names of theirs, `*` standing for anything, that carry no weights: masks, counters, tables that are computed."""
-
-    theirs: str
-
-
-@dataclass(frozen=True)
-class Unused(Ignored):
-    """Names of theirs, `*` standing for anything, with weights of a part that ours does not have. Reading notes them."""
-
-
-def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
-    """The rules for every layer; `{i}` in names is its number."""
-    listed = list(rules)
-    return [rule.at(i) for i in range(first, first + count) for rule in listed]
+from weft.errors import ConfigError, DataError, listed
+from weft.interop.rules import Ignored, Joined, Piece, Rule, Same, Stacked, Tied
 
 
 @dataclass(frozen=True)
@@ -266,12 +98,6 @@ class Table:
 def to_theirs(table: Table, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Our tensors as theirs, views of the same memory wherever they can be."""
     return {name: piece.whole() for name, piece in table.pieces(ours).items()}
-
-
-def listed(names: Sequence[str]) -> str:
-    """Some names for a message, and how many more there are."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _renamed(rules: Sequence[Rule], new: str, old: str) -> list[Rule]:

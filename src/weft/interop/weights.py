@@ -7,6 +7,7 @@ inside the folder, and nothing outside the folder is looked at.
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,9 +15,11 @@ import torch
 from torch import Tensor
 
 from weft.config import read_json
-from weft.errors import DataError
-from weft.interop.tables import Piece, Table, listed
+from weft.errors import DataError, listed
+from weft.interop.rules import Piece
+from weft.interop.tables import Table
 from weft.storage import store
+from weft.storage.soundness import denormal, finite
 from weft.storage.tensor_file import PICKLES, Entry, TensorFile, pickle_error
 from weft.storage.tensors import bytes_of
 
@@ -85,8 +88,16 @@ class Shards:
         self._files |= dict.fromkeys(file.entries, file)
 
 
-def fill(table: Table, ours: Mapping[str, Tensor], theirs: Shards) -> list[str]:
-    """Read their weights into ours, in place; returns the names of tensors of theirs with NaN or infinity."""
+@dataclass
+class Odd:
+    """Tensors of theirs with NaN or infinity, and with numbers that are slow to compute with."""
+
+    broken: list[str] = field(default_factory=list)
+    denormal: list[str] = field(default_factory=list)
+
+
+def fill(table: Table, ours: Mapping[str, Tensor], theirs: Shards) -> Odd:
+    """Read their weights into ours, in place; returns the names of those that are no sound numbers."""
     table.check(theirs.shapes, ours, where=store.shown(theirs.folder))
     pieces, tied = table.pieces(ours), table.tied(theirs.shapes)
     for name in (*pieces, *tied):
@@ -95,9 +106,11 @@ def fill(table: Table, ours: Mapping[str, Tensor], theirs: Shards) -> list[str]:
             kind = str(theirs.entry(name).dtype).removeprefix("torch.")
             fix = "use a copy of the model in float32, bfloat16 or float16"
             raise DataError(f"{name} is in {kind}, which weft does not compute with", where=theirs.where(name), fix=fix)
-    odd = [name for name, piece in pieces.items() if not _read(theirs, name, piece)]
+    odd = Odd()
     for name, piece in pieces.items():
-        _fold(theirs, name, piece)
+        _read(theirs, name, piece, odd)
+    for name, piece in pieces.items():
+        _fold(theirs, name, piece, odd)
     for name, own in tied.items():
         if not _equal(theirs, name, ours[own]):
             raise DataError(
@@ -116,22 +129,26 @@ def _copy(part: Tensor, into: Tensor) -> None:
         into.copy_(part)
 
 
-def _read(theirs: Shards, name: str, piece: Piece) -> bool:
-    """Fill a piece; are all its numbers finite?"""
-    start, finite = piece.front, True
+def _read(theirs: Shards, name: str, piece: Piece, odd: Odd) -> None:
+    """Fill a piece, and judge its numbers."""
+    start = piece.front
     for view in piece.views:
         theirs.read(name, start, view)
         start += len(view) if view.ndim else 1
-        finite &= bool(view.sum().isfinite()) or bool(view.isfinite().all())  # a sum may overflow
-    return finite
+    if not all(map(finite, piece.views)):
+        odd.broken.append(name)
+    elif any(map(denormal, piece.views)):
+        odd.denormal.append(name)
 
 
-def _fold(theirs: Shards, name: str, piece: Piece) -> None:
+def _fold(theirs: Shards, name: str, piece: Piece, odd: Odd) -> None:
     """Add the rows in front to what they belong to, which has been read by now."""
     if not piece.front:
         return
     rows = torch.empty(piece.front, *piece.views[0].shape[1:])
     theirs.read(name, 0, rows)
+    if not finite(rows) and name not in odd.broken:
+        odd.broken.append(name)
     if piece.onto is not None:
         piece.onto.view(rows.shape).add_(rows)
     elif rows.any():

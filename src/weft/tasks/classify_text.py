@@ -1,6 +1,5 @@
 """Classify texts: from a table of texts and labels to a model that labels new ones; numbers are learned as numbers."""
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +13,6 @@ from weft.data.bundles import Lines
 from weft.data.labelled import Example, looks_labelled, overlap, read_labelled, split_labelled, targets
 from weft.data.labelled.batches import LabelledBundles
 from weft.data.labelled.texts import LabelledTexts
-from weft.data.source import Source
 from weft.errors import DataError
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
@@ -26,14 +24,14 @@ from weft.objectives.measures import class_measures, confusion_counts, number_me
 from weft.objectives.number import standardised
 from weft.objectives.objective import Objective
 from weft.objectives.text_class import balanced
+from weft.tasks.encoder_data import TextData
 from weft.tasks.encoder_plan import EncoderTraining
-from weft.tasks.encoders import AT_ONCE, EncoderTask, TextData, adapter_file, model_of
-from weft.tasks.task import Ending, Loaded, Measured, with_settings
+from weft.tasks.encoders import EncoderTask, model_of
+from weft.tasks.task import Loaded, Measured, with_settings
 from weft.tasks.text_data import several
-from weft.tasks.text_plan import shape
+from weft.tasks.text_views import AT_ONCE
 from weft.training.card import finite
 from weft.training.progress import Progress, counter
-from weft.training.run import Outcome
 
 MISTAKES = 8  # listed in an evaluation
 
@@ -79,6 +77,9 @@ class ClassifyText(EncoderTask):
     settings = LabelTraining
     use = Labelling
     head = "pooled"
+    things, unit = "texts", "text"
+    example = "A text of yours."
+    bundles = LabelledBundles
 
     def recognises(self, sources: Sequence[Path]) -> bool:
         return bool(sources) and all(looks_labelled(source) for source in sources)
@@ -121,37 +122,16 @@ class ClassifyText(EncoderTask):
         weights = balanced(np.bincount(numbers, minlength=len(classes)).tolist()) if settings.balance else ()
         return TextClass.Config(smoothing=settings.smoothing, weights=weights)
 
-    def source(self, data: TextData, tokenizer: Tokenizer, settings: Any) -> Source:
-        def side(things: Sequence[Example]) -> tuple[list[np.ndarray], np.ndarray]:
-            rows = frame_texts(tokenizer, [one.text for one in things], settings.context).rows
-            return rows, targets(things, data.record["classes"])
+    def rows(self, things: Sequence[Example], data: TextData, tokenizer: Tokenizer, context: int) -> Any:
+        texts = frame_texts(tokenizer, [one.text for one in things], context).rows
+        return texts, targets(things, data.record["classes"])
 
-        return LabelledBundles(
-            side(data.train), side(data.held_out), tokens=settings.tokens, rows=settings.rows,
-            fingerprint=data.fingerprint, seed=settings.seed,
-        )  # fmt: skip
+    def ability(self, data: Mapping[str, Any]) -> str:
+        classes = data["classes"]
+        return f"Gives a text {'a number' if classes is None else f'one of {several(classes)}'}"
 
     def same_head(self, origin: Loaded, data: TextData) -> bool:
         return super().same_head(origin, data) and origin.config["data"].get("classes") == data.record["classes"]
-
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data, folder = run.config["data"], run.folder.path
-        measured = self.evaluate(run, (), progress)
-        what = "a number" if data["classes"] is None else f"one of {several(data['classes'])}"
-        return Ending(
-            metrics=measured.metrics,
-            summary=f"Gives a text {what}: trained by weft on {data['described']}.",
-            use=f"weft predict {shlex.quote(str(folder))} {shlex.quote('A text of yours.')}",
-            facts={
-                "model": f"{run.config['model_name']}, {shape(model_of(run).config)}",
-                "texts": f"{data['train']:,} to train on, {data['held_out']:,} held out",
-                "tokens": f"{data['tokenizer']}, vocabulary {data['vocabulary']}",
-                "held out": data["rule"],
-                "seed": str(run.config["training"]["seed"]),
-            },
-            unit="text",
-            pictures={**measured.pictures, **adapter_file(run)},
-        )
 
     def predict(
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None

@@ -19,7 +19,7 @@ from weft.models.zoo.encoders import Wanted
 from weft.tasks.planning import (
     FOREIGN,
     Catalogue,
-    ReaderTraining,
+    RowTraining,
     choose_budget,
     fitted,
     model_line,
@@ -27,6 +27,7 @@ from weft.tasks.planning import (
     within,
     work_of,
 )
+from weft.tasks.sizing import largest_rung
 from weft.tasks.task import Request, with_settings
 from weft.tasks.text_plan import shape
 from weft.training.precision import Weights
@@ -70,7 +71,7 @@ FEWER = 16  # texts in a step where the model is large for its minutes: more ste
 KEPT = ("dim", "depth", "heads", "context", "tokenizer", "vocab")  # taken over from the run to start from
 
 
-class EncoderTraining(ReaderTraining):
+class EncoderTraining(RowTraining):
     """Settings of the training of a model that reads whole texts."""
 
     batch: int = 1
@@ -81,10 +82,9 @@ class EncoderTraining(ReaderTraining):
     summary: Literal["class", "mean"] | None = None
     freeze: bool = False
     lora: int | None = None
-    skip: float | None = None
 
     about = {
-        **ReaderTraining.about,
+        **RowTraining.about,
         "batch": "bundles of texts in a step, each of so many `tokens` and `rows`",
         "micro": "bundles computed at once",
         "tokens": "the most tokens in a bundle of texts of like length, padding included",
@@ -92,7 +92,6 @@ class EncoderTraining(ReaderTraining):
         "summary": "class (the first token tells the answer) or mean (of all tokens)",
         "freeze": "with --from: train the head alone, on features that stay as they are",
         "lora": "with --from: train small matrices of this rank beside those of the trunk, which stay as they are",
-        "skip": "bad rows to leave out before the data is refused: a number of rows, or a share below 1",
     }
 
     def check(self) -> None:
@@ -102,13 +101,6 @@ class EncoderTraining(ReaderTraining):
         within(self, "lora", 1, 1024)
         if self.freeze and self.lora is not None:
             raise ConfigError("either the trunk is frozen, or small matrices learn beside it", where="freeze")
-        if self.skip is not None and not (0 <= self.skip < 1 or self.skip == int(self.skip)):
-            raise ConfigError(f"expected a number of rows, or a share below 1, found {self.skip}", where="skip")
-
-    @property
-    def allowed(self) -> int | float | None:
-        """`skip` as the reader takes it."""
-        return self.skip if self.skip is None or self.skip < 1 else int(self.skip)
 
     @property
     def frozen(self) -> tuple[str, ...]:
@@ -198,7 +190,7 @@ def _sized(request: Request, settings: Any, wish: Wish, budget: Budget) -> Size:
         seen = work / each
         return seen >= (RUNNING * weights if wish.running else ROUNDS * wish.tokens)
 
-    return next((size for size in reversed(LADDER) if fits(size)), LADDER[0])
+    return largest_rung(LADDER, fits)
 
 
 def _continued(model: Model, settings: Any, wish: Wish, same: bool) -> Stream.Config:

@@ -1,31 +1,26 @@
-"""What tasks share that read a text whole: planning, going on with another run's model, vectors of texts, looking inside.
+"""What tasks share that read a text whole: planning, going on with another run's model, the words of a model card.
 
 `EncoderTask` leaves to the tasks built on it what the data is, what is learned, and how answers are given and measured.
 """
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from safetensors.torch import save
 
-from weft.config import Config, from_json
+from weft.config import from_json
 from weft.core.adapters import adapters
-from weft.data.bundles import Lines
 from weft.data.source import Source
 from weft.errors import DataError, WeftError
-from weft.inspect.nearest import NearestView
-from weft.inspect.reading import ReadingView
-from weft.inspect.translation import Look
-from weft.modalities import tokenizer as tokenizers
 from weft.modalities.framing import Framed, frame_texts
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.models.zoo.encoders import Wanted
 from weft.objectives.objective import Objective
+from weft.tasks.encoder_data import TextData, tokenizer_for
 from weft.tasks.encoder_plan import (
     CATALOGUE,
     PRESETS,
@@ -40,53 +35,13 @@ from weft.tasks.encoder_plan import (
     start_weights,
     stream_config,
 )
-from weft.tasks.task import Loaded, Plan, Request, Task, View, with_settings
+from weft.tasks.task import Ending, Loaded, Plan, Request, Task, View, with_settings
 from weft.tasks.text_data import named, tokenizer_of
+from weft.tasks.text_plan import shape
+from weft.tasks.text_views import Glancing, Vectors, text_vectors, text_view
 from weft.training.folder import RunFolder
-from weft.training.run import Budget, Work
-
-AT_ONCE = 64  # texts that are computed together in use
-
-
-@dataclass(frozen=True)
-class TextData:
-    """What a task has read: things to learn from and things held out, and what is to be said of them."""
-
-    train: Sequence[Any]
-    held_out: Sequence[Any]
-    rule: str
-    fingerprint: str
-    described: str
-    lines: Sequence[str]  # what people should know of the data
-    record: Mapping[str, Any] = field(default_factory=dict)  # for config.json
-
-
-class Glancing(Config):
-    """What to look at."""
-
-    layer: int | None = None
-    head: int | None = None
-    every: bool = False
-    table: bool = False
-
-    about: ClassVar[Mapping[str, str]] = {
-        "layer": "one layer, from 1; by default the average of all",
-        "head": "one head, from 1; by default the average of all",
-        "every": "every head of every layer in a panel of its own",
-        "table": "what lies nearest in the table of tokens to a word, or to a sum such as king - man + woman",
-    }
-
-
-class Vectors(Config):
-    """Settings of the vectors of texts."""
-
-    summary: Literal["mean", "class"] = "mean"
-    normalise: bool = True
-
-    about: ClassVar[Mapping[str, str]] = {
-        "summary": "mean (of all tokens) or class (the first token)",
-        "normalise": "bring each vector to length 1, so that products are cosines",
-    }
+from weft.training.progress import Progress
+from weft.training.run import Budget, Outcome, Work
 
 
 class EncoderTask(Task):
@@ -105,6 +60,10 @@ class EncoderTask(Task):
     looking = Glancing
     takes: ClassVar[tuple[str, ...]] = ("fill-mask", "classify-text", "tag-text", "language-model")
     head: ClassVar[Wanted]
+    things: ClassVar[str]  # what the data holds
+    unit: ClassVar[str]  # what the loss is per
+    example: ClassVar[str]  # a text to try
+    bundles: ClassVar[type[Any]]  # the source of `rows`
 
     # What a task on texts says of itself
 
@@ -126,8 +85,12 @@ class EncoderTask(Task):
         """What is learned."""
         raise NotImplementedError
 
-    def source(self, data: TextData, tokenizer: Tokenizer, settings: Any) -> Source:
-        """The samples."""
+    def rows(self, things: Sequence[Any], data: TextData, tokenizer: Tokenizer, context: int) -> Any:
+        """Things as a model reads them, with what it learns of each."""
+        raise NotImplementedError
+
+    def ability(self, data: Mapping[str, Any]) -> str:
+        """What a model does that was trained on this data."""
         raise NotImplementedError
 
     def same_head(self, origin: Loaded, data: TextData) -> bool:
@@ -158,7 +121,7 @@ class EncoderTask(Task):
                 "model_name": model_name(request),
                 "preset": request.preset,
                 "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
-                "data": self.data_record(request, data, tokenizer),
+                "data": data.recorded(request.sources, request.valid, tokenizer),
             },
             files={"tokenizer.json": tokenizer.to_json()},
             start=start_weights(request, same),
@@ -190,6 +153,37 @@ class EncoderTask(Task):
             frozen=settings.frozen,
         )
 
+    def source(self, data: TextData, tokenizer: Tokenizer, settings: Any) -> Source:
+        """The samples."""
+        train, held_out = (self.rows(s, data, tokenizer, settings.context) for s in (data.train, data.held_out))
+        return self.bundles(
+            train, held_out, tokens=settings.tokens, rows=settings.rows,
+            fingerprint=data.fingerprint, seed=settings.seed,
+        )  # fmt: skip
+
+    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
+        data, measured = run.config["data"], self.evaluate(run, (), progress)
+        return Ending(
+            metrics=measured.metrics,
+            summary=f"{self.ability(data)}: trained by weft on {data['described']}.",
+            use=f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(self.example)}",
+            facts={
+                "model": f"{run.config['model_name']}, {shape(model_of(run).config)}",
+                **self.amounts(data),
+                "held out": data["rule"],
+                "seed": str(run.config["training"]["seed"]),
+            },
+            unit=self.unit,
+            pictures={**measured.pictures, **adapter_file(run)},
+        )
+
+    def amounts(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """How much there was to learn from, for the model card."""
+        return {
+            self.things: f"{data['train']:,} to train on, {data['held_out']:,} held out",
+            "tokens": f"{data['tokenizer']}, vocabulary {data['vocabulary']}",
+        }
+
     def wish(self, data: TextData, tokenizer: Tokenizer) -> Wish:
         """What is wanted of a model for this data."""
         lengths = [len(row) for row in frame_texts(tokenizer, list(self.texts(data.train)), 2**20).rows]
@@ -201,26 +195,8 @@ class EncoderTask(Task):
         return f"up to {settings.rows} texts a step"
 
     def made_tokenizer(self, data: TextData, settings: Any) -> Tokenizer:
-        """A tokenizer for the texts: word pieces, so that a token says something by itself."""
-        size = sum(len(text.encode("utf-8", "replace")) for text in self.texts(data.train))
-        kind = settings.tokenizer or "bpe"
-        vocab = settings.vocab or (vocabulary(size) if kind == "bpe" else None)
-        return tokenizers.train(kind, pieces(self.texts(data.train)), vocab)
-
-    def data_record(self, request: Request, data: TextData, tokenizer: Tokenizer) -> dict[str, Any]:
-        """What config.json says of the data."""
-        return {
-            **named(request.sources),
-            "valid": None if request.valid is None else str(Path(request.valid).absolute()),
-            "rule": data.rule,
-            "described": data.described,
-            "train": len(data.train),
-            "held_out": len(data.held_out),
-            "tokenizer": tokenizer.kind,
-            "tokenizer_digest": tokenizer.digest,
-            "vocabulary": tokenizer.size,
-            **data.record,
-        }
+        """A tokenizer for the texts."""
+        return tokenizer_for(list(self.texts(data.train)), settings.tokenizer, settings.vocab)
 
     def stem(self, sources: Sequence[str]) -> str:
         """A name for a run."""
@@ -274,39 +250,3 @@ def adapter_file(run: Loaded) -> dict[str, bytes]:
     return {
         "adapters.safetensors": save({name: t.contiguous() for name, t in {**small, **head}.items()}, {"format": "pt"})
     }
-
-
-def text_view(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: Glancing) -> View:
-    """What was read within a text, or what lies near it in the table."""
-    if how.table:
-        embed: Any = model.embed
-        return NearestView(embed.table.weight.detach().float().cpu().numpy(), tokenizer, text)
-    return ReadingView(model, tokenizer, ids, text, Look(how.layer, how.head, how.every))
-
-
-def vocabulary(size: int) -> int:
-    """Word pieces for so many bytes of texts: the more there are, the more words are met often enough to be learned."""
-    return 1024 << sum(size >= step for step in (100_000, 400_000, 2_000_000, 10_000_000, 50_000_000))
-
-
-def pieces(texts: Iterator[str]) -> Iterator[str | None]:
-    """Texts one after the other, each ended."""
-    for text in texts:
-        yield text
-        yield None
-
-
-@torch.inference_mode()
-def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: Vectors) -> np.ndarray:
-    """One vector for each text, texts of like length computed together."""
-    found = np.zeros((len(rows), model.config.dim), np.float32)
-    order = np.argsort([len(row) for row in rows], kind="stable")
-    model.eval()
-    for start in range(0, len(order), AT_ONCE):
-        some = order[start : start + AT_ONCE]
-        lines = Lines.of([rows[i] for i in some])
-        x = model.encode(lines.text()).x.float()
-        real = lines.real[..., None]
-        vector = x[:, 0] if how.summary == "class" else (x * real).sum(1) / real.sum(1)
-        found[some] = (torch.nn.functional.normalize(vector, dim=-1) if how.normalise else vector).numpy()
-    return found

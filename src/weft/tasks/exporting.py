@@ -1,5 +1,6 @@
 """Runs written for other tools: a Hugging Face folder or an ONNX model, each proved by the tool itself in a fresh process."""
 
+import copy
 import json
 import shutil
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from weft.config import from_json
 from weft.errors import DataError, WeftError
 from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.modalities.image import PictureEmbed
@@ -17,6 +19,8 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
+from weft.objectives import Number
+from weft.objectives.objective import Objective
 from weft.storage.store import write_file
 from weft.tasks.encoders import EncoderTask
 from weft.tasks.registry import TASKS
@@ -24,33 +28,52 @@ from weft.tasks.task import Loaded
 from weft.version import VERSION
 
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
+DIGITS = 100  # a spread below this part of the mean is lost in fp32, as far as TOLERANCE sees
 TRIED = ("The quick brown fox jumps over the lazy dog.", "Once upon a time, 12 kings met.", "Ja, naïve façades: ½ × 3!")
 
 
 def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx"] = "hf") -> dict[str, Any]:
     """Write a run for another tool; returns where, what, and by how much its values differ there."""
-    model = merged(run.model) if has_adapters(run.model) else run.model
+    model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
     tokenizer = _tokenizer(run)
     labels = tuple(run.config.get("data", {}).get("classes") or run.config.get("data", {}).get("tags") or ())
     marks = _marks(run, tokenizer)
     text = None if tokenizer is None else _written(run, tokenizer)
     if to == "onnx":
-        kind, difference = "onnx", write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks)
+        kind = "onnx"
+        difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit)
     else:
         kind = write_folder(
             out, model, tokenizer_json=text, marks=marks, labels=labels, settings=run.config.get("training")
         )
-        difference = _proved(Path(out), model, tokenizer)
-    write_file(Path(out) / "README.md", _card(run, kind, difference).encode())
+        difference = _proved(Path(out), model, tokenizer, TOLERANCE * (unit or 1.0))
+    write_file(Path(out) / "README.md", _card(run, kind, difference, numbers=unit is not None).encode())
     return {"run": str(run.folder.path), "to": to, "folder": str(out), "model_type": kind, "difference": difference}
 
 
-def _proved(folder: Path, model: Model, tokenizer: Tokenizer | None) -> float:
+def _in_unit(run: Loaded, model: Model) -> tuple[Model, float | None]:
+    """A model that has learned numbers around 0 made to give them in the user's unit, and what differences are small to.
+
+    Mean and spread become part of the head's map, so that no other tool has to know them.
+    """
+    objective = run.config.get("objective")
+    scale = None if objective is None else from_json(objective, Objective.Config)
+    if not isinstance(scale, Number.Config):
+        return model, None
+    twin: Any = copy.deepcopy(model)
+    last = twin.head.out
+    with torch.no_grad():
+        last.weight.copy_(last.weight.double() * scale.spread)
+        last.bias.copy_(scale.restored(last.bias))
+    return twin, max(scale.spread, abs(scale.mean) / DIGITS)
+
+
+def _proved(folder: Path, model: Model, tokenizer: Tokenizer | None, tolerance: float) -> float:
     """The largest difference; an export that is not the same model is taken back."""
     try:
         difference = prove(folder, model, trial(model, tokenizer), TRIED if tokenizer is not None else ())
-        if not difference <= TOLERANCE:
-            raise DataError(f"its values differ by {difference:.2g} there, more than {TOLERANCE:g}", where=str(folder))
+        if not difference <= tolerance:
+            raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
     except DataError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -126,7 +149,7 @@ def _written(run: Loaded, tokenizer: Tokenizer) -> str:
     return Tokenizer.from_json(json.dumps(data)).to_json()
 
 
-def _card(run: Loaded, kind: str, difference: float) -> str:
+def _card(run: Loaded, kind: str, difference: float, *, numbers: bool) -> str:
     metrics: Mapping[str, float] = run.config.get("result", {}).get("metrics", {})
     lines = [
         f"# {run.folder.path.absolute().name}",
@@ -135,6 +158,8 @@ def _card(run: Loaded, kind: str, difference: float) -> str:
         "",
         f"Opened again by the other tool in a fresh process, its values differ from the run's by {difference:.2g} at most.",
     ]
+    if numbers:
+        lines += ["", "It gives numbers in the unit of the data that it learned from; nothing is left to be scaled."]
     if metrics:
         lines += ["", "| measured on held-out data | value |", "|---|---|"]
         lines += [f"| {name} | {value:.4g} |" for name, value in metrics.items()]

@@ -1,7 +1,6 @@
 """Fill in blanks: BERT's way to learn a language from running text. What it learns, other tasks start from (--from)."""
 
 import math
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +22,13 @@ from weft.modalities.tokenizer import Tokenizer, encode_pieces
 from weft.models.stream import Stream
 from weft.objectives import MaskedToken
 from weft.objectives.objective import Objective
+from weft.tasks.encoder_data import TextData, vocabulary
 from weft.tasks.encoder_plan import EncoderTraining, Wish, embed_of
-from weft.tasks.encoders import EncoderTask, TextData, adapter_file, model_of, vocabulary
-from weft.tasks.task import Ending, Loaded, Measured, Request, with_settings
+from weft.tasks.encoders import EncoderTask, model_of
+from weft.tasks.task import Loaded, Measured, with_settings
 from weft.tasks.text_data import Read, described, read_text
-from weft.tasks.text_plan import shape
 from weft.training.card import finite
 from weft.training.progress import Progress, counter
-from weft.training.run import Outcome
 
 
 class MaskTraining(EncoderTraining):
@@ -73,6 +71,10 @@ class Running(TextData):
 
     read: Read | None = None
 
+    @property
+    def counts(self) -> dict[str, int]:
+        return {}  # there are windows, of a size that is not known yet
+
 
 class FillMask(EncoderTask):
     """BERT and its relatives."""
@@ -84,6 +86,8 @@ class FillMask(EncoderTask):
     settings = MaskTraining
     use = Guessing
     head = "fill"
+    unit = "hidden token"
+    example = "Once ___ a time"
     takes = ("fill-mask",)
 
     def recognises(self, sources: Sequence[Path]) -> bool:
@@ -130,21 +134,12 @@ class FillMask(EncoderTask):
     def batch_line(self, settings: Any) -> str:
         return f"batch {settings.batch}"
 
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data, folder = run.config["data"], run.folder.path
-        return Ending(
-            metrics=self.evaluate(run, (), progress).metrics,
-            summary=f"Fills in blanks in texts: trained by weft on {data['described']}.",
-            use=f"weft predict {shlex.quote(str(folder))} {shlex.quote('Once ___ a time')}",
-            facts={
-                "model": f"{run.config['model_name']}, {shape(model_of(run).config)}",
-                "tokens": f"{data['tokenizer']}, vocabulary {data['vocabulary']}; {data['train_tokens']:,} to train on",
-                "held out": data["rule"],
-                "seed": str(run.config["training"]["seed"]),
-            },
-            unit="hidden token",
-            pictures=adapter_file(run),
-        )
+    def ability(self, data: Mapping[str, Any]) -> str:
+        return "Fills in blanks in texts"
+
+    def amounts(self, data: Mapping[str, Any]) -> dict[str, str]:
+        tokens = f"{data['tokenizer']}, vocabulary {data['vocabulary']}; {data['train_tokens']:,} to train on"
+        return {"tokens": tokens}
 
     def predict(
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
@@ -194,10 +189,6 @@ class FillMask(EncoderTask):
         loss = total / max(1, seen)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(1, seen)}
         return Measured(what, examples, finite(metrics), {"hidden": seen})
-
-    def data_record(self, request: Request, data: TextData, tokenizer: Tokenizer) -> dict[str, Any]:
-        record = super().data_record(request, data, tokenizer)
-        return {name: value for name, value in record.items() if name not in ("train", "held_out")}
 
 
 def filler(run: Loaded) -> Stream:

@@ -24,7 +24,7 @@ from weft.objectives.distil import Distil
 from weft.objectives.reconstruct import Reconstruct
 from weft.storage.store import make_folder, shown
 from weft.tasks.registry import TASKS
-from weft.tasks.task import Loaded
+from weft.tasks.task import Loaded, refuse_broken
 from weft.training.card import model_card
 from weft.training.claim import check_place
 from weft.training.folder import RunFolder, fresh_folder
@@ -61,9 +61,11 @@ class ForeignFolder(RunFolder):
         return self.files[name]
 
 
-def load_foreign(source: str | Path) -> Loaded:
+def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
     """A Hugging Face folder, or owner/name on the Hub, ready for use."""
     imported = read_folder(source)
+    if not broken:
+        refuse_broken(imported.broken, imported.source)
     config, files = as_run(imported)
     return Loaded(ForeignFolder(imported.source, files), config, imported.model)
 
@@ -74,7 +76,7 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
         check_place(RunFolder(out), resume=False)
     imported = read_folder(source)
     config, files = as_run(imported)
-    folder = RunFolder(out if out is not None else fresh_folder(imported.source.absolute().name))
+    folder = RunFolder(out if out is not None else fresh_folder(imported.name))
     make_folder(folder.path)
     config["imported"]["digest"] = imported.digest()
     result = {"parameters": parameters(imported.model), "steps": 0, "seconds": 0.0, "metrics": {}}
@@ -105,11 +107,13 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
         "fingerprint": None,
         "data": _data(imported, task, tokenizer),
         "imported": {
-            "source": shown(imported.source.absolute()),
+            "source": imported.hub or shown(imported.source.absolute()),
+            **({"commit": imported.source.name} if imported.hub else {}),
             "family": imported.family,
             "architecture": imported.architecture,
             "marks": imported.marks.write(),
             "opening": _opening(imported, tokenizer),
+            **({"broken": list(imported.broken)} if imported.broken else {}),
         },
     }
     return config, {} if tokenizer is None else {"tokenizer.json": tokenizer.to_json()}
@@ -174,8 +178,7 @@ def _shape(imported: Imported) -> dict[str, Any]:
 
 def _data(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -> dict[str, Any]:
     """What a run says of its data, as far as it is known of a model that came from elsewhere."""
-    name = imported.source.absolute().name
-    found: dict[str, Any] = {"described": f"data of its makers ({name})", "rule": "not known", "skipped": []}
+    found: dict[str, Any] = {"described": f"data of its makers ({imported.name})", "rule": "not known", "skipped": []}
     if tokenizer is not None:
         found |= {
             "tokenizer": tokenizer.kind,

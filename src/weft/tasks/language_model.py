@@ -20,11 +20,11 @@ from weft.modalities.tokenizer import Tokenizer, encode_pieces
 from weft.models.stream import Stream
 from weft.models.zoo import PRESETS
 from weft.objectives import NextToken
-from weft.tasks.encoders import Glancing, Vectors, text_vectors, text_view
 from weft.tasks.planning import first_weights
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, View, with_settings
 from weft.tasks.text_data import data_record, looks_like_text, named, read_text, tokenizer_of
 from weft.tasks.text_plan import CATALOGUE, KEPT, TextTraining, budget_for, choose_model, context_of, plan_lines, shape
+from weft.tasks.text_views import Glancing, Vectors, text_vectors, text_view
 from weft.training.card import finite
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress

@@ -1,6 +1,5 @@
 """Planning an encoder–decoder: what the user left open is decided here. Reads no files and trains nothing."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +14,14 @@ from weft.tasks.pair_data import ReadPairs
 from weft.tasks.planning import (
     OF_A_READER,
     Catalogue,
-    ReaderTraining,
+    RowTraining,
     choose_budget,
     fitted,
     model_line,
     training_line,
     work_of,
 )
+from weft.tasks.sizing import nearest_rung
 from weft.tasks.task import Request, with_settings
 from weft.training.run import Budget
 
@@ -64,7 +64,7 @@ CATALOGUE = Catalogue(
 KEPT = (*OF_A_READER, "tokens", "source", "target", "smoothing")  # taken over from the run to start from
 
 
-class PairTraining(ReaderTraining):
+class PairTraining(RowTraining):
     """Settings of an encoder–decoder's training."""
 
     batch: int = 1
@@ -73,10 +73,9 @@ class PairTraining(ReaderTraining):
     smoothing: float = 0.0
     source: str | None = None
     target: str | None = None
-    skip: float | None = None
 
     about = {
-        **ReaderTraining.about,
+        **RowTraining.about,
         "depth": "number of layers on each side",
         "batch": "bundles of sentences in a step, each of so many `tokens`",
         "micro": "bundles computed at once",
@@ -84,7 +83,6 @@ class PairTraining(ReaderTraining):
         "smoothing": "share of belief given to all tokens alike, in training",
         "source": "the column, field or language to translate from; its name, or its number from 1",
         "target": "the one to translate to",
-        "skip": "bad rows to leave out before the data is refused: a number of rows, or a share below 1",
     }
 
     def check(self) -> None:
@@ -93,13 +91,6 @@ class PairTraining(ReaderTraining):
             raise ConfigError(f"expected from 1 to {2**24}, found {self.tokens}", where="tokens")
         if not 0 <= self.smoothing < 1:
             raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
-        if self.skip is not None and not (0 <= self.skip < 1 or self.skip == int(self.skip)):
-            raise ConfigError(f"expected a number of rows, or a share below 1, found {self.skip}", where="skip")
-
-    @property
-    def allowed(self) -> int | float | None:
-        """`skip` as the reader takes it."""
-        return self.skip if self.skip is None or self.skip < 1 else int(self.skip)
 
 
 @dataclass(frozen=True)
@@ -128,7 +119,7 @@ def for_work(work: float, vocab: int, data_tokens: int) -> Sized:
     def seen(size: Size) -> float:
         return EFFICIENCY * work / step_operations(size, vocab)
 
-    size = min(LADDER, key=lambda s: abs(math.log(seen(s) / trunk_weights(s) / RATIO)))
+    size = nearest_rung(LADDER, seen, trunk_weights, RATIO)
     return with_bundles(size, seen(size), data_tokens)
 
 

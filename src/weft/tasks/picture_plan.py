@@ -22,6 +22,7 @@ from weft.tasks.planning import (
     within,
     work_of,
 )
+from weft.tasks.sizing import largest_rung
 from weft.tasks.task import Request, with_settings
 from weft.training.run import Budget
 
@@ -169,8 +170,7 @@ def choose_size(
     ladder = [_own(replace(size, patch=patch), settings) for size in LADDERS.get(name, LADDERS["vit"])]
     rounds = ROUNDS.get(name, ROUNDS["vit"])
     work, wanted = EFFICIENCY * work_of(request, settings, budget), min(rounds * pictures, ENOUGH)
-    fitting = [size for size in ladder if work / cost(size) >= wanted]
-    return fitting[-1] if fitting else ladder[0]
+    return largest_rung(ladder, lambda size: work / cost(size) >= wanted)
 
 
 def _own(size: VisionSize, settings: PictureTraining) -> VisionSize:

@@ -67,6 +67,27 @@ class ReaderTraining(SizedTraining):
         within(self, "context", 1, 2**20)
 
 
+class RowTraining(ReaderTraining):
+    """Settings of a training on the rows of tables, of which some may be bad."""
+
+    skip: float | None = None
+
+    about = {
+        **ReaderTraining.about,
+        "skip": "bad rows to leave out before the data is refused: a number of rows, or a share below 1",
+    }
+
+    def check(self) -> None:
+        super().check()
+        if self.skip is not None and not (0 <= self.skip < 1 or self.skip == int(self.skip)):
+            raise ConfigError(f"expected a number of rows, or a share below 1, found {self.skip}", where="skip")
+
+    @property
+    def allowed(self) -> int | float | None:
+        """`skip` as the reader takes it."""
+        return self.skip if self.skip is None or self.skip < 1 else int(self.skip)
+
+
 def within(settings: Training, name: str, least: int, most: int) -> None:
     """Refuse a setting that is given and out of bounds."""
     value = getattr(settings, name)

@@ -12,10 +12,12 @@ from weft.config import from_json
 from weft.errors import ConfigError, StorageError, WeftError
 from weft.interop import recognises
 from weft.interop.hub import is_name
+from weft.models.outline import own_tensors
 from weft.models.stream import Model
+from weft.storage.soundness import broken_tensors
 from weft.storage.store import write_file
 from weft.tasks.registry import task_named
-from weft.tasks.task import Loaded, Measured, Task, View
+from weft.tasks.task import Loaded, Measured, Task, View, refuse_broken
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
@@ -142,18 +144,21 @@ class Run:
         return f"<p><code>{html.escape(repr(self))}</code></p>{shown}"
 
 
-def load(folder: str | Path) -> Run:
-    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder, or owner/name there."""
-    return Run(open_run(folder))
+def load(folder: str | Path, *, broken: bool = False) -> Run:
+    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder, or owner/name there.
+
+    `broken` lets weights with NaN or infinity pass, which are refused otherwise.
+    """
+    return Run(open_run(folder, broken=broken))
 
 
-def open_run(folder: str | Path) -> Loaded:
+def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     """Config, model and weights of a run, each checked against the others."""
     place = RunFolder(folder)
     if recognises(folder) or (not place.path.exists() and is_name(str(folder))):
         from weft.tasks.importing import load_foreign
 
-        return load_foreign(folder)
+        return load_foreign(folder, broken=broken)
     if not place.path.is_dir():
         raise WeftError("no such run", where=str(folder), fix="name a folder that weft train wrote")
     config = place.config()
@@ -167,4 +172,6 @@ def open_run(folder: str | Path) -> Loaded:
         raise ConfigError(
             error.problem, where=str(place.path), fix="config.json and the weights are of different runs"
         ) from None
+    if not broken:
+        refuse_broken(broken_tensors(own_tensors(model)), place.path)
     return Loaded(place, config, model.eval())

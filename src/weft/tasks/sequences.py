@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 
 from weft.config import from_json
 from weft.data.pairs import Held
@@ -34,6 +33,7 @@ from weft.tasks.pair_plan import (
     plan_lines,
     shape,
 )
+from weft.tasks.pair_scoring import Around, marked, score
 from weft.tasks.planning import first_weights
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, with_settings
 from weft.tasks.text_data import named, tokenizer_of
@@ -192,10 +192,8 @@ class PairTask(Task):
             found = iter(self.find(run, said, how, progress))
             return [next(found) if text.strip() else [("", Hypothesis((), 0.0, 0.0, True))] for text in texts]
         model, tokenizer = model_of(run), self.tokenizer(run)
-        imported = run.config.get("imported")  # such models have marks of their own
-        before = [] if imported is None else list(tokenizer.marks[0])
-        ids = [np.concatenate([np.array(before, tokenizer.dtype), tokenizer.encode(text)]) for text in texts]
-        opening = [] if imported is None else imported["opening"]
+        around = Around.of(run, tokenizer)
+        ids = [marked(tokenizer, around.before, text) for text in texts]
         context, ratio = context_of(model.config), run.config["data"].get("ratio", 2.0)
         for text, one in zip(texts, ids, strict=True):
             if len(one) >= context:
@@ -206,7 +204,7 @@ class PairTask(Task):
                 )
         limits = [how.max_tokens or min(context, math.ceil(ratio * (len(one) + 1)) + ROOM) for one in ids]
         done = None if progress is None else counter(progress, len(texts), "answered")
-        hypotheses = decode(model, ids, end=tokenizer.end, limits=limits, how=how, opening=opening, listen=done)
+        hypotheses = decode(model, ids, end=tokenizer.end, limits=limits, how=how, opening=around.opening, listen=done)
         if progress is not None:
             progress.stop()
         return [[(tokenizer.decode(h.ids).strip(), h) for h in best] for best in hypotheses]
@@ -223,15 +221,13 @@ class PairTask(Task):
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         held, what = self.read_held(run, data) if data else self.own_held_out(run)
         model, tokenizer = model_of(run), self.tokenizer(run)
-        context = context_of(model.config)
-        fitting = [one for one in held if len(tokenizer.encode(one.source)) < context]
+        context, around = context_of(model.config), Around.of(run, tokenizer)
+        fitting = [one for one in held if len(marked(tokenizer, around.before, one.source)) < context]
         if not fitting:
             raise DataError(f"no source has fewer than {context} tokens", where=what, fix="train with a longer context")
         pairs = [(one.source, self.spelt(one.references[0])) for one in fitting]
-        total, tokens = score(model, tokenizer, pairs, context)
+        total, tokens = score(model, tokenizer, pairs, context, around)
         loss = total / max(1, tokens)
-        if "imported" in run.config:
-            loss = math.nan  # what its decoder begins with is not the end token, with which targets are scored
         found = [best[0][0] for best in self.find(run, [one.source for one in fitting], Finding(), progress)]
         measures, more = self.measures(found, fitting)
         examples = [{"source": one.source, "text": text, "references": list(one.references)}
@@ -253,20 +249,6 @@ class PairTask(Task):
     def tokenizer(self, run: Loaded) -> Tokenizer:
         """The run's tokenizer."""
         return tokenizer_of(run.folder, run.config, model_of(run).config.target.embed.size)
-
-
-@torch.inference_mode()
-def score(model: Seq2Seq, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]], context: int) -> tuple[float, int]:
-    """The summed loss of targets in nats, and the number of tokens; without targets beyond the context."""
-    pairs = [(tokenizer.encode(source), tokenizer.encode(target)) for source, target in texts]
-    pairs = [(source, target) for source, target in pairs if len(target) < context]
-    if not pairs:
-        return 0.0, 0
-    objective, device = TargetToken.Config().build(), next(model.parameters()).device
-    model.eval()
-    bundles = PairBundles(pairs, pairs, end=tokenizer.end, tokens=4096, fingerprint="", seed=0)
-    losses = [objective(model, batch.to(device)) for batch in bundles.held_out()]
-    return sum(float(loss.total) for loss in losses), sum(loss.count for loss in losses)
 
 
 def model_of(run: Loaded) -> Seq2Seq:

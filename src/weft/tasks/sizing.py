@@ -6,10 +6,13 @@ a ratio that depends on how much one token says.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from weft.models.zoo import Size
 
+Rung = TypeVar("Rung")
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
 FINE, COARSE = 4.0, 8.0  # tokens seen per weight: for characters and bytes, for word pieces
 FINE_VOCAB = 1024
@@ -48,6 +51,18 @@ def step_operations(size: Size, vocab: int) -> float:
     return 6 * (trunk_weights(size) + size.dim * vocab) + 12 * size.depth * size.dim * size.context
 
 
+def nearest_rung(
+    ladder: Sequence[Size], seen: Callable[[Size], float], weights: Callable[[Size], float], ratio: float
+) -> Size:
+    """The size that sees so many tokens for each of its weights as comes nearest to a ratio."""
+    return min(ladder, key=lambda size: abs(math.log(seen(size) / weights(size) / ratio)))
+
+
+def largest_rung(ladder: Sequence[Rung], fits: Callable[[Rung], bool]) -> Rung:
+    """The last size that fits; the first where none does."""
+    return next((size for size in reversed(ladder) if fits(size)), ladder[0])
+
+
 def for_budget(work: float, vocab: int, data_tokens: int) -> Sized:
     """The rung of the ladder whose tokens per weight come nearest to the best ratio, for so many operations of work."""
     ratio = FINE if vocab <= FINE_VOCAB else COARSE
@@ -55,7 +70,7 @@ def for_budget(work: float, vocab: int, data_tokens: int) -> Sized:
     def seen(size: Size) -> float:
         return EFFICIENCY * work / step_operations(size, vocab)
 
-    size = min(LADDER, key=lambda s: abs(math.log(seen(s) / trunk_weights(s) / ratio)))
+    size = nearest_rung(LADDER, seen, trunk_weights, ratio)
     return with_batch(size, seen(size), data_tokens)
 
 

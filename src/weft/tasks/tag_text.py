@@ -1,6 +1,5 @@
 """Tag words: from sentences whose words have tags to a model that tags new ones: names, parts of speech."""
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import torch
 
 from weft.config import Config, from_json
 from weft.data import samples
-from weft.data.source import Source
 from weft.data.tagged import Tagged, entities, looks_tagged, read_tagged, split_tagged
 from weft.data.tagged.batches import TaggedBundles, TaggedRows, tagged
 from weft.data.tagged.sentences import TaggedTexts
@@ -22,14 +20,14 @@ from weft.objectives import Tags
 from weft.objectives.measures import tag_measures
 from weft.objectives.objective import Objective
 from weft.objectives.tags import word_values
+from weft.tasks.encoder_data import TextData
 from weft.tasks.encoder_plan import EncoderTraining, embed_of
-from weft.tasks.encoders import AT_ONCE, EncoderTask, TextData, adapter_file, model_of
-from weft.tasks.task import Ending, Loaded, Measured, with_settings
+from weft.tasks.encoders import EncoderTask, model_of
+from weft.tasks.task import Loaded, Measured, with_settings
 from weft.tasks.text_data import several
-from weft.tasks.text_plan import shape
+from weft.tasks.text_views import AT_ONCE
 from weft.training.card import finite
 from weft.training.progress import Progress, counter
-from weft.training.run import Outcome
 
 
 class TagTraining(EncoderTraining):
@@ -59,6 +57,9 @@ class TagText(EncoderTask):
     settings = TagTraining
     use = Tagging
     head = "tags"
+    things, unit = "sentences", "word"
+    example = "Ada Lovelace lived in London."
+    bundles = TaggedBundles
 
     def recognises(self, sources: Sequence[Path]) -> bool:
         return bool(sources) and all(looks_tagged(source) for source in sources)
@@ -87,31 +88,14 @@ class TagText(EncoderTask):
     def objective(self, data: TextData, settings: Any) -> Objective.Config:
         return Tags.Config()
 
-    def source(self, data: TextData, tokenizer: Tokenizer, settings: Any) -> Source:
-        sides = [tagged_rows(tokenizer, s, data.record["tags"], settings.context) for s in (data.train, data.held_out)]
-        return TaggedBundles(
-            *sides, tokens=settings.tokens, rows=settings.rows, fingerprint=data.fingerprint, seed=settings.seed
-        )
+    def rows(self, things: Sequence[Tagged], data: TextData, tokenizer: Tokenizer, context: int) -> Any:
+        return tagged_rows(tokenizer, things, data.record["tags"], context)
+
+    def ability(self, data: Mapping[str, Any]) -> str:
+        return f"Tags the words of a text ({several(data['tags'])})"
 
     def same_head(self, origin: Loaded, data: TextData) -> bool:
         return super().same_head(origin, data) and origin.config["data"].get("tags") == data.record["tags"]
-
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data, folder = run.config["data"], run.folder.path
-        return Ending(
-            metrics=self.evaluate(run, (), progress).metrics,
-            summary=f"Tags the words of a text ({several(data['tags'])}): trained by weft on {data['described']}.",
-            use=f"weft predict {shlex.quote(str(folder))} {shlex.quote('Ada Lovelace lived in London.')}",
-            facts={
-                "model": f"{run.config['model_name']}, {shape(model_of(run).config)}",
-                "sentences": f"{data['train']:,} to train on, {data['held_out']:,} held out",
-                "tokens": f"{data['tokenizer']}, vocabulary {data['vocabulary']}",
-                "held out": data["rule"],
-                "seed": str(run.config["training"]["seed"]),
-            },
-            unit="word",
-            pictures=adapter_file(run),
-        )
 
     def predict(
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None

@@ -10,7 +10,7 @@ import torch
 
 from weft.config import Config, field_types
 from weft.data.documents import Document
-from weft.errors import ConfigError, WeftError, nearest
+from weft.errors import ConfigError, WeftError, listed, nearest
 from weft.models.stream import Model
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
@@ -168,6 +168,16 @@ class Task:
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
         """What the model does inside with an input."""
         raise WeftError(f"there is nothing to look at yet for the task {self.name}", where="weft look")
+
+
+def refuse_broken(names: Sequence[str], folder: Path) -> None:
+    """Refuse to use a model with weights that are no numbers: whatever it says means nothing."""
+    if names:
+        raise WeftError(
+            f"weights that are not finite numbers: {listed(names)}",
+            where=str(folder),
+            fix="fetch or train the model again; to use it as it is, add --broken, or broken=True to weft.load",
+        )
 
 
 def with_settings(config: Settings, settings: Mapping[str, Any], *, prefix: str = "") -> Settings:

@@ -22,6 +22,7 @@ from weft.generate.decode import Decoding
 from weft.inspect.translation import Look, StepView, TranslationView
 from weft.tasks.pair_data import PairData, grouped, held_apart, stem
 from weft.tasks.pair_plan import PairTraining, context_of
+from weft.tasks.pair_scoring import Around, marked
 from weft.tasks.sequences import Finding, PairTask, model_of
 from weft.tasks.task import Loaded, View, with_settings
 from weft.tasks.text_data import several
@@ -94,7 +95,8 @@ class Translate(PairTask):
         )
 
     def read_held(self, run: Loaded, data: Sequence[str]) -> tuple[Sequence[Held], str]:
-        training, (source, target) = run.config["training"], run.config["data"]["columns"]
+        training = run.config["training"]
+        source, target = run.config["data"].get("columns", ("source", "target"))  # an imported model knows of none
         asked = training["source"] or language(source), training["target"] or language(target)
         pairs = read_pairs(data, source=asked[0], target=asked[1])
         return grouped(pairs.rows), ", ".join(data)
@@ -127,12 +129,15 @@ class Translate(PairTask):
         if not isinstance(input, str):
             raise WeftError(f"expected a text, found {input!r}")
         tokenizer = self.tokenizer(run)
+        around = Around.of(run, tokenizer)
         if how.target is None:
-            target = PairTask.find(self, run, [input], Finding(beam=how.beam))[0][0][1].ids
+            found = PairTask.find(self, run, [input], Finding(beam=how.beam))[0][0][1].ids
+            target = [*around.opening[1:], *found]
         else:
-            target = tuple(tokenizer.encode(how.target).tolist())
+            target = marked(tokenizer, around.first, how.target).tolist()
         chosen = Look(layer=how.layer, head=how.head, every=how.every, pieces=how.pieces)
-        view = TranslationView(model_of(run), tokenizer, tokenizer.encode(input).tolist(), target, chosen)
+        source = marked(tokenizer, around.before, input).tolist()
+        view = TranslationView(model_of(run), tokenizer, source, target, chosen, start=around.start)
         return view if how.token is None else StepView(view, how.token, how.side)
 
 

@@ -1,6 +1,6 @@
 """Batches of sentence pairs: filled by tokens with pairs of like length. Knows ids; refuses to know what they mean."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from weft.data.bundles import Bundles, LikeLengths, Lines, in_order
 
 @dataclass(frozen=True)
 class Bundle:
-    """Pairs that are computed at once. A source ends with the end token, a target begins and ends with it."""
+    """Pairs that are computed at once. A source ends with the end token; a target stands between a start and the end."""
 
     source: Lines
     target: Lines
@@ -22,7 +22,10 @@ class Bundle:
 
 
 class PairBundles:
-    """A `Source` over encoded pairs, whose samples are bundles of about `tokens` tokens a side, padding included."""
+    """A `Source` over encoded pairs, whose samples are bundles of about `tokens` tokens a side, padding included.
+
+    Targets are read from `start` on, by default the end token.
+    """
 
     def __init__(
         self,
@@ -30,11 +33,13 @@ class PairBundles:
         held_out: Sequence[tuple[np.ndarray, np.ndarray]],
         *,
         end: int,
+        start: int | None = None,
         tokens: int,
         fingerprint: str,
         seed: int,
     ):
-        self.train, self.valid, self.end, self.fingerprint = train, held_out, end, fingerprint
+        self.train, self.valid, self.fingerprint = train, held_out, fingerprint
+        self.end, self.start = end, end if start is None else start
         self.order = LikeLengths(_lengths(train), tokens=tokens, fingerprint=fingerprint, seed=seed)
 
     @property
@@ -49,12 +54,15 @@ class PairBundles:
 
     def batch(self, indices: np.ndarray) -> Bundles[Bundle]:
         """The bundles at these global indices."""
-        return Bundles(tuple(bundle([self.train[row] for row in rows], self.end) for rows in self.order.each(indices)))
+        return Bundles(tuple(self._bundle(self.train, rows) for rows in self.order.each(indices)))
 
     def held_out(self, *, most: int | None = None) -> Iterator[Bundles[Bundle]]:
         """The held-out pairs, in bundles of like length."""
         for rows in in_order(_lengths(self.valid), most):
-            yield Bundles((bundle([self.valid[row] for row in rows], self.end),))
+            yield Bundles((self._bundle(self.valid, rows),))
+
+    def _bundle(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]], rows: Iterable[int]) -> Bundle:
+        return bundle([pairs[row] for row in rows], self.end, self.start)
 
 
 def _lengths(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -62,8 +70,9 @@ def _lengths(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     return np.array([(len(source) + 1, len(target) + 1) for source, target in pairs], np.int64)
 
 
-def bundle(pairs: Sequence[tuple[np.ndarray, np.ndarray]], end: int) -> Bundle:
-    """Pairs of ids as one bundle, the end token put where it belongs."""
+def bundle(pairs: Sequence[tuple[np.ndarray, np.ndarray]], end: int, start: int | None = None) -> Bundle:
+    """Pairs of ids as one bundle, the end token put where it belongs; targets are read from `start` on."""
     source = Lines.of([np.append(source, end) for source, _ in pairs])
-    target = Lines.of([np.concatenate(([end], target, [end])) for _, target in pairs])
+    first = end if start is None else start
+    target = Lines.of([np.concatenate(([first], target, [end])) for _, target in pairs])
     return Bundle(source, target)

@@ -7,7 +7,7 @@ from weft.interop.families.bert import bert_keys, bert_sizes
 from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, embeddings
 from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.given import Given
-from weft.interop.tables import Rule, layers
+from weft.interop.rules import Rule, layers
 
 _IN = "encoder.albert_layer_groups.0.albert_layers.{i}."
 _LAYER: list[Rule] = [

@@ -9,7 +9,8 @@ from weft.interop.families import pairs
 from weft.interop.families.parts import layer_norm
 from weft.interop.family import Family, only
 from weft.interop.given import Given, names
-from weft.interop.tables import Rule, Same, Shaped, Table, Tied
+from weft.interop.rules import Rule, Same, Shaped, Tied
+from weft.interop.tables import Table
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream

@@ -6,7 +6,7 @@ from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, acti
 from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import THEIR_ACTIVATION
 from weft.interop.given import Given, names
-from weft.interop.tables import Rule, layers
+from weft.interop.rules import Rule, layers
 
 _LAYER: list[Rule] = [
     *joined(

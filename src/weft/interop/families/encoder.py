@@ -18,7 +18,8 @@ from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, Family, only
 from weft.interop.given import Given
-from weft.interop.tables import Ignored, Rule, Same, Table, Tied, Unused
+from weft.interop.rules import Ignored, Rule, Same, Tied, Unused
+from weft.interop.tables import Table
 from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Learned

@@ -6,7 +6,8 @@ from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
 from weft.interop.families.parts import layer_norm
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.given import Given, names
-from weft.interop.tables import Ignored, Rule, Same, Table, Tied, Turned, layers
+from weft.interop.rules import Ignored, Rule, Same, Tied, Turned, layers
+from weft.interop.tables import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream

@@ -8,7 +8,8 @@ from typing import Any
 from weft.core import Attention, Block, Gated, PerToken, RmsNorm, Trunk
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.given import Given
-from weft.interop.tables import Ignored, Joined, Rule, Same, Table, Tied, layers
+from weft.interop.rules import Ignored, Joined, Rule, Same, Tied, layers
+from weft.interop.tables import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream

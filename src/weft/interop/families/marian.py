@@ -8,7 +8,8 @@ from weft.errors import ConfigError
 from weft.interop.families import pairs
 from weft.interop.family import Family, only
 from weft.interop.given import Given, names
-from weft.interop.tables import Ignored, Rule, Same, Shaped, Table, Tied
+from weft.interop.rules import Ignored, Rule, Same, Shaped, Tied
+from weft.interop.tables import Table
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream

@@ -6,7 +6,7 @@ from weft.core import Attention, Block, Mlp, PerToken, PostNorm, Trunk
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.given import Given
-from weft.interop.tables import Joined, Rule, layers
+from weft.interop.rules import Joined, Rule, layers
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream

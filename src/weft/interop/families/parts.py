@@ -1,6 +1,6 @@
 """Rules for parts that many families have."""
 
-from weft.interop.tables import Joined, Rule, Same
+from weft.interop.rules import Joined, Rule, Same
 
 
 def linear(theirs: str, ours: str) -> list[Rule]:

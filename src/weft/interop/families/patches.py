@@ -17,7 +17,8 @@ from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.given import Given
 from weft.interop.picture_rules import Fixed, Folded, Permuted
 from weft.interop.pictures import only_pictures, seeing, with_embed, with_stream, write_labels
-from weft.interop.tables import Joined, Rule, Same, Table, layers
+from weft.interop.rules import Joined, Rule, Same, layers
+from weft.interop.tables import Table
 from weft.modalities.image import PatchEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid, Place, Sinusoidal

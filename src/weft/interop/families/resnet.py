@@ -10,7 +10,8 @@ from weft.errors import ConfigError
 from weft.interop.family import only
 from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen, write_labels
-from weft.interop.tables import Rule, Same, Table
+from weft.interop.rules import Rule, Same
+from weft.interop.tables import Table
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, Residual, ResNet
 from weft.modalities.image import PictureEmbed
 from weft.models.stream import Model, Stream

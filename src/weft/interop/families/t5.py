@@ -8,7 +8,8 @@ from weft.core.transforms import Transform
 from weft.interop.families import pairs
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.given import Given, names
-from weft.interop.tables import Ignored, Joined, Rule, Same, Table, Tied, layers
+from weft.interop.rules import Ignored, Joined, Rule, Same, Tied, layers
+from weft.interop.tables import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq

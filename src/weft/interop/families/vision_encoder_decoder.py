@@ -13,7 +13,8 @@ from weft.interop.families.vit import Vit
 from weft.interop.family import Family, only
 from weft.interop.given import Given
 from weft.interop.pictures import PictureFamily, seen
-from weft.interop.tables import Rule, Same, Table
+from weft.interop.rules import Rule, Same
+from weft.interop.tables import Table
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq

@@ -14,7 +14,8 @@ from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import only
 from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen
-from weft.interop.tables import Rule, Same, Table
+from weft.interop.rules import Rule, Same
+from weft.interop.tables import Table
 from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
 

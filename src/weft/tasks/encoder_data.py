@@ -1,0 +1,61 @@
+"""Texts that a task has read from the user's files, the tokenizer made for them, and their record in a run. Knows no model."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from weft.modalities import tokenizer as tokenizers
+from weft.modalities.tokenizer import Tokenizer
+from weft.tasks.text_data import named
+
+
+@dataclass(frozen=True)
+class TextData:
+    """What a task has read: things to learn from and things held out, and what is to be said of them."""
+
+    train: Sequence[Any]
+    held_out: Sequence[Any]
+    rule: str
+    fingerprint: str
+    described: str
+    lines: Sequence[str]  # what people should know of the data
+    record: Mapping[str, Any] = field(default_factory=dict)  # for config.json
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many things there are."""
+        return {"train": len(self.train), "held_out": len(self.held_out)}
+
+    def recorded(self, sources: Sequence[str], valid: str | None, tokenizer: Tokenizer) -> dict[str, Any]:
+        """What config.json says of the data."""
+        return {
+            **named(sources),
+            "valid": None if valid is None else str(Path(valid).absolute()),
+            "rule": self.rule,
+            "described": self.described,
+            **self.counts,
+            "tokenizer": tokenizer.kind,
+            "tokenizer_digest": tokenizer.digest,
+            "vocabulary": tokenizer.size,
+            **self.record,
+        }
+
+
+def tokenizer_for(texts: Sequence[str], kind: str | None, vocab: int | None) -> Tokenizer:
+    """A tokenizer for texts: by default word pieces, so that a token says something by itself."""
+    size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    kind = kind or "bpe"
+    return tokenizers.train(kind, _ended(texts), vocab or (vocabulary(size) if kind == "bpe" else None))
+
+
+def vocabulary(size: int) -> int:
+    """Word pieces for so many bytes of texts: the more there are, the more words are met often enough to be learned."""
+    return 1024 << sum(size >= step for step in (100_000, 400_000, 2_000_000, 10_000_000, 50_000_000))
+
+
+def _ended(texts: Sequence[str]) -> Iterator[str | None]:
+    """Texts one after the other, each ended."""
+    for text in texts:
+        yield text
+        yield None
