@@ -1,6 +1,5 @@
 """What a model read of each word of a text when it read each other: attention within one text."""
 
-import html
 from functools import cached_property
 from typing import Any, Literal
 
@@ -58,7 +57,7 @@ class ReadingView:
     def page(self) -> bytes:
         """The same as a page that needs nothing else."""
         svg = self.picture("svg").decode("utf-8")
-        return page(self.said, f"<p>{html.escape(self.said)}</p><figure>{svg[svg.index('<svg') :]}</figure>")
+        return page(self.said, f"<figure>{svg[svg.index('<svg') :]}</figure>")
 
     def text(self) -> str:
         """For each token, what it read most, in words."""
