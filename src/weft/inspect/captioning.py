@@ -95,10 +95,10 @@ class CaptionView:
         """For each word where it looked most, in shares of height and width from the upper left."""
         width = max(map(len, self.words), default=0)
         lines = []
-        for word, map in zip(self.words, self.maps, strict=True):
-            row, column = np.unravel_index(int(map.argmax()), map.shape)
+        for word, shares in zip(self.words, self.maps, strict=True):
+            row, column = np.unravel_index(int(shares.argmax()), shares.shape)
             down, along = (row + 0.5) / self.grid[0], (column + 0.5) / self.grid[1]
-            lines.append(f"  {word:<{width}}  {map.max():.2f} at {down:.0%} down, {along:.0%} across")
+            lines.append(f"  {word:<{width}}  {shares.max():.2f} at {down:.0%} down, {along:.0%} across")
         return "\n".join([f"{self.what.title}: {self.text_of.strip()}", "", *lines])
 
     def note(self) -> str | None:

@@ -1,88 +1,47 @@
 """caption: learn to write about pictures. Pictures with sentences in, a model that writes a sentence about a new one out."""
 
-import hashlib
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import torch
 from torch import Tensor
 
-from weft.config import Config, from_json
+from weft.config import from_json
 from weft.data.captions import looks_captioned, read_captions
-from weft.data.captions.batches import CaptionedPictures, Framing, whole
+from weft.data.captions.batches import CaptionedPictures
 from weft.data.images.album import Album
-from weft.data.images.frames import Frames, by_shape
 from weft.data.pairs import Held
 from weft.data.source import Source
-from weft.errors import WeftError
-from weft.generate.beam import Hypothesis
-from weft.generate.compute import prepared
-from weft.generate.decode import ROWS, Decoding, written
+from weft.errors import ConfigError, WeftError
 from weft.inspect.captioning import CaptionView, WordView, Written
 from weft.inspect.vision import LearnedView
-from weft.modalities.image import Picture
-from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo.captioning import CAPTION_MODELS
 from weft.objectives import TargetToken
+from weft.tasks.backbones import backbone_weights
 from weft.tasks.caption_data import (
     CaptionData,
     caption_facts,
-    caption_ids,
     caption_lines,
     encoded,
     read_captioned,
 )
 from weft.tasks.caption_plan import CAPTIONING, CaptionTraining, caption_shape, writer_operations, writer_size
+from weft.tasks.caption_writing import Captioning, CaptionLooking, Writer, framing_of
 from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import WHAT, Ground, as_read, frames_for, given_pictures
+from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
 from weft.tasks.picture_plan import PictureTraining, embed_of, operations
-from weft.tasks.pictures import Known, PictureTask, backbone_weights
-from weft.tasks.sequences import ROOM, SHOWN, Finding, model_of
+from weft.tasks.pictures import Known, PictureTask
+from weft.tasks.sequences import SHOWN, model_of
 from weft.tasks.task import Ending, Loaded, Measured, Request, View, with_settings
 from weft.tasks.text_data import tokenizer_of
 from weft.tasks.translation_measures import translation_measures
 from weft.training.card import finite
 from weft.training.progress import Progress, counter
 from weft.training.run import Outcome
-
-USUAL = 40  # tokens of the longest caption, where nobody knows what a model learned from
-
-
-class Captioning(Finding):
-    """Settings of a prediction."""
-
-    about: ClassVar[Mapping[str, str]] = {
-        **Finding.about,
-        "best": "captions to give for each picture, the best first",
-        "max_tokens": "the most tokens of a caption; by default some more than any that was learned from has",
-    }
-
-
-class CaptionLooking(Config):
-    """What to look at."""
-
-    layer: int | None = None
-    head: int | None = None
-    word: str | None = None
-    every: bool = False
-    caption: str | None = None
-    beam: int = 5
-    what: str | None = None
-
-    about: ClassVar[Mapping[str, str]] = {
-        "layer": "one layer of the decoder, from 1; by default the average of all",
-        "head": "one head, from 1; by default the average of all",
-        "word": "one word in large, with each head by itself: the word, or its place from 1",
-        "every": "with word: every head of every layer in a panel of its own",
-        "caption": "look with this caption instead of the model's own",
-        "beam": "the beam of the model's own caption",
-        "what": f"{', '.join(WHAT)} or both: what the picture embedder learned; needs no picture",
-    }
 
 
 class Caption(PictureTask):
@@ -125,10 +84,10 @@ class Caption(PictureTask):
         if run is None or run[1].get("task") != self.name:
             return encoded(data, settings, None, (), None)
         folder, config = run
-        target = from_json(config["model"], Seq2Seq.Config).target
-        framing = framing_of(config, tokenizer_of(folder, config, target.embed.size))
-        settings = settings.replace(tokenizer=None, vocab=None, context=target.embed.context)  # type: ignore[attr-defined]
-        tokenizer = tokenizer_of(folder, config, target.embed.size)
+        embed: Any = from_json(config["model"], Seq2Seq.Config).target.embed
+        tokenizer = tokenizer_of(folder, config, embed.size)
+        framing = framing_of(config, tokenizer)
+        settings = settings.replace(tokenizer=None, vocab=None, context=embed.context)
         return encoded(data, settings, tokenizer, framing.opening, framing.end)
 
     def model(
@@ -140,6 +99,13 @@ class Caption(PictureTask):
         size = writer_size(backbone, settings, data.context)
         build = CAPTION_MODELS[self.model_name(request)]
         return build(backbone, size, vocab=data.tokenizer.size, dropout=settings.dropout or 0.0)
+
+    def first_settings(self, request: Request) -> PictureTraining:
+        fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
+        if fixed and self.goes_on(request):
+            problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
+            raise ConfigError(problem, where="--from", fix="leave it out")
+        return super().first_settings(request)
 
     def model_name(self, request: Request) -> str:
         if request.origin is None or self.goes_on(request):
@@ -216,11 +182,10 @@ class Caption(PictureTask):
     def predict(
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
     ) -> list[dict[str, Any]]:
-        how = with_settings(Captioning(), settings)
+        how, writer, found = with_settings(Captioning(), settings), Writer(run), []
         names, pictures = given_pictures(run, inputs)
-        embed, found = embed_of(model_of(run).config.source), []
         for name, picture in zip(names, pictures, strict=True):
-            (best,) = self.written(run, as_read(run, picture, embed, Ground()), how)
+            (best,) = writer.write(as_read(run, picture, embed_of(writer.config.source), Ground()), how)
             for text, hypothesis in best:
                 cut = {} if hypothesis.ended else {"cut": True}
                 found.append({"input": name, "text": text, "score": round(hypothesis.score, 4), **cut})
@@ -229,36 +194,17 @@ class Caption(PictureTask):
     def shown(self, prediction: Mapping[str, Any]) -> str:
         return f"{prediction['input']}: {prediction['text']}"
 
-    @torch.inference_mode()
-    def written(self, run: Loaded, picture: Picture, how: Decoding) -> list[list[tuple[str, Hypothesis]]]:
-        """The best captions of each picture, with their tokens and scores."""
-        model, tokenizer = model_of(run), self.tokenizer(run)
-        used: Any = prepared(model, how.precision)
-        framing, context = framing_of(run.config, tokenizer), model.config.target.embed.context  # type: ignore[attr-defined]
-        most = how.max_tokens or run.config["data"].get("longest", USUAL) + ROOM
-        limit = max(1, min(most, context - len(framing.opening)))
-        hypotheses = written(
-            used,
-            used.memorise(picture.to(next(model.parameters()).device)),
-            end=framing.end,
-            opening=list(framing.opening),
-            limits=[limit] * len(picture),
-            how=how,
-            keys=[list(hashlib.sha256(one.numpy().tobytes()).digest()) for one in picture.pixels],
-        )
-        return [[(tokenizer.decode(h.ids).strip(), h) for h in best] for best in hypotheses]
-
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         album, what = self.named_data(run, data) if data else self.own_data(run)
-        frames = frames_for(run, album)
-        total, tokens = self.scored(run, album, frames)
-        found: list[str] = [""] * len(album)
-        done, seen = counter(progress, len(album), "captions"), 0
-        for rows, picture in by_shape(frames, self.stride(run), ROWS // Captioning().beam):
-            for row, best in zip(rows, self.written(run, picture, Captioning()), strict=True):
-                found[row] = best[0][0]
-            seen += len(rows)
-            done(seen)
+        writer, frames = Writer(run), frames_for(run, album)
+        total, tokens = writer.score(frames, album.captions)
+        found, done = [""] * len(album), 0
+        count = counter(progress, len(album), "captions")
+        for rows, texts in writer.write_all(frames, Captioning()):
+            for row, text in zip(rows, texts, strict=True):
+                found[row] = text
+            done += len(rows)
+            count(done)
         progress.stop()
         held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
         measures, more = translation_measures(found, held)
@@ -268,18 +214,6 @@ class Caption(PictureTask):
                     for one, text in zip(held[:SHOWN], found[:SHOWN], strict=True)]  # fmt: skip
         return Measured(what, len(held), finite(metrics), {**more, "tokens": tokens, "samples": examples})
 
-    @torch.inference_mode()
-    def scored(self, run: Loaded, album: Album, frames: Frames) -> tuple[float, int]:
-        """The summed loss of all captions in nats, and the number of tokens; without captions beyond the context."""
-        model, tokenizer = model_of(run), self.tokenizer(run)
-        framing, context = framing_of(run.config, tokenizer), model.config.target.embed.context  # type: ignore[attr-defined]
-        ids = [[text for text in texts if len(text) + len(framing.opening) <= context]
-               for texts in caption_ids(tokenizer, album.captions)]  # fmt: skip
-        objective, device = TargetToken.Config().build(), next(model.parameters()).device
-        model.eval()
-        losses = [objective(model, batch.to(device)) for batch in whole(frames, ids, framing, self.stride(run))]
-        return sum(float(loss.total) for loss in losses), sum(loss.count for loss in losses)
-
     def named_data(self, run: Loaded, data: Sequence[str]) -> tuple[Album, str]:
         """Pictures with captions to measure on; of data that holds some out, those."""
         settings = from_json(run.config["training"], CaptionTraining)
@@ -288,34 +222,17 @@ class Caption(PictureTask):
         return found.held_out or found.train, ", ".join(data)
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
-        how, model = with_settings(CaptionLooking(), settings), model_of(run)
+        how, writer = with_settings(CaptionLooking(), settings), Writer(run)
         if how.what is not None:
-            return LearnedView(model.source, tuple(part.strip() for part in how.what.split(",")))
+            return LearnedView(writer.model.source, tuple(part.strip() for part in how.what.split(",")))
         names, pictures = given_pictures(run, [] if input is None else [input])
         if len(pictures) != 1:
             raise WeftError(f"expected one picture, found {len(pictures)}", where="weft look")
-        raw, tokenizer = as_read(run, pictures[0], embed_of(model.config.source), Ground()), self.tokenizer(run)
+        raw = as_read(run, pictures[0], embed_of(writer.config.source), Ground())
         if how.caption is None:
-            ids = self.written(run, raw, Captioning(beam=how.beam))[0][0][1].ids
+            ids = writer.write(raw, Captioning(beam=how.beam))[0][0][1].ids
         else:
-            ids = tuple(tokenizer.encode(how.caption).tolist())
-        what = Written(pictures[0].pixels, raw, framing_of(run.config, tokenizer).opening, ids, names[0])
-        view = CaptionView(model, tokenizer, what, layer=how.layer, head=how.head)
+            ids = tuple(writer.tokenizer.encode(how.caption).tolist())
+        what = Written(pictures[0].pixels, raw, writer.framing.opening, ids, names[0])
+        view = CaptionView(writer.model, writer.tokenizer, what, layer=how.layer, head=how.head)
         return view if how.word is None else WordView(view, how.word, every=how.every)
-
-    def stride(self, run: Loaded) -> int:
-        """Pixels along a side of one of the model's tokens."""
-        return embed_of(model_of(run).config.source).stride
-
-    def tokenizer(self, run: Loaded) -> Tokenizer:
-        """The run's tokenizer."""
-        return tokenizer_of(run.folder, run.config, model_of(run).config.target.embed.size)
-
-
-def framing_of(config: Mapping[str, Any], tokenizer: Tokenizer) -> Framing:
-    """What stands around a caption: what the run learned with, or what the makers of an imported model say."""
-    if "imported" not in config:
-        return Framing(tuple(config["data"]["opening"]), config["data"]["end"])
-    ends = config["imported"]["marks"].get("eos_token_id", tokenizer.end)
-    end = ends[0] if isinstance(ends, list) else ends
-    return Framing(tuple(config["imported"]["opening"]) or (end,), end)

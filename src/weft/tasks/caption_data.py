@@ -11,7 +11,7 @@ from weft.data import samples
 from weft.data.captions.batches import Framing
 from weft.data.captions.reading import read_captions, sorted_out
 from weft.data.images.album import Album, Found
-from weft.errors import ConfigError, DataError
+from weft.errors import DataError
 from weft.modalities import tokenizer as tokenizers
 from weft.modalities.tokenizer import Tokenizer
 from weft.tasks.caption_plan import CaptionTraining
@@ -82,21 +82,21 @@ def encoded(
         kind = settings.tokenizer or "bpe"
         size = settings.vocab or vocabulary(sum(map(len, texts)), kind)
         tokenizer = tokenizers.train(kind, _pieces(texts), size)
-    elif settings.tokenizer is not None or settings.vocab is not None:
-        raise ConfigError("the tokenizer is that of the run to start from", where="--set tokenizer, vocab")
     end = tokenizer.end if end is None else end
     framing = Framing(opening or (end,), end)
-    ids = caption_ids(tokenizer, data.train.captions)
-    room = max(len(text) for texts in ids for text in texts) + len(framing.opening) + 1
+    ids, held_ids = (caption_ids(tokenizer, album.captions) for album in (data.train, data.held_out))
+    room = max(len(text) for texts in ids for text in texts) + len(framing.opening)
     context = settings.context or min(MOST_TOKENS, -(-room // STEP) * STEP)
-    fitting = [_fitting(texts, context, framing) for texts in (ids, caption_ids(tokenizer, data.held_out.captions))]
-    (train, ids), (held, held_ids) = (_kept(album, one) for album, one in zip((data.train, data.held_out), fitting))
+    train, ids = _kept(data.train, framing.fitting(ids, context))
+    held, held_ids = _kept(data.held_out, framing.fitting(held_ids, context))
     if not ids or not held_ids:
         problem = f"no caption fits {context} tokens"
         raise DataError(problem, where=data.described, fix=f"set a longer context, say --set context={room}")
     known = {one.name: getattr(data, one.name) for one in fields(PictureData)} | {"train": train, "held_out": held}
     long = len(texts) - sum(map(len, ids))
-    return CaptionData(**known, tokenizer=tokenizer, framing=framing, ids=ids, held_ids=held_ids, context=context, long=long)
+    return CaptionData(
+        **known, tokenizer=tokenizer, framing=framing, ids=ids, held_ids=held_ids, context=context, long=long
+    )
 
 
 def caption_ids(tokenizer: Tokenizer, captions: Sequence[Sequence[str]]) -> list[Ids]:
@@ -108,11 +108,6 @@ def caption_ids(tokenizer: Tokenizer, captions: Sequence[Sequence[str]]) -> list
 def _pieces(texts: Sequence[str]) -> Iterator[str | None]:
     for text in texts:
         yield from (text, None)
-
-
-def _fitting(ids: Sequence[Ids], context: int, framing: Framing) -> list[Ids]:
-    """Without the captions that are too long; the decoder reads what opens a caption, and all of it."""
-    return [[text for text in texts if len(text) + len(framing.opening) <= context] for texts in ids]
 
 
 def _kept(album: Album, ids: list[Ids]) -> tuple[Album, list[Ids]]:

@@ -43,8 +43,14 @@ OBJECTIVES = {
     "distill-images": Distil.Config(),
     "caption": TargetToken.Config(),
 }
-OURS = {"gpt2": "gpt", "llama": "llama", "marian": "transformer", "vit": "vit", "resnet": "resnet",
-        "vision-encoder-decoder": "transformer"}  # by weft's names; fmt: skip
+OURS = {
+    "gpt2": "gpt",
+    "llama": "llama",
+    "marian": "transformer",
+    "vit": "vit",
+    "resnet": "resnet",
+    "vision-encoder-decoder": "transformer",
+}  # by weft's names; fmt: skip
 
 
 class ForeignFolder(RunFolder):

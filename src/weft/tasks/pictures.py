@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from weft.config import from_json
+from weft.config import Config, from_json
 from weft.data.ahead import Ahead
 from weft.data.images.album import Album
 from weft.data.images.sources import looks_like_images
@@ -20,6 +20,7 @@ from weft.errors import DataError, WeftError
 from weft.inspect.vision import LearnedView, PictureView
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
+from weft.tasks.backbones import backbone_config
 from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
 from weft.tasks.picture_input import Seeing, as_read, given_pictures
 from weft.tasks.picture_plan import (
@@ -144,9 +145,7 @@ class PictureTask(Task):
         rounds = self.rounds(request, settings, budget, backbone, len(data.train))
         without = (*self.without, *(["flip"] if seen.sight.channels == 1 else []))
         settings = decided(request, settings, backbone, size, rounds=rounds, without=without)
-        model = with_settings(
-            self.model(request, backbone, data, settings), request.model_settings, prefix="model."
-        )
+        model = with_settings(self.model(request, backbone, data, settings), request.model_settings, prefix="model.")
         work = Work(
             model=model,
             objective=self.objective(settings),
@@ -250,7 +249,7 @@ class PictureTask(Task):
         """Pictures to be drawn now and then during training: file names and what they hold."""
         return None
 
-    looking = Seeing
+    looking: ClassVar[type[Config] | None] = Seeing
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
         how = with_settings(Seeing(), settings)
@@ -276,23 +275,6 @@ class PictureTask(Task):
             problem = "the data of this run has changed since it was trained"
             raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
         return data.held_out, f"held out: {data.rule}"
-
-
-def backbone_config(model: Model.Config) -> Stream.Config:
-    """The stream inside a model's config that reads pictures."""
-    for name in ("encoder", "student", "source"):
-        if hasattr(model, name):
-            return getattr(model, name)
-    assert isinstance(model, Stream.Config)
-    return model
-
-
-@torch.no_grad()
-def backbone_weights(model: Model) -> dict[str, Tensor]:
-    """The weights of the stream that reads pictures, under its own names."""
-    _, prefix = model.backbone()
-    tensors = Weights(model, torch.float32).tensors()
-    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
 
 def stem(sources: Sequence[str]) -> str:

@@ -26,6 +26,11 @@ class Framing:
     opening: tuple[int, ...]
     end: int
 
+    def fitting(self, captions: Sequence[Sequence[np.ndarray]], context: int) -> list[list[np.ndarray]]:
+        """The captions of each picture without those for which a decoder that reads so many tokens has no room."""
+        room = context - len(self.opening)
+        return [[text for text in texts if len(text) <= room] for texts in captions]
+
     def lines(self, captions: Sequence[np.ndarray]) -> Lines:
         """Captions as targets."""
         return Lines.of([np.concatenate((self.opening, caption, [self.end])).astype(np.int64) for caption in captions])

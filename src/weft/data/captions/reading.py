@@ -83,8 +83,6 @@ def _in_tables(tables: Sequence[Path], shelves: Shelves, picture: str | None, ca
                 continue
             places.setdefault(place.where, (shown(row.picture), place))
             captions.setdefault(place.where, {}).update(dict.fromkeys(row.captions))
-    found.entries.extend(
-        Entry(name, place, captions=tuple(captions[where])) for where, (name, place) in places.items()
-    )
+    found.entries.extend(Entry(name, place, captions=tuple(captions[where])) for where, (name, place) in places.items())
     found.skipped.extend(shelves.unnamed())
     return found

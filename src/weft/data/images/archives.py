@@ -168,13 +168,13 @@ def in_archive(path: Path) -> Listing:
             reason = member.unfit or _reason(archive, member, parts)
             if not reason and parts in taken:
                 reason = "a name that stands in the archive twice"
-            file = Spotted(parts, MemberPlace(archive, "/".join(parts), member.key, member.size))
+            found = Spotted(parts, MemberPlace(archive, "/".join(parts), member.key, member.size))
             if reason:
                 listing.skipped.append((name, reason))
-                listing.others.extend([file] if reason == NO_PICTURE else [])
+                listing.others.extend([found] if reason == NO_PICTURE else [])
             else:
                 taken.add(parts)
-                listing.pictures.append(file)
+                listing.pictures.append(found)
     listing.pictures.sort(key=lambda picture: picture.parts)
     return listing
 
