@@ -1,7 +1,7 @@
 """Target token: each token of a target is predicted from the source and the true tokens before it."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -11,6 +11,28 @@ from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives.objective import Loss, Objective, added
+
+
+@runtime_checkable
+class Paired(Protocol):
+    """Targets with what they answer: a row of `given` each, or the row that `owner` names."""
+
+    @property
+    def target(self) -> Lines: ...
+
+    @property
+    def given(self) -> Any: ...
+
+    @property
+    def owner(self) -> Tensor | None: ...
+
+
+@runtime_checkable
+class Several(Protocol):
+    """What is computed in pieces, each for itself."""
+
+    @property
+    def each(self) -> Sequence[Paired]: ...
 
 
 class TargetToken(Objective):
@@ -34,35 +56,15 @@ class TargetToken(Objective):
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Seq2Seq, batch: "Several") -> Loss:
+    def __call__(self, model: Seq2Seq, batch: Several) -> Loss:
         return added([self.one(model, bundle) for bundle in batch.each])
 
-    def one(self, model: Seq2Seq, bundle: "Paired") -> Loss:
+    def one(self, model: Seq2Seq, bundle: Paired) -> Loss:
         """The loss of one bundle. Logits are computed at real tokens only."""
         values, targets = logits(model, bundle)
         smoothing = self.config.smoothing if model.training else 0.0
         total = F.cross_entropy(values, targets, reduction="sum", label_smoothing=smoothing)
         return Loss(total, targets.numel())
-
-
-class Paired(Protocol):
-    """Targets with what they answer: a row of `given` each, or the row that `owner` names."""
-
-    @property
-    def target(self) -> Lines: ...
-
-    @property
-    def given(self) -> Any: ...
-
-    @property
-    def owner(self) -> Tensor | None: ...
-
-
-class Several(Protocol):
-    """What is computed in pieces, each for itself."""
-
-    @property
-    def each(self) -> Sequence[Paired]: ...
 
 
 def logits(model: Seq2Seq, bundle: Paired) -> tuple[Tensor, Tensor]:

@@ -95,7 +95,8 @@ class Caption(PictureTask):
     ) -> Model.Config:
         assert isinstance(data, CaptionData) and isinstance(settings, CaptionTraining)
         if request.origin is not None and self.goes_on(request):
-            return from_json(request.origin.config["model"], Seq2Seq.Config).replace(source=backbone)
+            config = from_json(request.origin.config["model"], Seq2Seq.Config)
+            return config.replace(source=config.source.replace(embed=backbone.embed))
         size = writer_size(backbone, settings, data.context)
         build = CAPTION_MODELS[self.model_name(request)]
         return build(backbone, size, vocab=data.tokenizer.size, dropout=settings.dropout or 0.0)
