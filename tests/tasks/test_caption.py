@@ -114,7 +114,7 @@ def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> N
     assert one.maps.layers.shape == (1, 2, *view.grid) and one.picture("svg").lstrip().startswith(b"<?xml")
     assert one.maps.layers.mean((0, 1)) == pytest.approx(view.maps[2], abs=1e-6)
     assert trained.look(None, what="filters").picture().startswith(b"\x89PNG")
-    for wrong in ({"layer": 9}, {"word": "zebra", "caption": "a dog"}):
+    for wrong in ({"layer": 9}, {"word": "zebra", "caption": "a dog"}, {"what": "edges"}, {"every": True}):
         with pytest.raises(ConfigError):
             trained.look(file, **wrong)
 
@@ -239,6 +239,8 @@ def test_own_and_tuned_writers_go_to_the_other_library(data: Path, trained: weft
 
 @pytest.mark.slow
 def test_it_learns_what_it_sees(tmp_path: Path) -> None:
-    settings = {"dim": 64, "depth": 2, "heads": 2, "batch": 32, "lr": 1e-2}
-    run = weft.train(task="caption", out=tmp_path / "run", steps=700, quiet=True, **settings)
-    assert run.report["metrics"]["exact"] > 0.5, run.report["metrics"]
+    settings = {"preset": "mini", "dim": 64, "depth": 2, "heads": 2, "batch": 32}
+    run = weft.train(task="caption", out=tmp_path / "run", steps=400, quiet=True, **settings)
+    assert run.report["metrics"]["exact"] > 0.2, run.report[
+        "metrics"
+    ]  # of 48 things, or of 2304 pairs of them twice over

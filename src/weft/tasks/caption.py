@@ -224,8 +224,10 @@ class Caption(PictureTask):
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
         how, writer = with_settings(CaptionLooking(), settings), Writer(run)
-        if how.what is not None:
-            return LearnedView(writer.model.source, tuple(part.strip() for part in how.what.split(",")))
+        if how.every and how.word is None:
+            raise ConfigError("every head of every layer is shown for one word", where="every", fix="set word too")
+        if how.wanted:
+            return LearnedView(writer.model.source, how.wanted)
         names, pictures = given_pictures(run, [] if input is None else [input])
         if len(pictures) != 1:
             raise WeftError(f"expected one picture, found {len(pictures)}", where="weft look")

@@ -10,6 +10,7 @@ import torch
 from weft.config import Config
 from weft.data.captions.batches import Framing, whole
 from weft.data.images.frames import Frames, by_shape
+from weft.errors import ConfigError
 from weft.generate.beam import Hypothesis
 from weft.generate.compute import prepared
 from weft.generate.decode import ROWS, Decoding, written
@@ -57,6 +58,15 @@ class CaptionLooking(Config):
         "beam": "the beam of the model's own caption",
         "what": f"{', '.join(WHAT)} or both: what the picture embedder learned; needs no picture",
     }
+
+    def check(self) -> None:
+        if not set(self.wanted) <= set(WHAT):
+            raise ConfigError(f"expected {' or '.join(WHAT)}, found {self.what!r}", where="what")
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names in `what`."""
+        return () if self.what is None else tuple(part.strip() for part in self.what.split(","))
 
 
 class Writer:
