@@ -208,7 +208,7 @@ class Caption(PictureTask):
             count(done)
         progress.stop()
         held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
-        measures, more = translation_measures(found, held)
+        measures, more = translation_measures(found, held, parted=True)
         loss = total / max(1, tokens)
         metrics = {**measures, "loss": loss, "perplexity": math.exp(min(loss, 700))}
         examples = [{"input": one.source, "text": text, "references": list(one.references)}
