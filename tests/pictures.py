@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from weft.data.images import Album, read_images
+from weft.data.images import Album, read_images, reading
+from weft.data.images.children import Children
 from weft.errors import DataError
 
 
@@ -79,3 +80,14 @@ def wrong(*sources: Path, **options: object) -> DataError:
     with pytest.raises(DataError) as caught:
         read_images(list(sources), **options)
     return caught.value
+
+
+def decoded_here(patch: pytest.MonkeyPatch) -> None:
+    """Let pictures be decoded without processes of their own, which take long to start and have tests of their own."""
+
+    def alone() -> Children:
+        children = Children()
+        children.why = "not in this test"
+        return children
+
+    patch.setattr(reading, "Children", alone)

@@ -18,6 +18,7 @@ commands = typer.Typer()
         "weft train corpus.en corpus.fr --model lstm-attention",
         "weft train photos/ --model vit             pictures, one sub-folder a class",
         "weft train photos/ --task reconstruct-images",
+        "weft train captions.tsv photos/            pictures with sentences: learns to write about them",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
         "weft train --resume --out runs/book-1      go on where a stopped run was",
     )

@@ -69,7 +69,9 @@ def decode(
             stop += 1
         rows = order[start:stop]
         some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
-        targets = _together(used, some, end, list(opening) or [end], longest, how)  # type: ignore[arg-type]
+        memory, keys = memorise(used, some, end), [source.tolist() for source in some]  # type: ignore[arg-type]
+        opened = list(opening) or [end]
+        targets = written(used, memory, end=end, opening=opened, limits=longest, how=how, keys=keys)  # type: ignore[arg-type]
         for i, best in zip(rows, targets, strict=True):
             found[i] = best
         start = stop
@@ -78,20 +80,28 @@ def decode(
     return found
 
 
-def _together(
-    model: Seq2Seq, sources: list[np.ndarray], end: int, opening: list[int], limits: list[int], how: Decoding
+def written(
+    model: Seq2Seq,
+    memory: Tokens,
+    *,
+    end: int,
+    opening: list[int],
+    limits: list[int],
+    how: Decoding,
+    keys: Sequence[list[int]],
 ) -> list[list[Hypothesis]]:
-    memory, capacity = memorise(model, sources, end), max(limits) + len(opening)
+    """The best targets of each row of a memory, the best first. Where they are drawn, a row's key decides the draw."""
+    capacity = max(limits) + len(opening)
     if how.temperature == 0:
         session = Session(model.target, memory=memory, capacity=capacity)
         beam = BeamSearch(end, limits, how)
-        search(session, [opening for _ in sources], beam)
+        search(session, [opening for _ in limits], beam)
         return beam.found()
-    many = torch.arange(len(sources)).repeat_interleave(how.best).to(memory.x.device)
+    many = torch.arange(len(limits)).repeat_interleave(how.best).to(memory.x.device)
     session = Session(model.target, memory=memory.rows(many), capacity=capacity)
     rows = [
-        Line(opening, end, limit, generator(how.seed, source.tolist(), i))
-        for source, limit in zip(sources, limits, strict=True)
+        Line(opening, end, limit, generator(how.seed, key, i))
+        for key, limit in zip(keys, limits, strict=True)
         for i in range(how.best)
     ]
     search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True))

@@ -76,7 +76,7 @@ def draw(
         right = max(wide, 1.6) + GAP
         for x, name, pixels in (
             (0.0, "the picture", maps.picture),
-            (right, chosen.name, _lit(maps.picture, chosen.map, wide)),
+            (right, chosen.name, lit(maps.picture, chosen.map, wide)),
         ):
             on.text(x, -0.05, name, va="bottom")
             _mark(on.picture(pixels, x, 0, wide, high, frame=None), maps)
@@ -122,7 +122,7 @@ def _levels(map: np.ndarray) -> np.ndarray:
     return (map - low) / (high - low) if high > low else np.zeros_like(map)
 
 
-def _lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
+def lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
     """The picture in grey, so many inches wide, under the heat of a map, smooth between the middles of the patches."""
     from PIL import Image
 
@@ -174,7 +174,7 @@ def _row(on: Sheet, maps: Maps, chosen: _Choice, y: float, across: float) -> Non
         left, top = n % columns * (max(wide, NARROW) + GAP), y + 0.44 + n // columns * (high + 0.34)
         on.text(left, top - 0.05, name, va="bottom", size=7.5)
         on.text(left + max(wide, NARROW), top - 0.05, f"{map.max():.2g}", va="bottom", ha="right", color=PALE, size=7.5)
-        _mark(on.picture(_lit(maps.picture, map, wide), left, top, wide, high, frame=None), maps)
+        _mark(on.picture(lit(maps.picture, map, wide), left, top, wide, high, frame=None), maps)
 
 
 def _columns(count: int, most: int) -> int:
@@ -193,7 +193,7 @@ def _grid(on: Sheet, maps: Maps, y: float, layer: int | None, head: int | None) 
     step, gap = max(wide, 0.5) + SEAM, round((max(wide, 0.5) + SEAM - wide) * DOTS)
     on.text(0, y, "each head by itself, on a scale of its own: rows are layers, columns are heads", color=PALE)
     y += 0.44
-    rows = [[_lit(maps.picture, map, wide) for map in of_layer] for of_layer in shown]
+    rows = [[lit(maps.picture, map, wide) for map in of_layer] for of_layer in shown]
     on.picture(_joined(rows, gap, round(SEAM * DOTS)), 0, y, heads * step, layers * (high + SEAM), frame=None)
     for i in range(layers):
         on.text(-0.08, y + i * (high + SEAM) + high / 2, f"layer {first + i + 1}", ha="right", va="center")

@@ -4,14 +4,13 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from weft.core.recording import Reading, record
 from weft.data.bundles import Lines
-from weft.data.pairs.batches import Bundle
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
@@ -51,7 +50,8 @@ class TranslationView:
         self.tokenizer, self.how = tokenizer, how
         self.source_ids, self.target_ids = [*source, tokenizer.end], [*target, tokenizer.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
-        self._readings = _readings(model, self.source_ids, self.target_ids, tokenizer.end if start is None else start)
+        given = Lines.of([np.array(self.source_ids)]).to(next(model.parameters()).device).text()
+        self._readings = readings_of(model, given, [tokenizer.end if start is None else start, *self.target_ids[:-1]])
         self._chosen()
 
     @cached_property
@@ -200,14 +200,15 @@ _SIDES = {"across": "from target to source", "source": "within the source", "tar
 
 
 @torch.inference_mode()
-def _readings(model: Seq2Seq, source: list[int], target: list[int], start: int) -> dict[str, list[list[Reading]]]:
-    """What every layer read, in one pass over both sides: across, within the source, within the target."""
+def readings_of(model: Seq2Seq, given: Any, target: list[int]) -> dict[str, list[list[Reading]]]:
+    """What every layer read, in one pass over both sides: across, within the source, within the target.
+
+    `given` is a source as the model reads it, `target` the ids that its decoder reads.
+    """
     model.eval()
     device = next(model.parameters()).device
-    bundle = Bundle(Lines.of([np.array(source)]), Lines.of([np.array([start, *target])])).to(device)
     with record(model) as recorder:
-        memory = model.memorise(bundle.source.text())
-        model.target.encode(Text(bundle.target.ids[:, :-1]), memory=memory)
+        model.target.encode(Text(torch.tensor([target], device=device)), memory=model.memorise(given))
     found: dict[str, list[list[Reading]]] = {"across": [], "source": [], "target": []}
     for name, readings in recorder.readings.items():
         side = "across" if readings[0].attention.across else name.split(".")[0]

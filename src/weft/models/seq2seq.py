@@ -8,6 +8,7 @@ from weft.config import at_least
 from weft.core.cache import Cache
 from weft.core.heads import PerToken
 from weft.errors import ConfigError
+from weft.modalities.image import PictureEmbed
 from weft.models.stream import Model, Stream
 from weft.tokens import Tokens
 
@@ -45,6 +46,11 @@ class Seq2Seq(Model):
             if isinstance(head, PerToken) and head.out.weight is self.target.embed.table.weight:
                 head.out.weight = table.weight
             self.target.embed.table = table
+
+    def backbone(self) -> tuple[Stream.Config, str]:
+        if not isinstance(self.config.source.embed, PictureEmbed.Config):
+            return super().backbone()
+        return self.config.source, "source."
 
     def memorise(self, raw: Any) -> Tokens:
         """The encoder's tokens, computed once for a source."""

@@ -20,10 +20,11 @@ from weft.inspect.sheets import contact_sheet
 from weft.models.stream import Model, Stream
 from weft.objectives.classify import Classify
 from weft.objectives.measures import class_measures, confusion_counts
+from weft.tasks.backbones import backbone_weights
 from weft.tasks.picture_data import PictureData, Seen
 from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
 from weft.tasks.picture_plan import PictureTraining, class_numbers, embed_of, shape
-from weft.tasks.pictures import PictureTask, backbone_weights
+from weft.tasks.pictures import PictureTask
 from weft.tasks.task import Ending, Loaded, Measured, Request, with_settings
 from weft.tasks.text_data import several
 from weft.training.card import finite

@@ -127,7 +127,9 @@ def _marks(run: Loaded, tokenizer: Tokenizer | None) -> Marks:
     if tokenizer is None:
         return Marks()
     end = tokenizer.end
-    start = end if isinstance(run.model, Seq2Seq) else None
+    start = None
+    if isinstance(run.model, Seq2Seq):
+        start, end = run.config["data"].get("opening", [end])[0], run.config["data"].get("end", end)
     return Marks(bos=end, eos=(end,), pad=end, start=start)
 
 

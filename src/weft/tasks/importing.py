@@ -41,8 +41,16 @@ OBJECTIVES = {
     "classify-images": Classify.Config(),
     "reconstruct-images": Reconstruct.Config(),
     "distill-images": Distil.Config(),
+    "caption": TargetToken.Config(),
 }
-OURS = {"gpt2": "gpt", "llama": "llama", "marian": "transformer", "vit": "vit", "resnet": "resnet"}  # by weft's names
+OURS = {
+    "gpt2": "gpt",
+    "llama": "llama",
+    "marian": "transformer",
+    "vit": "vit",
+    "resnet": "resnet",
+    "vision-encoder-decoder": "transformer",
+}  # by weft's names; fmt: skip
 
 
 class ForeignFolder(RunFolder):

@@ -1,6 +1,6 @@
 """The user's pictures: read, split, brought to a size; and the record of them in a run. Knows no model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,26 +53,31 @@ def read_pictures(
     progress: Progress | None = None,
 ) -> PictureData:
     """The pictures in files, or of the sample where none are named, split into what is trained on and what is held out."""
-    count = None if progress is None else _counts(progress)
+    count = None if progress is None else counted(progress)
     found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(samples.digits(), None)
+    given = None if valid is None else read_images([valid], labels=labels, skip=skip)
+    if progress is not None:
+        progress.stop()
+    name = several([Path(source).name for source in sources]) if sources else "scikit-learn's digits"
+    data = held_apart(found, given, name, valid)
+    if labels:
+        _same_classes(data.train, data.held_out, data.rule)
+    return data
+
+
+def held_apart(found: Found, given: Found | None, name: str, valid: str | None) -> PictureData:
+    """What is trained on and what is held out: other data that was `given`, a part set apart in it, or split off."""
     train, skipped = found.train, [*found.train.skipped, *(found.held_out.skipped if found.held_out else ())]
     notes = train.notes
-    if valid is not None:
-        given = read_images([valid], labels=labels, skip=skip)
-        held, rule = given.held_out or given.train, f"the pictures in {shown(valid)}"
+    if given is not None:
+        held, rule = given.held_out or given.train, f"the pictures in {shown(valid or '')}"
         skipped += held.skipped
     elif found.held_out is not None:
         held, rule = found.held_out, "the part of the data that is set apart in it"
     else:
         train, held, rule = split_album(train)
-    if progress is not None:
-        progress.stop()
     if not len(train) or not len(held):
-        where = ", ".join(map(shown, sources))
-        raise DataError(f"{len(train)} pictures to train on and {len(held)} held out are too few", where=where)
-    if labels:
-        _same_classes(train, held, rule)
-    name = several([Path(source).name for source in sources]) if sources else "scikit-learn's digits"
+        raise DataError(f"{len(train)} pictures to train on and {len(held)} held out are too few", where=name)
     described = f"{len(train) + len(held):,} pictures ({name})"
     mark = key(train.fingerprint, held.fingerprint)
     return PictureData(train, held, rule, mark, described, tuple(skipped), notes)
@@ -88,7 +93,8 @@ def _same_classes(train: Album, held: Album, rule: str) -> None:
         )
 
 
-def _counts(progress: Progress) -> Any:
+def counted(progress: Progress) -> Callable[[int, int], None]:
+    """What hears how many of how many pictures are read."""
     listeners: dict[int, Any] = {}
 
     def done(number: int, total: int) -> None:
@@ -114,7 +120,7 @@ def see(data: PictureData, size: int, channels: int | None = None, progress: Pro
     if channels is None:
         coloured = [data.train.read(int(i)).pixels.shape[2] for i in _some(len(data.train), LOOKED_AT)]
         channels = max(coloured)
-    count = None if progress is None else _counts(progress)
+    count = None if progress is None else counted(progress)
     train, held = (frames_of(album, size, channels, count) for album in (data.train, data.held_out))
     if progress is not None:
         progress.stop()

@@ -94,7 +94,7 @@ def given_pictures(run: Loaded, inputs: Sequence[Any]) -> tuple[list[str], list[
 
 
 def _array(given: Any) -> Decoded:
-    pixels = np.asarray(given)
+    pixels = np.array(given)  # a copy: what others share may not be written to
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3):

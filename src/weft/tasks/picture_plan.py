@@ -1,6 +1,6 @@
 """Planning a model for pictures: what the user left open is decided here. Reads no files and trains nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from weft.data.images.augment import Augment
 from weft.errors import ConfigError, WeftError
 from weft.modalities.image import Picture, PictureEmbed
-from weft.models.stream import Stream
+from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import RESNETS, VISION_MODELS, Sight, VisionSize, mae, resnet, scale_mae, small_net, vit
 from weft.tasks.planning import (
     OF_A_TRUNK,
@@ -213,13 +213,20 @@ def forward_operations(forward: Callable[[Picture], Any], embed: PictureEmbed.Co
 
 
 def decided(
-    request: Request, settings: PictureTraining, config: Stream.Config, size: int, *, rounds: float, grey: bool
+    request: Request,
+    settings: PictureTraining,
+    config: Stream.Config,
+    size: int,
+    *,
+    rounds: float,
+    without: Collection[str],
 ) -> PictureTraining:
-    """The settings with everything decided."""
+    """The settings with everything decided; `without` are changes that would make pictures mean something else."""
     strength = settings.strength
     if strength == "auto":
         strength = "light" if rounds < OFTEN[0] else "medium" if rounds < OFTEN[1] else "heavy"
-    how = Augment.none() if strength == "none" else getattr(Augment, strength)(flip=not grey)
+    how = Augment.none() if strength == "none" else getattr(Augment, strength)(flip=True)
+    how = how.replace(**{name: getattr(Augment.none(), name) for name in without})
     for name, value in request.settings.items():
         if name.startswith("augment."):
             how = with_settings(how, {name.removeprefix("augment."): value}, prefix="augment.")
@@ -263,14 +270,14 @@ def shape(config: Stream.Config) -> str:
 
 
 def plan_lines(
-    request: Request, name: str, config: Stream.Config, settings: PictureTraining, budget: Budget
+    request: Request, name: str, shape: str, config: Model.Config, settings: PictureTraining, budget: Budget
 ) -> Mapping[str, str]:
     """The plan for people."""
     changes = [
         f"{n} {v:g}" if not isinstance(v, bool) else n for n in Augment.about if (v := getattr(settings.augment, n))
     ]
     return {
-        "model": model_line(request, name, shape(config), config),
+        "model": model_line(request, name, shape, config),
         "augment": f"{settings.strength}: {', '.join(changes)}" if changes else "none",
         "training": training_line(request, settings, budget, f"batch {settings.batch}"),
     }

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from weft.config import from_json
+from weft.config import Config, from_json
 from weft.data.ahead import Ahead
 from weft.data.images.album import Album
 from weft.data.images.sources import looks_like_images
@@ -20,6 +20,7 @@ from weft.errors import DataError, WeftError
 from weft.inspect.vision import LearnedView, PictureView
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
+from weft.tasks.backbones import backbone_config
 from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
 from weft.tasks.picture_input import Seeing, as_read, given_pictures
 from weft.tasks.picture_plan import (
@@ -34,15 +35,18 @@ from weft.tasks.picture_plan import (
     make_of,
     operations,
     plan_lines,
+    shape,
     usual_size,
 )
 from weft.tasks.planning import Catalogue, work_of
 from weft.tasks.task import Loaded, Plan, Request, Task, View, with_settings
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
+from weft.training.progress import Progress
 from weft.training.run import Budget, Work
 
 TUNED = 0.3  # of the usual rate, for weights that have learned already
+Known = tuple[RunFolder, Mapping[str, Any]]  # a run's folder and config
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
 
 
@@ -55,16 +59,52 @@ class PictureTask(Task):
         for n, s in PRESETS.items()
     }
     sample = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
+    sampled: ClassVar[str] = "digits"  # the name of a run on it
     settings: ClassVar[type[PictureTraining]] = PictureTraining
     catalogue: ClassVar[Catalogue] = CATALOGUE
     labelled: ClassVar[bool] = False
+    ladders: ClassVar[Mapping[str, str]] = {}  # models that are sized like others
+    without: ClassVar[tuple[str, ...]] = ()  # changes to pictures that would make an answer wrong
+    frozen: ClassVar[tuple[str, ...]] = ("embed", "trunk")  # what stays as it is where `freeze` is set
 
     def recognises(self, sources: Sequence[Path]) -> bool:
         return bool(sources) and all(looks_like_images(source) for source in sources)
 
+    def read(
+        self, sources: Sequence[str], valid: str | None, settings: PictureTraining, progress: Progress | None = None
+    ) -> PictureData:
+        """The pictures in files, or of the sample where none are named."""
+        return read_pictures(sources, valid, labels=self.labelled, skip=settings.allowed, progress=progress)
+
+    def prepared(self, data: PictureData, settings: PictureTraining, run: Known | None) -> PictureData:
+        """The data with all that is made of it before training; `run` is the one to go on with or to start from."""
+        return data
+
     def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
         """The model that learns, around a backbone."""
         raise NotImplementedError
+
+    def model(
+        self, request: Request, backbone: Stream.Config, data: PictureData, settings: PictureTraining
+    ) -> Model.Config:
+        """The model for a request."""
+        return self.wrapped(backbone, data, settings)
+
+    def facts(self, data: PictureData) -> dict[str, Any]:
+        """What config.json says of the data beside the pictures."""
+        return {"classes": list(data.train.classes)} if self.labelled else {}
+
+    def lines(self, data: PictureData, seen: Seen) -> Mapping[str, str]:
+        """The data in words."""
+        return picture_lines(data, seen, data.train.classes if self.labelled else None)
+
+    def files_of(self, data: PictureData) -> Mapping[str, str]:
+        """What else the run folder holds."""
+        return {}
+
+    def shape(self, model: Model.Config) -> str:
+        """The sizes of a model in words."""
+        return shape(backbone_config(model))
 
     def objective(self, settings: PictureTraining) -> Objective.Config:
         """What is learned."""
@@ -85,9 +125,9 @@ class PictureTask(Task):
     def plan(self, request: Request) -> Plan:
         self.catalogue.check(request)
         settings = self.first_settings(request)
-        data = read_pictures(
-            request.sources, request.valid, labels=self.labelled, skip=settings.allowed, progress=request.progress
-        )
+        data = self.read(request.sources, request.valid, settings, request.progress)
+        known = None if request.origin is None else (request.origin.folder, request.origin.config)
+        data = self.prepared(data, settings, known)
         size = working_size(data.train, settings.size, usual_size(request))
         budget = budget_for(request, len(data.train), size)
         origin = None if request.origin is None else request.origin.model.backbone()
@@ -100,10 +140,12 @@ class PictureTask(Task):
         else:
             make = make_of(self.catalogue.models[name], settings, seen.sight, self.outputs(data))
             costs = lambda sized: self.cost(make(sized), settings)  # noqa: E731
-            backbone, start = make(choose_size(request, settings, name, len(data.train), size, budget, costs)), None
+            ladder = self.ladders.get(name, name)
+            backbone, start = make(choose_size(request, settings, ladder, len(data.train), size, budget, costs)), None
         rounds = self.rounds(request, settings, budget, backbone, len(data.train))
-        settings = decided(request, settings, backbone, size, rounds=rounds, grey=seen.sight.channels == 1)
-        model = with_settings(self.wrapped(backbone, data, settings), request.model_settings, prefix="model.")
+        without = (*self.without, *(["flip"] if seen.sight.channels == 1 else []))
+        settings = decided(request, settings, backbone, size, rounds=rounds, without=without)
+        model = with_settings(self.model(request, backbone, data, settings), request.model_settings, prefix="model.")
         work = Work(
             model=model,
             objective=self.objective(settings),
@@ -115,19 +157,20 @@ class PictureTask(Task):
                 "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
                 "data": {
                     **picture_record(request.sources, request.valid, data, seen),
-                    **({"classes": list(data.train.classes)} if self.labelled else {}),
+                    **self.facts(data),
                 },
             },
+            files=self.files_of(data),
             start=start,
-            frozen=("embed", "trunk") if settings.freeze else (),
+            frozen=self.frozen if settings.freeze else (),
             illustrate=self.illustrations(seen, embed_of(backbone).stride),
         )
         lines = {
             "task": f"{self.name}: {self.summary}",
-            **picture_lines(data, seen, data.train.classes if self.labelled else None),
-            **plan_lines(request, name, backbone, settings, budget),
+            **self.lines(data, seen),
+            **plan_lines(request, name, self.shape(model), model, settings, budget),
         }
-        return Plan(work, lines, _stem(request.sources))
+        return Plan(work, lines, stem(request.sources) or self.sampled)
 
     def first_settings(self, request: Request) -> PictureTraining:
         """The settings before anything is known of the data."""
@@ -185,9 +228,8 @@ class PictureTask(Task):
         where, record = f"{folder.path}/config.json", config["data"]
         settings = from_json(config["training"], self.settings, where=f"{where}: training")
         model = from_json(config["model"], Model.Config, where=f"{where}: model")
-        data = read_pictures(
-            sources or tuple(record["sources"]), record["valid"], labels=self.labelled, skip=settings.allowed
-        )
+        data = self.read(sources or tuple(record["sources"]), record["valid"], settings)
+        data = self.prepared(data, settings, (folder, config))
         backbone = backbone_config(model)
         seen = see(data, record["size"], record["channels"])
         moved = {"sources": [str(Path(source).absolute()) for source in sources], "sample": False}
@@ -198,7 +240,8 @@ class PictureTask(Task):
             training=settings,
             budget=Budget(**config["budget"]),
             record={"data": {**record, **moved}} if sources else {},
-            frozen=("embed", "trunk") if settings.freeze else (),
+            files=self.files_of(data),
+            frozen=self.frozen if settings.freeze else (),
             illustrate=self.illustrations(seen, embed_of(backbone).stride),
         )
 
@@ -206,7 +249,7 @@ class PictureTask(Task):
         """Pictures to be drawn now and then during training: file names and what they hold."""
         return None
 
-    looking = Seeing
+    looking: ClassVar[type[Config] | None] = Seeing
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
         how = with_settings(Seeing(), settings)
@@ -227,34 +270,18 @@ class PictureTask(Task):
         """The held-out part of the run's own data, if that is still what it was."""
         record = run.config["data"]
         settings = from_json(run.config["training"], self.settings)
-        data = read_pictures(tuple(record["sources"]), record["valid"], labels=self.labelled, skip=settings.allowed)
+        data = self.read(tuple(record["sources"]), record["valid"], settings)
         if data.fingerprint != run.config["fingerprint"]:
             problem = "the data of this run has changed since it was trained"
             raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
         return data.held_out, f"held out: {data.rule}"
 
 
-def backbone_config(model: Model.Config) -> Stream.Config:
-    """The stream inside a model's config that reads pictures."""
-    for name in ("encoder", "student"):
-        if hasattr(model, name):
-            return getattr(model, name)
-    assert isinstance(model, Stream.Config)
-    return model
-
-
-@torch.no_grad()
-def backbone_weights(model: Model) -> dict[str, Tensor]:
-    """The weights of the stream that reads pictures, under its own names."""
-    _, prefix = model.backbone()
-    tensors = Weights(model, torch.float32).tensors()
-    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-
-
-def _stem(sources: Sequence[str]) -> str:
+def stem(sources: Sequence[str]) -> str:
+    """A name for a run on these files; none where there are no files."""
     if not sources:
-        return "digits"
+        return ""
     name = Path(sources[0]).absolute().name
-    for end in (".gz", ".tar", ".tgz", ".zip", ".npz", ".npy", ".csv", ".tsv"):
+    for end in (".gz", ".tar", ".tgz", ".zip", ".npz", ".npy", ".csv", ".tsv", ".jsonl"):
         name = name.removesuffix(end)
     return name or "pictures"

@@ -7,6 +7,7 @@ from pathlib import Path
 from weft.data.decoding import shown
 from weft.data.files import is_pattern, missing
 from weft.errors import DataError, WeftError, nearest
+from weft.tasks.caption import Caption
 from weft.tasks.classify_images import ClassifyImages
 from weft.tasks.classify_text import ClassifyText
 from weft.tasks.distill_images import DistillImages
@@ -30,6 +31,7 @@ TASKS: dict[str, Task] = {
         ClassifyImages(),
         ReconstructImages(),
         DistillImages(),
+        Caption(),
     )
 }
 

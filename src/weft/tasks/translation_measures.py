@@ -8,16 +8,19 @@ from weft.data.pairs import Held
 RESAMPLES = 1000  # of the test set, for the interval that holds 95 % of them
 
 
-def translation_measures(found: Sequence[str], held: Sequence[Held]) -> tuple[dict[str, float], dict[str, Any]]:
+def translation_measures(
+    found: Sequence[str], held: Sequence[Held], *, parted: bool = False
+) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures, and what is to be said of them: signatures and intervals.
 
-    Sources may have different numbers of references; each translation is compared with all of its source's.
+    Sources may have different numbers of references; each translation is compared with all of its source's. `parted` says
+    that marks may stand apart from words, as in most collections of captions: sacrebleu warns of it otherwise.
     """
     from sacrebleu.metrics import BLEU, CHRF
 
     most = max(len(one.references) for one in held)
     references = [[one.references[k] if k < len(one.references) else None for one in held] for k in range(most)]
-    bleu, chrf = BLEU(), CHRF()
+    bleu, chrf = BLEU(force=parted), CHRF()
     scores = {name: _scored(metric, list(found), references) for name, metric in (("bleu", bleu), ("chrf", chrf))}
     exact = sum(text in one.references for text, one in zip(found, held, strict=True))
     intervals = {

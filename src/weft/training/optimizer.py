@@ -108,6 +108,8 @@ class Optimizer:
             if name not in self.weights.master:
                 raise ConfigError(f"the optimizer state names a parameter this model lacks: {name}")
             p = self.weights.master[name]
+            if value.shape == p.shape and key != "step":  # in the weight's own layout: the fused rule goes by memory
+                value = torch.empty_like(p, dtype=value.dtype, requires_grad=False).copy_(value)
             owners[id(p)].state[p][key] = value.to(p.device) if key != "step" else value
 
 

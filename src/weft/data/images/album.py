@@ -20,7 +20,7 @@ from weft.errors import DataError
 class Listed:
     """What is known of one picture: `digest` is the SHA-256 of its content, None where nobody has read it yet.
 
-    `kept` is the picture itself, its shorter side at most `SMALL`.
+    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Listed:
     digest: bytes | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     kept: Decoded | None = field(default=None, repr=False, compare=False)
+    captions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Album:
         return tuple(sorted(set(self.labels or ()), key=_order))
 
     @cached_property
+    def captions(self) -> tuple[tuple[str, ...], ...]:
+        """The sentences about each picture."""
+        return tuple(picture.captions for picture in self.pictures)
+
+    @cached_property
     def scales(self) -> np.ndarray | None:
         """Metres per pixel, NaN where a picture does not say; None where none does."""
         scales = np.array([picture.scale for picture in self.pictures], np.float64)
@@ -82,10 +88,10 @@ class Album:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 over names, labels, scales and contents, in order."""
+        """The SHA-256 over names, labels, scales, captions and contents, in order."""
         total = hashlib.sha256()
         for picture, content in zip(self.pictures, self.digests, strict=True):
-            for text in (picture.name, picture.label or "", f"{picture.scale!r}"):
+            for text in (picture.name, picture.label or "", f"{picture.scale!r}", *picture.captions):
                 data = text.encode("utf-8")
                 total.update(b"%d:%b" % (len(data), data))
             total.update(content)

@@ -24,7 +24,17 @@ from typing import Any, BinaryIO, NamedTuple
 
 from weft.data.decoding import opened, shown
 from weft.data.images.decoding import format_of
-from weft.data.images.places import HEAD, LARGEST, Listing, Place, Spotted, leftover, named_as_picture, too_large
+from weft.data.images.places import (
+    HEAD,
+    LARGEST,
+    NO_PICTURE,
+    Listing,
+    Place,
+    Spotted,
+    leftover,
+    named_as_picture,
+    too_large,
+)
 from weft.errors import DataError
 
 ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
@@ -158,12 +168,13 @@ def in_archive(path: Path) -> Listing:
             reason = member.unfit or _reason(archive, member, parts)
             if not reason and parts in taken:
                 reason = "a name that stands in the archive twice"
+            found = Spotted(parts, MemberPlace(archive, "/".join(parts), member.key, member.size))
             if reason:
                 listing.skipped.append((name, reason))
+                listing.others.extend([found] if reason == NO_PICTURE else [])
             else:
                 taken.add(parts)
-                place = MemberPlace(archive, "/".join(parts), member.key, member.size)
-                listing.pictures.append(Spotted(parts, place))
+                listing.pictures.append(found)
     listing.pictures.sort(key=lambda picture: picture.parts)
     return listing
 
@@ -201,7 +212,7 @@ def _reason(archive: Archive, member: Member, parts: tuple[str, ...]) -> str:
     if named_as_picture(parts[-1]):
         return ""
     head = archive.take(member.key, HEAD)
-    return "" if format_of(head) not in (None, "BMP") else "not a picture"
+    return "" if format_of(head) not in (None, "BMP") else NO_PICTURE
 
 
 def _unfit(info: tarfile.TarInfo) -> str:

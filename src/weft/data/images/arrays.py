@@ -5,7 +5,7 @@ follow the rule in `colour`; held-out pictures are scaled as those for training 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -110,12 +110,25 @@ def in_arrays(path: Path, *, labels: bool) -> Gathered:
     return gathered
 
 
-def album_of(name: str, pixels: np.ndarray, labels: Iterable[object]) -> Album:
-    """Pictures that are in memory, (N, H, W) or (N, H, W, C) in uint8, with a label each."""
+def album_of(
+    name: str,
+    pixels: np.ndarray,
+    labels: Sequence[object] | None = None,
+    captions: Sequence[tuple[str, ...]] | None = None,
+) -> Album:
+    """Pictures that are in memory, (N, H, W) or (N, H, W, C) in uint8, with a label or captions each."""
     stack = Stack(name, pixels if pixels.ndim == 4 else pixels[..., None], None, ())
-    places = [RowPlace(stack, i) for i in range(len(pixels))]
-    pictures = (Listed(f"{name}[{p.row}]", p, str(label)) for p, label in zip(places, labels, strict=True))
-    return Album(tuple(pictures))
+    return Album(
+        tuple(
+            Listed(
+                f"{name}[{i}]",
+                RowPlace(stack, i),
+                None if labels is None else str(labels[i]),
+                captions=() if captions is None else captions[i],
+            )
+            for i in range(len(pixels))
+        )
+    )
 
 
 def _sides(names: list[str]) -> tuple[list[tuple[_Names, bool]], list[str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from weft.data.decoding import kind, shown
 from weft.data.files import is_run
-from weft.data.images.places import FilePlace, Listing, Spotted, has_picture, leftover
+from weft.data.images.places import NO_PICTURE, FilePlace, Listing, Spotted, has_picture, leftover
 from weft.errors import DataError
 
 
@@ -52,7 +52,10 @@ def _entries(
 def _file(path: Path, info: os.stat_result, listing: Listing, name: str) -> None:
     if not stat.S_ISREG(info.st_mode):
         listing.skipped.append((shown(name), kind(info)))
-    elif has_picture(path):
-        listing.pictures.append(Spotted(tuple(map(shown, Path(name).parts)), FilePlace(path)))
+        return
+    file = Spotted(tuple(map(shown, Path(name).parts)), FilePlace(path))
+    if has_picture(path):
+        listing.pictures.append(file)
     else:
-        listing.skipped.append((shown(name), "not a picture"))
+        listing.others.append(file)
+        listing.skipped.append((shown(name), NO_PICTURE))

@@ -18,6 +18,7 @@ from weft.errors import DataError
 
 LARGEST = 256 * 2**20  # bytes of one picture's file
 HEAD = 16  # bytes that tell a format
+NO_PICTURE = "not a picture"
 
 
 class Place(ABC):
@@ -75,21 +76,26 @@ class Spotted:
 
 @dataclass(frozen=True)
 class Listing:
-    """The pictures that a source holds, in order of name, and what else there was: (name, reason)."""
+    """The pictures that a source holds, in order of name, and what else there was: (name, reason).
+
+    `others` are those of the skipped that can be read and are no pictures.
+    """
 
     pictures: list[Spotted]
     skipped: list[tuple[str, str]]
+    others: list[Spotted] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A picture that is to be read: its name, its class if it has one, metres per pixel if known, and its side."""
+    """A picture that is to be read: its name, its class if it has one, metres per pixel if known, its side, its captions."""
 
     name: str
     place: Place
     label: str | None = None
     scale: float = math.nan
     held: bool = False
+    captions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,23 @@ def read_images(
     `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which share
     of all; None allows one in a hundred, and always one.
     """
-    if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):
-        raise ConfigError(f"expected a number of pictures or a share from 0.0 to 1.0, found {skip}", where="skip")
-    found, children, where = _gathered(sources, labels=labels), Children(), _where(sources)
-    total = len(found.entries) + len(found.bad)
+    _check(skip)
+    found = _gathered(sources, labels=labels)
+    return try_all(found, labels=labels, where=names_of(sources), skip=skip, progress=progress, keep=keep)
+
+
+def try_all(
+    found: Gathered,
+    *,
+    labels: bool,
+    where: str,
+    skip: int | float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    keep: int = KEEP,
+) -> Found:
+    """The pictures that were gathered, each decoded once; `read_images` says what `skip` means."""
+    _check(skip)
+    total, children = len(found.entries) + len(found.bad), Children()
     sides: tuple[list[Listed], list[Listed]] = ([], [])
     bad: tuple[Reasons, Reasons] = (list(found.bad), [])
     with closing(tried(found.entries, children)) as trial:
@@ -56,7 +69,7 @@ def read_images(
                 room = not entry.place.in_memory and decoded.nbytes <= keep
                 keep -= decoded.nbytes if room else 0
                 known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
-                sides[entry.held].append(Listed(*known, decoded if room else None))
+                sides[entry.held].append(Listed(*known, decoded if room else None, entry.captions))
             if progress is not None:
                 progress(done + 1, len(found.entries))
     _bear(bad[0] + bad[1], total, skip, where)
@@ -88,6 +101,11 @@ def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides
         total.skipped.extend((front + name, reason) for name, reason in found.skipped)
         total.bad.extend((front + name, reason) for name, reason in found.bad)
     return total
+
+
+def _check(skip: int | float | None) -> None:
+    if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):
+        raise ConfigError(f"expected a number of pictures or a share from 0.0 to 1.0, found {skip}", where="skip")
 
 
 def _bear(bad: Reasons, total: int, skip: int | float | None, where: str, *, so_far: bool = False) -> None:
@@ -126,6 +144,7 @@ def _repeated(train: Album, held: Album | None) -> dict[str, int]:
     return {note: count for note, count in counts.items() if count}
 
 
-def _where(sources: str | Path | Sequence[str | Path]) -> str:
+def names_of(sources: str | Path | Sequence[str | Path]) -> str:
+    """The first few sources, for messages."""
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     return ", ".join(map(shown, named[:3])) + (", …" if len(named) > 3 else "")

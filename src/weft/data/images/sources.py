@@ -11,6 +11,7 @@ from weft.data.images.arrays import holds_pictures, in_arrays, is_arrays
 from weft.data.images.folders import in_folder
 from weft.data.images.layout import LAYOUT, arrange
 from weft.data.images.places import (
+    NO_PICTURE,
     Entry,
     FilePlace,
     Gathered,
@@ -59,7 +60,7 @@ def looks_like_images(source: Path) -> bool:
     path = Path(source)
     if path.is_dir():
         found = in_folder(path, most=LOOK)
-        others = sum(reason == "not a picture" for _, reason in found.skipped)
+        others = sum(reason == NO_PICTURE for _, reason in found.skipped)
         return len(found.pictures) > others
     if not path.is_file():
         return False
@@ -104,5 +105,5 @@ def _matching(pattern: Path) -> Listing:
         elif match.is_file() and has_picture(match):
             listing.pictures.append(Spotted(parts, FilePlace(match)))
         else:
-            listing.skipped.append(("/".join(parts), "not a picture"))
+            listing.skipped.append(("/".join(parts), NO_PICTURE))
     return listing

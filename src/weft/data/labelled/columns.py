@@ -124,8 +124,8 @@ def choose(
     if len(columns) < 2:
         fix = "a text and its label need two columns: in .tsv a tab separates them, in .csv a comma"
         raise DataError(f"{len(columns)} column{'s' * (len(columns) != 1)}, expected at least 2", where=where, fix=fix)
-    first = _asked(columns, text, where) if text is not None else None
-    second = _asked(columns, label, where) if label is not None else None
+    first = asked_column(columns, text, where) if text is not None else None
+    second = asked_column(columns, label, where) if label is not None else None
     if first is not None and first == second:
         raise DataError(f"text and label are both column {first + 1}", where=where, fix="name two columns")
     if first is None:
@@ -182,7 +182,7 @@ def _numbered(columns: Sequence[Column], name: str) -> bool:
     return name.isdecimal() and 1 <= int(name) <= len(columns)
 
 
-def _asked(columns: Sequence[Column], name: str, where: str) -> int:
+def asked_column(columns: Sequence[Column], name: str, where: str) -> int:
     """The place of a column that was asked for by name or by number from 1."""
     matches = _matches(columns, name)
     if len(matches) == 1:

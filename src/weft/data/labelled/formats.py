@@ -101,12 +101,12 @@ def _objects(path: Path, text: str | None, label: str | None, firm: bool) -> Rea
     return Reading(path, (a, b), _fields(path, rest, (a, b)), (note,))
 
 
-def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]] | DataError]:
-    """The objects of a .jsonl file with their lines."""
+def read_objects(path: Path, fix: str = OBJECT) -> Iterator[tuple[int, dict[str, Any]] | DataError]:
+    """The objects of a .jsonl file with their lines; `fix` says what a line should be."""
     for number, line in numbered(path):
         if line and not line.isspace():
             try:
-                yield number, read_object(line, where=f"{shown(path)}, line {number}", fix=OBJECT)
+                yield number, read_object(line, where=f"{shown(path)}, line {number}", fix=fix)
             except DataError as error:
                 yield error
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from weft.data.bundles import Bundles, LikeLengths, Lines, in_order
+from weft.modalities.text import Text
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,12 @@ class Bundle:
 
     source: Lines
     target: Lines
+    owner = None  # each target has a source of its own
+
+    @property
+    def given(self) -> Text:
+        """The sources as a model reads them."""
+        return self.source.text()
 
     def to(self, device: torch.device | str) -> "Bundle":
         """The same on another device."""

@@ -37,6 +37,15 @@ def tagged_names() -> TaggedTexts:
     return TaggedTexts.given(sample_names(), "weft-names")
 
 
+def captioned_shapes() -> Album:
+    """1,500 pictures of coloured shapes, 32 x 32 pixels, with one or two sentences of our own about each."""
+    from weft.data.images.arrays import album_of
+    from weft.data.samples.shapes import sample_shapes
+
+    pixels, captions = sample_shapes()
+    return album_of("shapes", pixels, captions=captions)
+
+
 def digits() -> Album:
     """Scikit-learn's digits: 1,797 grey pictures of 8 x 8 pixels, written by 43 people."""
     from weft.data.images.arrays import album_of

@@ -1,0 +1,246 @@
+"""caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped and gone on with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from foreign import library, saved
+from pictures import decoded_here, encoded, write
+from PIL import Image
+from stopping import stopped_in
+
+import weft
+from weft.data.samples import captioned_shapes
+from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.modalities.tokenizer import train as make_tokenizer
+from weft.tasks.caption import Caption
+from weft.tasks.importing import import_run
+from weft.tasks.registry import recognise
+
+TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
+                        "evaluate_every": 100, "quiet": True}  # fmt: skip
+OF_ANOTHER: dict[str, Any] = dict.fromkeys(("preset", "dim", "depth", "heads"))  # the model is that of a run
+SHAPES = captioned_shapes().take(range(24))
+
+
+def brief(patch: pytest.MonkeyPatch) -> None:
+    """What takes long and has tests of its own is left out."""
+    decoded_here(patch)
+    patch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
+    patch.setattr("weft.tasks.translation_measures.RESAMPLES", 20)
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    brief(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of some of weft's shapes, the pictures in a folder beside it."""
+    folder = tmp_path_factory.mktemp("data")
+    rows = []
+    for i in range(len(SHAPES)):
+        write(folder / "photos" / f"{i}.png", encoded(SHAPES.read(i).pixels))
+        rows.append("\t".join((f"{i}.png", *SHAPES.captions[i])))
+    return write(folder / "captions.tsv", "\n".join(rows) + "\n")
+
+
+def train(data: Any, **settings: Any) -> weft.Run:
+    given = {"task": "caption", **TINY, **settings}
+    return weft.train(data, **{name: value for name, value in given.items() if value is not None})
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path) -> weft.Run:
+    with pytest.MonkeyPatch.context() as patch:
+        brief(patch)
+        return train(data, model="transformer", out=data.parent / "trained", steps=8)
+
+
+def test_tables_of_captions_are_recognised_and_classes_are_not(data: Path, tmp_path: Path) -> None:
+    assert recognise([str(data)]).name == recognise([str(data), str(data.parent / "photos")]).name == "caption"
+    assert recognise([str(data.parent / "photos")]).name == "classify-images"
+    labels = write(tmp_path / "labels.csv", "path,label\n" + "0.png,circle\n1.png,square\n" * 10)
+    assert recognise([str(labels)]).name == "classify-images"
+
+
+def test_a_run_writes_about_files_arrays_and_pillows_pictures_and_loads_again(data: Path, trained: weft.Run) -> None:
+    file = str(data.parent / "photos" / "0.png")
+    (found,) = trained.predict(file)
+    assert set(found) - {"cut"} == {"input", "text", "score"} and found["input"] == file
+    pixels = SHAPES.read(0).pixels
+    for same in (pixels, Image.fromarray(pixels)):
+        assert trained.predict([same])[0]["text"] == found["text"]
+    assert weft.load(trained.folder).predict([file]) == [found]
+    assert len(trained.predict([file], best=3, beam=4, max_tokens=4)) == 3
+    drawn = [trained.predict(file, temperature=1.0, seed=s, max_tokens=6)[0]["text"] for s in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_the_held_out_part_and_other_data_are_measured_with_all_references(data: Path, trained: weft.Run) -> None:
+    own = trained.evaluate()
+    assert own["metrics"].keys() == trained.report["metrics"].keys() >= {"loss", "bleu", "chrf", "perplexity"}
+    assert own["metrics"] == pytest.approx(trained.report["metrics"])
+    other = trained.evaluate([data, data.parent / "photos"])
+    assert other["examples"] == len(SHAPES) and set(other["intervals"]) <= {"bleu", "chrf"}
+    assert other["samples"][0]["references"] == list(SHAPES.captions[0])
+
+
+def test_the_loss_is_that_of_each_caption_by_itself(trained: weft.Run, tmp_path: Path) -> None:
+    def loss(captions: tuple[str, ...]) -> dict[str, Any]:
+        table = write(tmp_path / "one.tsv", "\t".join(("0.png", *captions)) + "\n")
+        return trained.evaluate(table)
+
+    write(tmp_path / "0.png", encoded(SHAPES.read(0).pixels))
+    texts = ("a red cross", "a large blue circle")
+    both, single = loss(texts), [loss((text,)) for text in texts]
+    summed = sum(one["metrics"]["loss"] * one["tokens"] for one in single)
+    assert both["metrics"]["loss"] * both["tokens"] == pytest.approx(summed, rel=1e-5)
+
+
+def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> None:
+    file = str(data.parent / "photos" / "0.png")
+    view = trained.look(file, caption="a red circle above")
+    assert view.words == ("a", "red", "circle", "above") and view.maps.shape == (4, *view.grid)
+    assert np.all(view.maps.sum((1, 2)) < 1) and np.all(view.maps.sum((1, 2)) > 0.5), "the class token is read too"
+    assert view.picture().startswith(b"\x89PNG") and b"<img" in view.page() and "circle" in view.text()
+    own = trained.look(file).to_json()
+    assert own["text"] == trained.predict(file)[0]["text"] and len(own["words"]) == len(own["maps"])
+    one = trained.look(file, caption="a red circle above", word="circle", every=True)
+    assert one.maps.layers.shape == (1, 2, *view.grid) and one.picture("svg").lstrip().startswith(b"<?xml")
+    assert one.maps.layers.mean((0, 1)) == pytest.approx(view.maps[2], abs=1e-6)
+    assert trained.look(None, what="filters").picture().startswith(b"\x89PNG")
+    for wrong in ({"layer": 9}, {"word": "zebra", "caption": "a dog"}, {"what": "edges"}, {"every": True}):
+        with pytest.raises(ConfigError):
+            trained.look(file, **wrong)
+
+
+def test_a_word_is_looked_at_before_it_is_written(trained: weft.Run) -> None:
+    """A map belongs to the word that follows: it does not depend on that word, nor on what comes after."""
+    a, b = (trained.look(SHAPES.read(0).pixels, caption=f"a red {word}").maps for word in ("square", "circle"))
+    assert a[:2] == pytest.approx(b[:2], abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["swift", "transformer"])
+def test_stopped_and_resumed_is_never_stopped(
+    model: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more: dict[str, Any] = {"model": model, "strength": "heavy", "dropout": 0.1}
+    whole = train(data, out=tmp_path / "whole", **more)
+    with stopped_in(2, monkeypatch), pytest.raises(Interrupted):
+        train(data, out=tmp_path / "parts", **more)
+    parts = weft.train(out=tmp_path / "parts", resume=True, quiet=True)
+    for name, tensor in whole.model.state_dict().items():
+        assert torch.equal(tensor, parts.model.state_dict()[name]), name
+
+
+def test_no_picture_is_mirrored_or_recoloured(trained: weft.Run) -> None:
+    augment = trained.config["training"]["augment"]
+    assert not augment["flip"] and not augment["colour"] and not augment["strong"]
+    with pytest.raises(ConfigError, match="made of two"):
+        Caption.settings().set("augment.cutmix", "1")
+
+
+def test_a_run_goes_on_from_another_and_its_encoder_may_stay(data: Path, trained: weft.Run, tmp_path: Path) -> None:
+    more = {**OF_ANOTHER, "vocab": None, "from_": trained.folder, "steps": 2}
+    run = train(data, out=tmp_path / "on", freeze=True, **more)
+    before, after = trained.model.state_dict(), run.model.state_dict()
+    assert all(torch.equal(before[n], after[n]) for n in before if n.startswith("source."))
+    assert not all(torch.equal(before[n], after[n]) for n in before)
+    assert run.config["data"]["tokenizer_digest"] == trained.config["data"]["tokenizer_digest"]
+    with pytest.raises(ConfigError, match="tokenizer"):
+        train(data, **{**more, "tokenizer": "bpe"})
+
+
+def test_a_run_starts_from_the_eyes_of_another_task(data: Path, tmp_path: Path) -> None:
+    small = {name: value for name, value in TINY.items() if name != "vocab"}
+    seen = weft.train(data.parent / "photos", task="reconstruct-images", out=tmp_path / "mae", **small)
+    run = train(data, out=tmp_path / "run", from_=seen.folder, freeze=True, steps=1, **OF_ANOTHER)
+    theirs, ours = seen.model.state_dict(), run.model.state_dict()
+    assert torch.equal(theirs["encoder.embed.project.weight"], ours["source.embed.project.weight"])
+    assert run.predict(SHAPES.read(0).pixels)[0]["text"] is not None
+
+
+def test_held_out_data_may_be_named_and_is_found_where_the_pictures_are(data: Path, tmp_path: Path) -> None:
+    lines = data.read_text().splitlines(keepends=True)
+    first, rest = write(tmp_path / "a.tsv", "".join(lines[:16])), write(tmp_path / "b.tsv", "".join(lines[16:]))
+    run = train([first, data.parent / "photos"], valid=rest, out=tmp_path / "run", steps=1)
+    assert (run.config["data"]["pictures"], run.config["data"]["held_out"]) == (16, 8)
+    assert run.evaluate()["examples"] == 8
+
+
+def test_bad_data_is_refused_and_context_too(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no caption fits 3 tokens"):
+        train(data, context=3)
+    with pytest.raises(WeftError, match="nothing to freeze"):
+        train(data, freeze=True)
+
+
+def writer(folder: Path, text: str) -> Path:
+    """A small model of their library that writes about pictures, with a tokenizer."""
+    transformers = library()
+    tokenizer = make_tokenizer("bpe", [text], 300)
+    eyes = transformers.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+                                  image_size=32, patch_size=8)  # fmt: skip
+    hand = transformers.GPT2Config(vocab_size=tokenizer.size, n_positions=48, n_embd=24, n_layer=2, n_head=2,
+                                   bos_token_id=1, eos_token_id=tokenizer.end)  # fmt: skip
+    torch.manual_seed(0)
+    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(eyes, hand)
+    config.decoder_start_token_id, config.pad_token_id = 5, tokenizer.end
+    config.eos_token_id = tokenizer.end
+    saved(transformers.VisionEncoderDecoderModel(config=config).eval(), folder)
+    (folder / "tokenizer.json").write_text(tokenizer.to_json())
+    return folder
+
+
+def test_an_imported_writer_writes_is_measured_looked_at_and_fine_tuned(data: Path, tmp_path: Path) -> None:
+    text = "\n".join(t for texts in SHAPES.captions for t in texts)
+    theirs = writer(tmp_path / "theirs", text)
+    loaded, _ = import_run(theirs, tmp_path / "run")
+    run = weft.load(loaded.folder.path)
+    assert run.task.name == "caption" and run.config["imported"]["opening"] == [5]
+    pixels = SHAPES.read(0).pixels
+    (found,) = run.predict(pixels, beam=1, max_tokens=12)
+    transformers = library()
+    model = transformers.VisionEncoderDecoderModel.from_pretrained(theirs).eval()
+    given = (torch.from_numpy(pixels).permute(2, 0, 1)[None].float() / 255 - 0.5) / 0.5
+    written = model.generate(given, max_new_tokens=12, do_sample=False, num_beams=1)[0, 1:]
+    reader = weft.tasks.text_data.tokenizer_of(loaded.folder, loaded.config, 10**6)
+    assert found["text"] == reader.decode([i for i in written.tolist() if i != reader.end]).strip()
+    caption = SHAPES.captions[0][0]
+    labels = torch.tensor([[*reader.encode(caption).tolist(), reader.end]])
+    write(tmp_path / "0.png", encoded(pixels))
+    table = write(tmp_path / "one.tsv", f"0.png\t{caption}\n")
+    with torch.inference_mode():
+        expected = float(model(pixel_values=given, labels=labels).loss)
+    assert run.evaluate(table)["metrics"]["loss"] == pytest.approx(expected, rel=1e-4)
+    assert run.look(pixels).grid == (4, 4)
+    tuned = weft.train(data, from_=run.folder, out=tmp_path / "tuned", steps=2, batch=4, freeze=True, quiet=True)
+    assert tuned.config["data"]["opening"] == [5] and tuned.config["task"] == "caption"
+    assert torch.equal(tuned.model.state_dict()["source.embed.project.weight"], run.model.source.embed.project.weight)
+    assert isinstance(tuned.predict(pixels)[0]["text"], str)
+
+
+@pytest.mark.slow
+def test_own_and_tuned_writers_go_to_the_other_library(data: Path, trained: weft.Run, tmp_path: Path) -> None:
+    library()
+    report = trained.export(tmp_path / "hf")
+    assert report["model_type"] == "vision-encoder-decoder" and report["difference"] < 1e-4
+    config = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert config["decoder_start_token_id"] == trained.config["data"]["opening"][0]
+    again = weft.load(tmp_path / "hf")
+    pixels = SHAPES.read(1).pixels
+    assert again.predict(pixels)[0]["text"] == trained.predict(pixels)[0]["text"]
+
+
+@pytest.mark.slow
+def test_it_learns_what_it_sees(tmp_path: Path) -> None:
+    settings = {"preset": "mini", "dim": 64, "depth": 2, "heads": 2, "batch": 32}
+    run = weft.train(task="caption", out=tmp_path / "run", steps=400, quiet=True, **settings)
+    assert run.report["metrics"]["exact"] > 0.2, run.report[
+        "metrics"
+    ]  # of 48 things, or of 2304 pairs of them twice over
