@@ -97,18 +97,25 @@ def minutes(given: Any, folder: Path) -> Table:
     return Table(title, ["model", "accuracy", "95 % interval"], lines)
 
 
+def same_model(run: Path) -> list[str]:
+    """Words that give a run from scratch the size and the tokens of another."""
+    sizes = json.loads((run / "config.json").read_text())["training"]
+    words = [w for n in ("dim", "depth", "heads") for w in ("--set", f"{n}={sizes[n]}")]
+    return [*words, "--set", f"tokenizer={run / 'tokenizer.json'}"]
+
+
 def few(given: Any, folder: Path) -> Table:
     """Few labels: after filling in blanks, and from scratch with the same model."""
     train, test = parts(given, folder)
     held, alike = table(test, folder / "test.jsonl"), []
     if given.start:
         first = Path(given.start)
+        own = "imported" not in json.loads((first / "config.json").read_text())
+        alike = same_model(first) if own else []
     else:
         first = folder / "filling"
         weft("train", given.fill, "--task", "fill-mask", "--minutes", str(given.fill_minutes), "--out", str(first))
-        sizes = json.loads((first / "config.json").read_text())["training"]
-        alike = [w for n in ("dim", "depth", "heads") for w in ("--set", f"{n}={sizes[n]}")]
-        alike += ["--set", f"tokenizer={first / 'tokenizer.json'}"]
+        alike = same_model(first)
     rows, gains = [], []
     for seed in range(given.seeds):
         chosen = np.random.default_rng(seed).permutation(len(train))[: given.few]

@@ -50,8 +50,11 @@ def tokenizer_for(texts: Sequence[str], kind: str | None, vocab: int | None) -> 
 
 
 def vocabulary(size: int) -> int:
-    """Word pieces for so many bytes of texts: the more there are, the more words are met often enough to be learned."""
-    return 1024 << sum(size >= step for step in (100_000, 400_000, 2_000_000, 10_000_000, 50_000_000))
+    """Word pieces for so many bytes of texts: most words whole, since pieces of words say little of a text's meaning.
+
+    Those that are met once are spelt in pieces all the same, so few texts make a smaller vocabulary than this.
+    """
+    return 4096 << sum(size >= step for step in (2_000_000, 10_000_000, 50_000_000))
 
 
 def _ended(texts: Sequence[str]) -> Iterator[str | None]:
