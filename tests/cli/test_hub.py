@@ -12,7 +12,7 @@ import pytest
 from commands import Weft
 
 from weft.interop import Marks, write_folder
-from weft.modalities import tokenizer
+from weft.modalities import tokenizer_making
 from weft.models.zoo import Size, llama
 
 pytest.importorskip("huggingface_hub")
@@ -75,7 +75,7 @@ class Hub(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[tuple[type[Hub], dict[str, str]]]:
     """A Hub with one model, and the environment in which it is the Hub."""
-    words = tokenizer.train("bpe", ["Do you like tea? Yes, I like tea. " * 20], 280)
+    words = tokenizer_making.train("bpe", ["Do you like tea? Yes, I like tea. " * 20], 280)
     model = llama(Size(dim=16, depth=1, heads=2, context=32), vocab=words.size).build()
     write_folder(tmp_path / "name", model, tokenizer_json=words.to_json(), marks=Marks(eos=(words.end,)))
     served = tmp_path / "served"

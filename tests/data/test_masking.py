@@ -9,8 +9,10 @@ import torch
 from weft.data.draws import Dice
 from weft.data.masking import Hider, MaskedWindows
 from weft.errors import ConfigError
+from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import Joins
-from weft.modalities.tokenizer import Tokenizer, encode_pieces, train
+from weft.modalities.tokenizer import Tokenizer
+from weft.modalities.tokenizer_making import train
 
 STORY = "Once upon a time there was a weaver, who wove naïve cloth, and sold it in the town for bread. " * 60
 

@@ -12,7 +12,8 @@ from weft.data import decoding, jsonl
 from weft.data.split import Part, split
 from weft.data.text import Corpus, read_corpus
 from weft.errors import ConfigError, DataError
-from weft.modalities.tokenizer import KINDS, encode_pieces, train
+from weft.modalities.encoding import encode_pieces
+from weft.modalities.tokenizer_making import KINDS, train
 
 
 def write(path: Path, data: bytes | str) -> Path:

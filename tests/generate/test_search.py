@@ -7,7 +7,7 @@ from tiny import language_model
 from weft.errors import WeftError
 from weft.generate import Generated, Sampling, Session, generate
 from weft.generate.search import TextLine
-from weft.modalities import tokenizer as tokenizers
+from weft.modalities import tokenizer_making as tokenizers
 
 CHARACTERS = tokenizers.train("characters", ["abcdefghij"])
 BYTES = tokenizers.train("bytes", [])

@@ -19,7 +19,8 @@ from weft.errors import ConfigError, DataError
 from weft.inspect import fonts
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.matrix import draw
-from weft.modalities.tokenizer import Tokenizer, train
+from weft.modalities.tokenizer import Tokenizer
+from weft.modalities.tokenizer_making import train
 from weft.modalities.words import words
 from weft.tokens import Tokens
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from weft.interop import Marks, write_folder
-from weft.modalities import tokenizer
+from weft.modalities import tokenizer_making
 from weft.models.zoo import Size, gpt, llama
 
 TEXT = ["Do you like tea? Yes, I like tea. " * 20]
@@ -11,7 +11,7 @@ TEXT = ["Do you like tea? Yes, I like tea. " * 20]
 
 @pytest.fixture
 def words() -> tokenizer.Tokenizer:
-    return tokenizer.train("bpe", TEXT, 280)
+    return tokenizer_making.train("bpe", TEXT, 280)
 
 
 @pytest.fixture(params=["gpt2", "llama"])

@@ -32,7 +32,7 @@ from weft.core import (
 from weft.core.heads import Head
 from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
-from weft.modalities import tokenizer as tokenizers
+from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.image import PatchEmbed
 from weft.modalities.text import Text, TextEmbed
 from weft.models import Seq2Seq, Stream

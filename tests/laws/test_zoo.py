@@ -11,7 +11,7 @@ from weft.core.attention import Attention
 from weft.data.windows import Windows
 from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
-from weft.modalities import tokenizer as tokenizers
+from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS

@@ -12,7 +12,8 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from weft.errors import ConfigError, DataError
 from weft.modalities.framing import Joins, blanks, frame_blanks, frame_texts, frame_words, marked
-from weft.modalities.tokenizer import KINDS, Tokenizer, train
+from weft.modalities.tokenizer import Tokenizer
+from weft.modalities.tokenizer_making import KINDS, train
 
 STORY = "Once upon a time there was a weaver, who wove naïve cloth — and sold it.\n\nThe end: 1999!\n" * 8
 DIGESTS = {  # of tokenizers without a mask, as they were before there were masks

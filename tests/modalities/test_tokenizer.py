@@ -11,9 +11,13 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.config import MAX_JSON_BYTES
 from weft.errors import ConfigError, DataError, StorageError
-from weft.modalities import tokenizer as module
-from weft.modalities.tokenizer import END, Tokenizer, choose, encode_pieces, load, train
+from weft.modalities import encoding
+from weft.modalities.encoding import encode_pieces
+from weft.modalities.tokenizer import Tokenizer
+from weft.modalities.tokenizer_json import END, ENDS
+from weft.modalities.tokenizer_making import KINDS, choose, load, train
 
 STORY = (
     "Once upon a time there was a weaver, who wove naïve cloth — and sold it.\n\nThe end of the cloth came: 1999!\n" * 8
@@ -73,7 +77,7 @@ def test_characters_lose_only_what_they_report(text: str) -> None:
     assert tokenizer.decode(tokenizer.encode(text)) == "".join("\ufffd" if c in lost else c for c in text)
 
 
-@pytest.mark.parametrize("kind", module.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=100, deadline=None)
 @given(text=ANY_TEXT | STORY_TEXT)
 def test_other_programs_get_the_same_ids_and_text_from_the_file(kind: str, text: str) -> None:
@@ -83,7 +87,7 @@ def test_other_programs_get_the_same_ids_and_text_from_the_file(kind: str, text:
     assert library.decode(ids) == made(kind).decode(ids)
 
 
-@pytest.mark.parametrize("kind", module.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_tokenizer_comes_back_from_its_file_the_same(kind: str, tmp_path: Path) -> None:
     one = made(kind)
     path = tmp_path / "tokenizer.json"
@@ -100,11 +104,11 @@ def test_sizes_are_what_was_asked_for() -> None:
     assert (made("bytes").size, made("bytes").end) == (257, 256)
     assert made("characters").size == len(set(STORY)) + 2
     assert made("bpe").size == 300
-    assert {made(kind).encode("a").dtype for kind in module.KINDS} == {np.dtype(np.uint16)}
+    assert {made(kind).encode("a").dtype for kind in KINDS} == {np.dtype(np.uint16)}
     assert made("characters").encode("").size == 0 and made("bpe").encode("").size == 0
 
 
-@pytest.mark.parametrize("kind", module.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_special_token_written_in_a_text_is_text(kind: str) -> None:
     tokenizer = train(kind, [STORY + END * 50], 300 if kind == "bpe" else None)
     ids = tokenizer.encode(f"a{END}c")
@@ -115,7 +119,7 @@ def test_a_special_token_written_in_a_text_is_text(kind: str) -> None:
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
-    for kind in module.KINDS:
+    for kind in KINDS:
         with pytest.raises(DataError, match="character 3 .*surrogate"):
             made(kind).encode("ab\udcff")
 
@@ -130,7 +134,7 @@ def test_an_id_beyond_the_vocabulary_is_refused(id: int) -> None:
 # Streaming
 
 
-@pytest.mark.parametrize("kind", module.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_stream_gives_what_decoding_gives(kind: str, data: st.DataObject) -> None:
@@ -169,7 +173,7 @@ def test_a_stream_waits_for_the_bytes_of_a_letter_but_not_for_ever() -> None:
 # Tokenizers made elsewhere
 
 
-@pytest.mark.parametrize("name", [*module.ENDS, None])
+@pytest.mark.parametrize("name", [*ENDS, None])
 def test_the_end_token_of_a_given_file_is_found_or_added(name: str | None) -> None:
     names = ["<unk>", "a", *([name] if name else []), "b"]
     tokenizer = Tokenizer.from_json(given_file(word_level(*names)))
@@ -237,7 +241,7 @@ def test_a_file_too_large_or_missing_is_refused(tmp_path: Path) -> None:
         load(path)
     path.touch()
     with path.open("wb") as file:
-        file.truncate(module.MAX_JSON_BYTES + 1)
+        file.truncate(MAX_JSON_BYTES + 1)
     with pytest.raises(ConfigError, match="larger than 64 MiB"):
         load(path)
     path.write_bytes(b"\xff")
@@ -317,7 +321,7 @@ def cut(text: str, places: list[int]) -> list[str]:
     return [piece for a, b in pairwise(edges) if (piece := text[a:b])]
 
 
-@pytest.mark.parametrize("kind", module.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(ANY_TEXT | STORY_TEXT, max_size=3), data=st.data())
 def test_a_stream_is_its_documents_with_an_end_before_and_after_each(
@@ -330,13 +334,13 @@ def test_a_stream_is_its_documents_with_an_end_before_and_after_each(
         pieces += [*cut(text, data.draw(st.lists(st.integers(0, 99), max_size=4))), None]
         expected += [*tokenizer.encode(text).tolist(), tokenizer.end]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "PART", data.draw(st.integers(1, 20)))
+        patch.setattr(encoding, "PART", data.draw(st.integers(1, 20)))
         ids = encode_pieces(tokenizer, iter(pieces))
     assert ids.tolist() == expected and ids.dtype == tokenizer.dtype
 
 
 def test_a_stream_that_stops_inside_a_document_has_no_end_there() -> None:
-    for kind in module.KINDS:
+    for kind in KINDS:
         tokenizer = made(kind)
         assert tokenizer.decode(encode_pieces(tokenizer, ["the clo", "th of"])) == "the cloth of"
         assert encode_pieces(tokenizer, ["the clo", "th of"]).tolist().count(tokenizer.end) == 1
@@ -345,12 +349,12 @@ def test_a_stream_that_stops_inside_a_document_has_no_end_there() -> None:
 def test_control_characters_are_not_white_space_to_cut_at(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "!\x1c!\x1c ?\x1f?\x1f\x85\u2028? " * 30
     tokenizer = train("bpe", [text], 280)
-    monkeypatch.setattr(module, "PART", 1)
+    monkeypatch.setattr(encoding, "PART", 1)
     assert np.array_equal(encode_pieces(tokenizer, [text])[1:], tokenizer.encode(text))
 
 
 def test_a_tokenizer_that_marks_the_start_of_a_text_sees_documents_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PART", 5)
+    monkeypatch.setattr(encoding, "PART", 5)
     tokenizer = Tokenizer.from_json(given_file(UNIGRAM, pre_tokenizer=METASPACE, decoder=METASPACE))
     assert not tokenizer.cuts_at_words and made("bpe").cuts_at_words
     text = "abc\nde f " * 9000
@@ -359,9 +363,9 @@ def test_a_tokenizer_that_marks_the_start_of_a_text_sees_documents_whole(monkeyp
 
 
 def test_a_word_without_end_is_cut_and_nothing_of_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PART", 16)
-    monkeypatch.setattr(module, "RUN", 64)
-    parts = list(module._parts(iter(["x" * 1000, "y" * 1000, None, "a b"]), 16, 64))
+    monkeypatch.setattr(encoding, "PART", 16)
+    monkeypatch.setattr(encoding, "RUN", 64)
+    parts = list(encoding.parts_of(iter(["x" * 1000, "y" * 1000, None, "a b"]), 16, 64))
     assert "".join(p or "|" for p in parts) == "x" * 1000 + "y" * 1000 + "|a b"
     assert max(len(p or "") for p in parts) <= 80
     tokenizer = made("bpe")
@@ -372,12 +376,12 @@ def test_a_word_without_end_is_cut_and_nothing_of_it_is_lost(monkeypatch: pytest
 def test_many_ids_go_to_a_file_and_are_the_same(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expected = encode_pieces(made(kind), [STORY, None] * 5)
     assert expected.flags.writeable
-    monkeypatch.setattr(module, "SPILL", 1000)
-    monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(encoding, "SPILL", 1000)
+    monkeypatch.setattr(encoding.tempfile, "tempdir", str(tmp_path))
     ids = encode_pieces(made(kind), [STORY, None] * 5)
     assert np.array_equal(ids, expected) and not ids.flags.writeable, "mapped for reading"
     assert not list(tmp_path.iterdir()), "the file has no name"
-    monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path / "missing"))
+    monkeypatch.setattr(encoding.tempfile, "tempdir", str(tmp_path / "missing"))
     with pytest.raises(StorageError, match="no room for the ids"):
         encode_pieces(made(kind), [STORY, None] * 5)
 

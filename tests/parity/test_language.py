@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from weft.errors import DataError
 from weft.interop import Marks, prove, read_folder, write_folder
-from weft.modalities import tokenizer
+from weft.modalities import tokenizer_making
 from weft.modalities.text import Text
 from weft.models.zoo import Size, gpt, llama
 
@@ -108,7 +108,7 @@ def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Pat
 
 def test_another_process_of_their_library_uses_our_folder(tmp_path: Path):
     library()
-    words = tokenizer.train("bpe", ["Do you like tea? Yes, I like tea. " * 20], 300)
+    words = tokenizer_making.train("bpe", ["Do you like tea? Yes, I like tea. " * 20], 300)
     ours = perturbed(gpt(SIZE, vocab=words.size))
     marks = Marks(bos=words.end, eos=(words.end,))
     write_folder(tmp_path / "a", ours, tokenizer_json=words.to_json(), marks=marks)

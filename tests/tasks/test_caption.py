@@ -15,7 +15,7 @@ from stopping import stopped_in
 import weft
 from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
-from weft.modalities.tokenizer import train as make_tokenizer
+from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.tasks.caption import Caption
 from weft.tasks.importing import import_run
 from weft.tasks.registry import recognise

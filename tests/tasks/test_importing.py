@@ -16,7 +16,7 @@ import weft
 from weft.cli.app import run as command
 from weft.errors import DataError, WeftError
 from weft.modalities.text import Text
-from weft.modalities.tokenizer import train as make_tokenizer
+from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.tasks.importing import import_run
 
 TEXT = "the cat sat on the mat and the dog ran away from the old house by the sea " * 20

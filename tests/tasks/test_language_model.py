@@ -20,7 +20,7 @@ from weft import WeftError
 from weft.core import Attention, Block, Mlp, PerToken, Trunk
 from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError, StorageError
-from weft.modalities import tokenizer as tokenizers
+from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed
 from weft.models import Stream
 from weft.models.zoo import LANGUAGE_MODELS

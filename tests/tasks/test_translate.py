@@ -267,7 +267,7 @@ def test_a_test_set_that_was_trained_on_is_said_so(tmp_path: Path) -> None:
 
 
 def test_ids_beyond_the_vocabulary_are_refused() -> None:
-    from weft.modalities import tokenizer as tokenizers
+    from weft.modalities import tokenizer_making as tokenizers
 
     small = tokenizers.train("bytes", [])
     with pytest.raises(DataError):

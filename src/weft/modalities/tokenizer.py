@@ -12,49 +12,32 @@ written in a text is text, and never becomes its id.
 
 import codecs
 import hashlib
-import mmap
 import re
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from weft.config import MAX_JSON_BYTES, read_json, write_json
-from weft.errors import ConfigError, DataError, StorageError, nearest
+from weft.config import read_json, write_json
+from weft.errors import DataError
 from weft.modalities.tokenizer_json import (
     END,
     ENDS,
     MASK,
     MASKS,
-    MAX_VOCAB,
     UNKNOWN,
-    byte_letters,
     bytes_by_id,
     kind_of,
-    made,
     marks_of,
     names_by_id,
     open_library,
     typed,
 )
 
-KINDS = ("bytes", "characters", "bpe")
-SPILL = 256 * 2**20  # bytes of ids kept in memory; more go to a temporary file
-PART = 32 * 2**10  # characters given to the library at a time
-RUN = 2**20  # characters without white space after which a text is cut all the same
-WORD = 256  # the same where merges are learned: the time of learning grows with the square of a word's length
-
-SAFE = re.compile(r"\S(?=[ \t\n])")  # from a word to the white space after it there is never a merge
-LONG = re.compile(rf"\S{{{WORD}}}|\s{{{WORD}}}")
-SHORT = re.compile(rf"\s{{0,{WORD}}}\S{{1,{WORD}}}|\s{{1,{WORD}}}")
-
 
 class Tokenizer:
-    """A vocabulary, read in both directions. Made by `train`, `load` or `Tokenizer.from_json`."""
+    """A vocabulary, read in both directions. Made by `tokenizer_making`, or of the text of a tokenizer.json."""
 
     def __init__(self, data: dict[str, Any], names: list[str], end: str, where: str):
         """`data` is a tokenizer.json that was checked, `names` its tokens by id."""
@@ -123,7 +106,7 @@ class Tokenizer:
     def encode(self, text: str) -> np.ndarray:
         """The ids of a text, with no mark at its start or end."""
         if self._lookup is not None:
-            return self._lookup[_codes(text)]
+            return self._lookup[codes_of(text)]
         data = _utf8(text)
         return np.frombuffer(data, np.uint8).astype(self.dtype) if self.kind == "bytes" else self.encode_all([text])[0]
 
@@ -218,135 +201,8 @@ class Decoder:
         return text[len(known) :]
 
 
-def choose(characters: int, distinct: int, bytes: int) -> tuple[str, int | None]:
-    """The kind of tokenizer and size of vocabulary for an amount of text.
-
-    Below 2 MB, with at most 256 distinct characters, `characters`: so little text cannot teach what a few thousand
-    tokens mean. Otherwise `bpe`, with twice the vocabulary for five times the text:
-
-        below 0.4 MB 512 · from 0.4 MB 1024 · 2 MB 2048 · 10 MB 4096 · 50 MB 8192 · 250 MB 16384 · 1.25 GB 32768
-    """
-    if bytes < 2_000_000 and distinct <= 256 and characters > 0:
-        return "characters", None
-    return "bpe", 512 << sum(bytes >= 400_000 * 5**step for step in range(6))
-
-
-def train(kind: str, pieces: Iterable[str | None], vocab: int | None = None, *, mask: bool = False) -> Tokenizer:
-    """A tokenizer of a kind for a text, which is streamed. A kind that ends in .json is the path of one to load.
-
-    With `mask` it has a token that stands for hidden ones, which `vocab` counts.
-    """
-    if kind != "bpe" and vocab is not None:
-        raise ConfigError("only bpe has a size to choose", where="vocab", fix="leave it out")
-    if kind.endswith(".json"):
-        return load(kind, mask=mask)
-    if kind not in KINDS:
-        raise ConfigError(f"unknown tokenizer {kind!r}", fix=f"{nearest(kind, KINDS)}, or the path of a tokenizer.json")
-    if kind == "bpe":
-        return _train_bpe(pieces, vocab, mask)
-    if kind == "bytes":
-        return Tokenizer.from_json(write_json(made("bytes", byte_letters())), mask=mask)
-    seen = np.zeros(0x110000, bool)
-    for piece in pieces:
-        seen[_codes(piece or "")] = True
-    seen[ord(UNKNOWN)] = False
-    names = [UNKNOWN, *map(chr, np.flatnonzero(seen))]
-    return Tokenizer.from_json(write_json(made("characters", names)), mask=mask)
-
-
-def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool) -> Tokenizer:
-    if vocab is None or not 257 + mask <= vocab <= MAX_VOCAB:
-        special = "the end and the mask" if mask else "and the end"
-        problem = f"expected a size from {257 + mask} (256 bytes {special}) to {MAX_VOCAB}, found {vocab}"
-        raise ConfigError(problem, where="vocab")
-    from tokenizers import Tokenizer as Library
-    from tokenizers import decoders, models, pre_tokenizers, trainers
-
-    library = Library(models.BPE())
-    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
-    library.decoder = decoders.ByteLevel()  # type: ignore[assignment]
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab - 1 - mask, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
-    )
-    words = (word for part in _parts(pieces, PART, RUN) if part for word in _short_words(part))
-    with typed("bpe"):
-        library.train_from_iterator(words, trainer)
-        return Tokenizer.from_json(library.to_str(), mask=mask)
-
-
-def load(path: str | Path, *, mask: bool = False) -> Tokenizer:
-    """The tokenizer of a tokenizer.json file; with `mask`, a token that stands for hidden ones is added if it has none."""
-    path = Path(path)
-    if not path.is_file():
-        raise ConfigError("no such file", where=str(path), fix=f"kinds of tokenizer: {', '.join(KINDS)}")
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise ConfigError(f"larger than {MAX_JSON_BYTES >> 20} MiB", where=str(path))
-    try:
-        return Tokenizer.from_json(path.read_text(encoding="utf-8-sig"), where=str(path), mask=mask)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", where=str(path)) from None
-
-
-def encode_pieces(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> np.ndarray:
-    """A stream of documents as one array of ids: the end token, then each document with an end token after it.
-
-    More than 256 MiB of ids are kept in a temporary file that has no name, and mapped into memory to be read.
-    """
-    end = np.array([tokenizer.end], tokenizer.dtype)
-    try:
-        with tempfile.SpooledTemporaryFile(max_size=SPILL) as spool:
-            spool.write(end.tobytes())
-            for ids in _encoded(tokenizer, pieces):
-                spool.write((end if ids is None else ids).tobytes())
-            size = spool.tell()
-            if size > SPILL:
-                spool.flush()
-                return np.frombuffer(mmap.mmap(spool.fileno(), size, access=mmap.ACCESS_READ), tokenizer.dtype)
-            spool.seek(0)
-            return np.frombuffer(bytearray(spool.read()), tokenizer.dtype)
-    except OSError as error:
-        problem, fix = f"no room for the ids: {error.strerror}", "free some space, or set TMPDIR to another folder"
-        raise StorageError(problem, where=tempfile.gettempdir(), fix=fix) from None
-
-
-def _encoded(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> Iterator[np.ndarray | None]:
-    if tokenizer.kind in ("bytes", "characters"):
-        yield from (None if piece is None else tokenizer.encode(piece) for piece in pieces)
-        return
-    parts = _parts(pieces, PART, RUN) if tokenizer.cuts_at_words else _parts(pieces, 16 * RUN, 16 * RUN)
-    while batch := list(islice(parts, 64)):
-        ids = iter(tokenizer.encode_all([part for part in batch if part is not None]))
-        yield from (None if part is None else next(ids) for part in batch)
-
-
-def _parts(pieces: Iterable[str | None], size: int, run: int) -> Iterator[str | None]:
-    """The same text cut anew, where a word meets the white space after it: parts of `size` characters or a little more.
-
-    A word is whole even where two pieces met in it; only one of more than `run` characters is cut.
-    """
-    rest = ""
-    for piece in pieces:
-        if piece is None:
-            yield from (rest, None) if rest else (None,)
-            rest = ""
-            continue
-        text, start = rest + piece, 0
-        while cut := SAFE.search(text, start + size - 1):
-            yield text[start : cut.end()]
-            start = cut.end()
-        rest = text[start:]
-        while len(rest) > size + run:
-            yield rest[: size + run]
-            rest = rest[size + run :]
-    if rest:
-        yield rest
-
-
-def _short_words(text: str) -> list[str]:
-    return SHORT.findall(text) if LONG.search(text) else [text]
-
-
-def _codes(text: str) -> np.ndarray:
+def codes_of(text: str) -> np.ndarray:
+    """The numbers of a text's characters."""
     _utf8(text)
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 

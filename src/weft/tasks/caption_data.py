@@ -1,6 +1,6 @@
 """The user's pictures with captions as ids: read, split, tokenized; and the record of them in a run. Knows no model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from weft.data.captions.batches import Framing
 from weft.data.captions.reading import read_captions, sorted_out
 from weft.data.images.album import Album, Found
 from weft.errors import DataError
-from weft.modalities import tokenizer as tokenizers
+from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.encoding import ended
 from weft.modalities.tokenizer import Tokenizer
 from weft.tasks.caption_plan import CaptionTraining
 from weft.tasks.pair_data import MOST_TOKENS, vocabulary
@@ -81,7 +82,7 @@ def encoded(
     if tokenizer is None:
         kind = settings.tokenizer or "bpe"
         size = settings.vocab or vocabulary(sum(map(len, texts)), kind)
-        tokenizer = tokenizers.train(kind, _pieces(texts), size)
+        tokenizer = tokenizers.train(kind, ended(texts), size)
     end = tokenizer.end if end is None else end
     framing = Framing(opening or (end,), end)
     ids, held_ids = (caption_ids(tokenizer, album.captions) for album in (data.train, data.held_out))
@@ -103,11 +104,6 @@ def caption_ids(tokenizer: Tokenizer, captions: Sequence[Sequence[str]]) -> list
     """The captions of each picture as ids."""
     flat = iter(tokenizer.encode_all([text for texts in captions for text in texts]))
     return [[next(flat) for _ in texts] for texts in captions]
-
-
-def _pieces(texts: Sequence[str]) -> Iterator[str | None]:
-    for text in texts:
-        yield from (text, None)
 
 
 def _kept(album: Album, ids: list[Ids]) -> tuple[Album, list[Ids]]:

@@ -1,11 +1,12 @@
 """Texts that a task has read from the user's files, the tokenizer made for them, and their record in a run. Knows no model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.modalities import tokenizer as tokenizers
+from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.encoding import ended
 from weft.modalities.tokenizer import Tokenizer
 from weft.tasks.text_data import named
 
@@ -46,7 +47,7 @@ def tokenizer_for(texts: Sequence[str], kind: str | None, vocab: int | None) -> 
     """A tokenizer for texts: by default word pieces, so that a token says something by itself."""
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     kind = kind or "bpe"
-    return tokenizers.train(kind, _ended(texts), vocab or (vocabulary(size) if kind == "bpe" else None))
+    return tokenizers.train(kind, ended(texts), vocab or (vocabulary(size) if kind == "bpe" else None))
 
 
 def vocabulary(size: int) -> int:
@@ -55,10 +56,3 @@ def vocabulary(size: int) -> int:
     Those that are met once are spelt in pieces all the same, so few texts make a smaller vocabulary than this.
     """
     return 4096 << sum(size >= step for step in (2_000_000, 10_000_000, 50_000_000))
-
-
-def _ended(texts: Sequence[str]) -> Iterator[str | None]:
-    """Texts one after the other, each ended."""
-    for text in texts:
-        yield text
-        yield None

@@ -16,9 +16,10 @@ from weft.data.masking import SHARE, Hider, MaskedWindows
 from weft.data.source import Source
 from weft.data.text import read_corpus
 from weft.errors import ConfigError, DataError, WeftError
+from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import frame_blanks
 from weft.modalities.text import Text
-from weft.modalities.tokenizer import Tokenizer, encode_pieces
+from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.objectives import MaskedToken
 from weft.objectives.objective import Objective

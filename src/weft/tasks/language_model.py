@@ -16,7 +16,8 @@ from weft.data.windows import score_windows
 from weft.errors import DataError, WeftError
 from weft.generate import Sampling, Session, generate
 from weft.generate.compute import Compute, prepared
-from weft.modalities.tokenizer import Tokenizer, encode_pieces
+from weft.modalities.encoding import encode_pieces
+from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.models.zoo import PRESETS
 from weft.objectives import NextToken

@@ -1,8 +1,9 @@
 """The user's sentence pairs as ids: read, split, tokenized; and the record of them in a run. Knows no model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from weft.data.decoding import shown
 from weft.data.pairs import Held, Pair, overlap, split_pairs
 from weft.data.pairs.batches import PairBundles
 from weft.errors import DataError
-from weft.modalities import tokenizer as tokenizers
+from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.encoding import ended
 from weft.modalities.tokenizer import Tokenizer
 from weft.tasks.text_data import several
 from weft.training.progress import count
@@ -107,7 +109,9 @@ def encode_pairs(
     texts = [(pair.source, spelt(pair.target)) for pair in data.train]
     if tokenizer is None:
         kind = kind or "bpe"
-        tokenizer = tokenizers.train(kind, _pieces(texts), vocab or vocabulary(data.characters, kind))
+        tokenizer = tokenizers.train(
+            kind, ended(chain.from_iterable(texts)), vocab or vocabulary(data.characters, kind)
+        )
     train = _ids(tokenizer, texts)
     held = _ids(tokenizer, [(one.source, spelt(one.references[0])) for one in data.held_out])
     longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
@@ -172,11 +176,6 @@ def stem(sources: Sequence[str]) -> str:
     """A name for a run on these files."""
     name = Path(str(sources[0])).absolute().name.removesuffix(".gz")
     return name.split(".")[0] or "pairs"
-
-
-def _pieces(texts: Sequence[tuple[str, str]]) -> Iterator[str | None]:
-    for source, target in texts:
-        yield from (source, None, target, None)
 
 
 def _ids(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:

@@ -14,8 +14,9 @@ from weft.data.split import Part, split
 from weft.data.text import ENDINGS, Corpus, Given, read_corpus
 from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError
-from weft.modalities import tokenizer as tokenizers
-from weft.modalities.tokenizer import Tokenizer, encode_pieces
+from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.encoding import encode_pieces
+from weft.modalities.tokenizer import Tokenizer
 from weft.training.folder import RunFolder
 from weft.training.progress import amount
 
