@@ -4,13 +4,14 @@ import pytest
 
 from weft.interop import Marks, write_folder
 from weft.modalities import tokenizer_making
+from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size, gpt, llama
 
 TEXT = ["Do you like tea? Yes, I like tea. " * 20]
 
 
 @pytest.fixture
-def words() -> tokenizer.Tokenizer:
+def words() -> Tokenizer:
     return tokenizer_making.train("bpe", TEXT, 280)
 
 

@@ -28,7 +28,7 @@ from weft.tasks.planning import (
     work_of,
 )
 from weft.tasks.sizing import largest_rung
-from weft.tasks.task import Request, with_settings
+from weft.tasks.task import Loaded, Request, with_settings
 from weft.tasks.text_plan import shape
 from weft.training.precision import Weights
 from weft.training.run import Budget
@@ -63,6 +63,8 @@ CATALOGUE = Catalogue(
     of_preset={"small": "bert", "base": "bert", "large": "bert"},
 )
 LEARNED = 0.3  # of the usual rate, for weights of a run of weft's that have learned already
+TUNED = 0.027  # the rate of AdamW for such weights, times their width: 7e-5 for MiniLM, 3.5e-5 for BERT
+NEW_HEAD = 10.0  # times that for a head that begins anew
 ROOM = (
     64  # tokens that a model reads at least, and twice what the data has: texts in use are longer and less well known
 )
@@ -131,18 +133,22 @@ def first_settings(request: Request, kind: type[Any]) -> Any:
                     "there is no run to start from, and nothing learned to keep", where=f"--set {name}", fix=fix
                 )
         return settings
-    was, foreign = request.origin.config["training"], request.origin.config.get("imported")
-    name = model_name(request)
-    recipe = dict(FOREIGN if foreign else CATALOGUE.recipes.get(name, FOREIGN))
-    if not foreign:
-        recipe["lr"] = LEARNED * recipe["lr"]
-    if foreign and "rows" in field_types(kind):
-        recipe["rows"] = FEWER
+    was = request.origin.config["training"]
+    recipe = _tuning(request.origin, kind)
     settings = kind(**recipe).replace(**{key: was[key] for key in KEPT if key in was})
     settings = with_settings(settings, request.training_settings)
-    if "lr" not in request.settings and (settings.freeze or settings.lora) and foreign:
+    if "lr" not in request.settings and (settings.freeze or settings.lora) and settings.optimizer == "adamw":
         settings = settings.replace(lr=FASTER * settings.lr)
     return settings
+
+
+def _tuning(origin: Loaded, kind: type[Any]) -> dict[str, Any]:
+    """The recipe for weights that have learned already: by Muon at a lower rate, by AdamW at one for their width."""
+    own = CATALOGUE.recipes.get(str(origin.config.get("model_name")))
+    if own is not None and own.get("optimizer", "muon") == "muon":
+        return {**own, "lr": LEARNED * own["lr"]}
+    rate = float(f"{TUNED / origin.model.backbone()[0].dim:.2g}")
+    return {**FOREIGN, "lr": rate, **({"rows": FEWER} if "rows" in field_types(kind) else {})}
 
 
 def model_name(request: Request) -> str:
@@ -160,7 +166,10 @@ def choose_encoder(
 ) -> tuple[Stream.Config, Any]:
     """The model's config, and the settings with everything decided; `same`: the head to start from is the one wanted."""
     if request.origin is not None:
-        return _continued(request.origin.model, settings, wish, same), settings.replace(tokens=settings.tokens or 4096)
+        config = _continued(request.origin.model, settings, wish, same)
+        if not (same or settings.head_lr or settings.frozen) and settings.optimizer == "adamw":
+            settings = settings.replace(head_lr=NEW_HEAD)
+        return config, settings.replace(tokens=settings.tokens or 4096)
     name = model_name(request)
     size = PRESETS[request.preset] if request.preset is not None else _sized(request, settings, wish, budget)
     size = fitted(

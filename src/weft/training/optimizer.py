@@ -45,9 +45,10 @@ class Optimizer:
         linear = {id(m.weight) for m in model.modules() if isinstance(m, nn.Linear)}
         filters = {id(m.weight) for m in model.modules() if isinstance(m, nn.Conv2d)}
         self.hidden: list[str] = []
+        head = training.head_lr or (0.5 if training.optimizer == "muon" else 1.0)
         groups: dict[str, tuple[list[str], float, float]] = {
             "matrices": ([], 1.0, training.weight_decay),
-            "heads": ([], 0.5 if training.optimizer == "muon" else 1.0, 0.0),
+            "heads": ([], head, 0.0),
             "tables": ([], 1.0, training.table_decay),
             "vectors": ([], 1.0, 0.0),
         }

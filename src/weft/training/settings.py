@@ -17,6 +17,7 @@ class Training(Config):
 
     lr: float = 6e-3
     matrix_lr: float = 3.3
+    head_lr: float | None = None
     optimizer: Literal["muon", "adamw"] = "muon"
     weight_decay: float = 0.1
     table_decay: float = 0.0
@@ -38,6 +39,7 @@ class Training(Config):
     about: ClassVar[Mapping[str, str]] = {
         "lr": "peak learning rate; lower it if training diverges",
         "matrix_lr": "the rate of the trunk's matrices under muon, as a multiple of lr",
+        "head_lr": "the rate of heads, as a multiple of lr; by default 0.5 under muon and 1 under adamw",
         "optimizer": "muon or adamw",
         "weight_decay": "pull of the trunk's matrices towards zero",
         "table_decay": "the same for embedding tables: forgets rare entries that were learned by heart",
@@ -58,9 +60,10 @@ class Training(Config):
     }
 
     def check(self) -> None:
-        for name in ("lr", "matrix_lr"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"must be above 0, found {getattr(self, name)}", where=name)
+        for name in ("lr", "matrix_lr", "head_lr"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(f"must be above 0, found {value}", where=name)
         for name in ("weight_decay", "table_decay", "clip", "warmup", "average"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"must not be negative, found {getattr(self, name)}", where=name)
