@@ -20,9 +20,11 @@ from weft.storage import store
 from weft.training import checkpoint, folder, loop
 from weft.training.claim import claim
 from weft.training.folder import RunFolder
+from weft.training.job import State
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work, perform
+from weft.training.schedule import Horizon
 from weft.training.score import Score
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
@@ -231,6 +233,38 @@ def test_patience_stops_early_and_a_resume_after_the_last_step_changes_nothing(
     noted = lines(tmp_path / "run")
     assert [line["step"] for line in noted] == list(range(1, 12))
     assert noted[-1]["lr"] < 0.6 * noted[-2]["lr"] < noted[8]["lr"]  # the rate falls to zero within the last steps
+
+
+@pytest.mark.parametrize("schedule", ["linear", "inverse-sqrt"])
+def test_a_run_stopped_while_it_lands_goes_on_as_if_never_stopped(
+    schedule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(name: str, **more: Any) -> Outcome:
+        how = {"steps": 80, "patience": 2, "evaluate_every": None, "schedule": schedule}
+        return go(tmp_path / name, **how, **more)
+
+    def worse() -> None:
+        losses = iter(range(1, 1000))
+        monkeypatch.setattr(loop, "evaluate", lambda job, most=None: Score(float(next(losses))))
+
+    worse()
+    whole = run("whole")
+    worse()
+    with pytest.raises(Interrupted):
+        run("parts", stop_in=24)
+    parts = run("parts", resume=True)
+    assert whole.steps == parts.steps == 30 and same(whole, parts)
+    noted = [[(line["lr"], line.get("held_out")) for line in lines(tmp_path / name)] for name in ("whole", "parts")]
+    assert noted[0] == noted[1]
+    assert noted[0][-1][0] < 0.4 * noted[0][23][0]  # whatever the schedule, it lands
+
+
+def test_states_of_older_checkpoints_are_understood() -> None:
+    old = {**State(horizon=Horizon(end=9)).to_json(), "best": 1.5}
+    for name in ("lowest", "landing", "evaluate_every"):
+        del old[name]
+    found = State.from_json(old)
+    assert found.best == Score(1.5) and found.lowest == 1.5 and found.left == 1
 
 
 def test_of_classifiers_the_last_weights_are_kept_unless_others_were_clearly_more_often_right() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import torch
 from torch.nn import functional as F
 
 from weft.data.images.batches import Labelled
@@ -44,6 +43,4 @@ class Classify(Objective):
 
     def settle(self, model: Stream, held_out: Iterable[Labelled]) -> None:
         """Let the probabilities be no surer than answers to held-out pictures are right."""
-        batches = list(held_out)
-        if batches:
-            soften(model, torch.cat([model(b.picture) for b in batches]), torch.cat([b.labels for b in batches]))
+        soften(model, ((model(batch.picture), batch.labels) for batch in held_out))

@@ -1,5 +1,7 @@
 """How sure a classifier is: its answers stay, their probabilities come to mean what they say (Guo et al., 2017)."""
 
+from collections.abc import Iterable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -12,14 +14,21 @@ SOFTEST = 0.02  # of what it was: the least that sureness is turned down to
 FEWEST = 20  # things held out that can tell
 
 
-def soften(model: Stream, logits: Float[Tensor, "B C"], targets: Int[Tensor, "B"]) -> float:
+def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
     """Turn down a model that is surer than it is right, by one factor on its last map; returns the factor.
 
-    `logits` are what it says of things that it has not learned from. A model is never made surer.
+    `answers` are the logits for things that it has not learned from, with their true classes, a batch at a time. A model
+    is never made surer.
     """
     head = model.head
-    factor = best_factor(logits, targets) if len(targets) >= FEWEST else 1.0
-    if factor < 1 and isinstance(head, Pooled):
+    if not isinstance(head, Pooled):
+        return 1.0
+    told = [(logits.cpu(), targets.cpu()) for logits, targets in answers]
+    factor = 1.0
+    if sum(len(targets) for _, targets in told) >= FEWEST:
+        logits, targets = (torch.cat(part) for part in zip(*told, strict=True))
+        factor = best_factor(logits, targets)
+    if factor < 1:
         with torch.no_grad():
             head.out.weight.mul_(factor)
             head.out.bias.mul_(factor)

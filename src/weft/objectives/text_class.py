@@ -55,9 +55,7 @@ class TextClass(Objective):
 
     def settle(self, model: Stream, held_out: Iterable[Bundles[LabelledBundle]]) -> None:
         """Let the probabilities be no surer than answers to held-out texts are right."""
-        bundles = [bundle for batch in held_out for bundle in batch.each]
-        if bundles:
-            soften(model, torch.cat([model(b.text.text()) for b in bundles]), torch.cat([b.targets for b in bundles]))
+        soften(model, ((model(bundle.text.text()), bundle.targets) for batch in held_out for bundle in batch.each))
 
 
 def balanced(counts: Sequence[int]) -> tuple[float, ...]:

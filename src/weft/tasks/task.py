@@ -176,7 +176,8 @@ def refuse_broken(names: Sequence[str], folder: Path) -> None:
         raise WeftError(
             f"weights that are not finite numbers: {listed(names)}",
             where=str(folder),
-            fix="fetch or train the model again; to use it as it is, add --broken, or broken=True to weft.load",
+            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with --broken, "
+            "weft.load with broken=True",
         )
 
 

@@ -20,7 +20,11 @@ from weft.training.world import World
 
 @dataclass
 class State:
-    """Where a run stands: all that a checkpoint holds besides tensors."""
+    """Where a run stands: all that a checkpoint holds besides tensors.
+
+    `landing` is how much of the run was done when its patience ended and the rate was let fall to zero; `evaluate_every`
+    is decided once, by the first end that the run had.
+    """
 
     step: int = 0
     seconds: float = 0.0
@@ -31,8 +35,14 @@ class State:
     best: Score | None = None
     best_step: int = 0
     waited: int = 0
-    landing: bool = False
+    landing: float | None = None
+    evaluate_every: int = 0
     averaged: int = 0
+
+    @property
+    def left(self) -> float:
+        """The share of a landing that is yet to come; 1 before it."""
+        return 1.0 if self.landing is None else (1 - self.horizon.progress(self.step)) / (1 - self.landing)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -41,7 +51,11 @@ class State:
     @staticmethod
     def from_json(data: dict[str, Any]) -> "State":
         """What `to_json` gave."""
-        best = None if data["best"] is None else Score(**data["best"])
+        best = data["best"]
+        if isinstance(best, float):  # as runs noted it before classifiers were judged by their errors
+            data = {"lowest": best, **data}
+            best = {"loss": best}
+        best = None if best is None else Score(**best)
         return State(**{**data, "horizon": Horizon(**data["horizon"]), "best": best})
 
 

@@ -59,7 +59,8 @@ class Fit:
         self.marks: deque[tuple[float, int]] = deque([(state.seconds, state.step)], maxlen=MARKS)
         self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
-        self.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
+        if not state.evaluate_every:
+            state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
 
     def run(self) -> dict[str, Tensor]:
         """Train to the end of the horizon; returns the best weights."""
@@ -70,7 +71,7 @@ class Fit:
             while not self.ended() and not self.asked():
                 line = self.step()
                 self.blend()
-                if state.step % self.evaluate_every == 0 and state.step < state.horizon.end:
+                if state.step % state.evaluate_every == 0 and state.step < state.horizon.end:
                     line["held_out"] = self.look()
                 job.note(line)
                 self.show(line)
@@ -102,7 +103,7 @@ class Fit:
         total, seen = job.world.add(*accumulate(job, indices[self.mine], state.step))
         job.world.add_gradients(p for p in self.weights.work.values() if p.requires_grad)
         self.weights.collect()
-        factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule)
+        factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
         norm = self.optimizer.step(seen, factor) if math.isfinite(total) else math.nan
         if math.isfinite(norm) and job.model.follow(self.weights.master, state.horizon.progress(state.step)):
             self.weights.spread()
@@ -182,11 +183,12 @@ class Fit:
     def land(self) -> None:
         """Where patience is at its end, bring the rate down to zero soon: a run cut off at a high rate ends badly."""
         state, patience = self.state, self.job.training.patience
-        if state.landing or not patience or state.waited < patience:
+        if state.landing is not None or not patience or state.waited < patience:
             return
         soon = state.step + max(1, int(LANDING * state.step))
         if soon < state.horizon.end:
-            state.horizon, state.landing = state.horizon.refit(state.step, soon), True
+            state.horizon = state.horizon.refit(state.step, soon)
+            state.landing = state.horizon.done
             self.job.progress.say(
                 f"no better held-out loss in {state.waited} looks: training ends early, at step {soon}"
             )
@@ -202,14 +204,15 @@ class Fit:
         self.job.progress.step(state.horizon.progress(state.step), values, left)
 
     def fit_to_clock(self) -> None:
-        """In a run by minutes, move the end to where the clock will be."""
+        """In a run by minutes, move the end to where the clock will be; never away again once it lands."""
         job, state, now = self.job, self.state, self.state.seconds
-        if state.landing or job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
+        if job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
             return
         seconds, step = self.marks[0]
         pace = (now - seconds) / max(1, state.step - step)
         left = max(1.0, (job.seconds - now) / pace)
-        state.horizon = state.horizon.refit(state.step, int(state.step + left))
+        end = int(state.step + left)
+        state.horizon = state.horizon.refit(state.step, end if state.landing is None else min(end, state.horizon.end))
         self.marks.append((now, state.step))
 
     def due(self) -> bool:

@@ -115,7 +115,7 @@ class Optimizer:
 
 
 def _norm(norms: Sequence[Tensor]) -> float:
-    return float(torch.stack([n.double() for n in norms]).norm())
+    return float(torch.stack(list(norms)).cpu().double().norm())  # not every device has doubles
 
 
 def _parameters_of(model: nn.Module, kind: type[nn.Module]) -> set[int]:

@@ -140,6 +140,7 @@ def perform(
     model.load_state_dict(dict(weights), strict=False)
     with torch.inference_mode(), suited_threads(model, small=SMALL_STEP):
         job.objective.settle(model.eval(), (batch.to(device) for batch in work.source.held_out()))
+    model.cpu()  # where tasks measure and use it
     return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors())
 
 

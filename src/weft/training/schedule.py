@@ -26,11 +26,11 @@ class Horizon:
         return Horizon(end=max(end, step + 1), since=step, done=self.progress(step))
 
 
-def rate(step: int, progress: float, warmup: int, falls: str = "linear") -> float:
+def rate(step: int, progress: float, warmup: int, falls: str = "linear", left: float = 1.0) -> float:
     """The factor on the learning rates: up in a line over `warmup` steps, then down.
 
     `linear` falls in a line to zero at the end; `inverse-sqrt` falls with the root of the step and knows no end
-    (Vaswani et al., 2017).
+    (Vaswani et al., 2017), unless a run is to end early, with the share `left` of its last stretch to come.
     """
     up = min(1.0, (step + 1) / max(1, warmup))
-    return up * (1 - progress) if falls == "linear" else min(up, (max(1, warmup) / (step + 1)) ** 0.5)
+    return up * (1 - progress) if falls == "linear" else left * min(up, (max(1, warmup) / (step + 1)) ** 0.5)
