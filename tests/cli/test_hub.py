@@ -95,6 +95,7 @@ def hub(tmp_path: Path) -> Iterator[tuple[type[Hub], dict[str, str]]]:
         server.server_close()
 
 
+@pytest.mark.slow
 def test_a_model_on_the_hub_becomes_the_run_that_its_folder_becomes(weft: Weft, hub, tmp_path: Path) -> None:
     handler, env = hub
     assert weft("import", "owner/name", "--out", "fetched", env=env).code == 0
