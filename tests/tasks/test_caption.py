@@ -102,6 +102,19 @@ def test_the_loss_is_that_of_each_caption_by_itself(trained: weft.Run, tmp_path:
     assert both["metrics"]["loss"] * both["tokens"] == pytest.approx(summed, rel=1e-5)
 
 
+def test_pictures_whose_captions_are_all_too_long_are_not_scored(trained: weft.Run, tmp_path: Path) -> None:
+    def measured(*rows: str) -> dict[str, Any]:
+        return trained.evaluate(write(tmp_path / "t.tsv", "".join(rows)))
+
+    write(tmp_path / "0.png", encoded(SHAPES.read(0).pixels))
+    write(tmp_path / "wide.png", encoded(np.repeat(SHAPES.read(1).pixels, 3, 1)))  # a batch of its own
+    fits, long = "0.png\ta red cross\n", f"wide.png\t{'a red cross ' * 200}\n"
+    both = measured(fits, long)
+    assert both["examples"] == 2 and 0 < both["tokens"] < 20
+    with pytest.raises(DataError, match="no caption fits the"):
+        measured(long)
+
+
 def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> None:
     file = str(data.parent / "photos" / "0.png")
     view = trained.look(file, caption="a red circle above")

@@ -10,7 +10,7 @@ import torch
 from weft.config import Config
 from weft.data.captions.batches import Framing, whole
 from weft.data.images.frames import Frames, by_shape
-from weft.errors import ConfigError
+from weft.errors import ConfigError, DataError
 from weft.generate.beam import Hypothesis
 from weft.generate.compute import prepared
 from weft.generate.decode import ROWS, Decoding, written
@@ -114,10 +114,11 @@ class Writer:
     def score(self, frames: Frames, captions: Sequence[Sequence[str]]) -> tuple[float, int]:
         """The summed loss of captions in nats, and the number of tokens; without captions beyond the context."""
         ids = self.framing.fitting(caption_ids(self.tokenizer, captions), self.context)
+        if not any(ids):
+            raise DataError(f"no caption fits the {self.context} tokens that the model reads", fix="name shorter ones")
         objective, device = TargetToken.Config().build(), next(self.model.parameters()).device
         self.model.eval()
-        batches = (batch for batch in whole(frames, ids, self.framing, self.stride) if len(batch.owner))
-        losses = [objective(self.model, batch.to(device)) for batch in batches]
+        losses = [objective(self.model, batch.to(device)) for batch in whole(frames, ids, self.framing, self.stride)]
         return sum(float(loss.total) for loss in losses), sum(loss.count for loss in losses)
 
     @property

@@ -72,9 +72,10 @@ def captioned(picture: Picture, captions: Sequence[Sequence[np.ndarray]], framin
 def whole(
     frames: Frames, captions: Sequence[Sequence[np.ndarray]], framing: Framing, stride: int, *, most: int | None = None
 ) -> Iterator[Captioned]:
-    """All pictures, or about `most` spread over them, as they are and with all their captions."""
+    """All pictures, or about `most` spread over them, as they are and with all their captions; no batch is without any."""
     for rows, picture in by_shape(frames, stride, SCORED, most=most):
-        yield captioned(picture, [captions[row] for row in rows], framing)
+        if any(captions[row] for row in rows):
+            yield captioned(picture, [captions[row] for row in rows], framing)
 
 
 class CaptionedPictures:
