@@ -155,11 +155,24 @@ def test_a_separator_too_many_is_refused(tmp_path: Path):
 
 def test_a_name_that_several_pictures_have_is_refused(tmp_path: Path):
     members = {f"{folder}/{name}": data for folder in ("x", "y") for name, data in MEMBERS.items()}
-    assert "2 pictures have this name: x/a.png, y/a.png" in wrong(
-        tsv(tmp_path / "t.tsv"), photos(tmp_path / "p", members)
-    )
+    problem = wrong(tsv(tmp_path / "t.tsv"), photos(tmp_path / "p", members))
+    assert "2 pictures have this name: " in problem and "p/x/a.png, " in problem and "p/y/a.png" in problem
+    assert "2 pictures have this name: " in wrong(tsv(tmp_path / "p" / "t.tsv")), "in the table's own folders too"
     exact = {f"y/{name}": texts for name, texts in CAPTIONS.items()}
     assert len(read(tsv(tmp_path / "t.tsv", exact), tmp_path / "p")) == 3
+
+
+@pytest.mark.parametrize(("asked", "there"), [
+    ("a.png", "deep/a.png"), ("x/a.png", "deep/x/a.png"), ("/home/me/x/a.png", "x/a.png"), ("../x/a", "a.png"),
+    ("val/a.png", None),
+])  # fmt: skip
+def test_a_path_takes_the_picture_whose_path_it_ends_or_that_ends_it(asked: str, there: str | None, tmp_path: Path):
+    place = photos(tmp_path / "p", {there or "train/a.png": MEMBERS["a.png"], "other/b.png": MEMBERS["b.png"]})
+    table = tsv(tmp_path / "t.tsv", {asked: ("a dog runs",), "b.png": ("two men",)})
+    if there is None:
+        assert f"{asked}: a caption without a picture" in wrong(table, place, picture="1")
+    else:
+        assert found(read(table, place, picture="1", skip=0))[asked] == ("a dog runs",)
 
 
 def test_pictures_that_no_row_names_are_listed_and_no_fault(tmp_path: Path):

@@ -17,6 +17,8 @@ from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.tasks.caption import Caption
+from weft.tasks.caption_data import read_captioned
+from weft.tasks.caption_plan import CaptionTraining
 from weft.tasks.importing import import_run
 from weft.tasks.registry import recognise
 
@@ -184,6 +186,20 @@ def test_held_out_data_may_be_named_and_is_found_where_the_pictures_are(data: Pa
     run = train([first, data.parent / "photos"], valid=rest, out=tmp_path / "run", steps=1)
     assert (run.config["data"]["pictures"], run.config["data"]["held_out"]) == (16, 8)
     assert run.evaluate()["examples"] == 8
+
+
+def test_held_out_pictures_are_those_beside_their_table_before_those_to_train_on(tmp_path: Path) -> None:
+    for place, shapes in (("train", range(4)), ("val", range(4, 6)), ("both", range(4))):
+        for name, row in enumerate(shapes):
+            write(tmp_path / place / f"{name}.png", encoded(SHAPES.read(row).pixels))
+    table = write(tmp_path / "both" / "train.tsv", "".join(f"{n}.png\ta red cross\n" for n in range(4)))
+    valid = write(tmp_path / "val" / "val.tsv", "0.png\ta circle\n1.png\ta square\n")
+    read = read_captioned([str(table), str(tmp_path / "train")], str(valid), CaptionTraining())
+    assert np.array_equal(read.held_out.read(0).pixels, SHAPES.read(4).pixels) and len(read.train) == 4
+    away = write(tmp_path / "away" / "val.tsv", "0.png\ta circle\n")
+    assert len(read_captioned([str(table)], str(away), CaptionTraining()).held_out) == 1, "beside the other table"
+    with pytest.raises(DataError, match="0 pictures to learn from[^$]*2 pictures have this name"):
+        read_captioned([str(table), str(tmp_path / "train")], str(away), CaptionTraining())
 
 
 def test_bad_data_is_refused_and_context_too(data: Path, tmp_path: Path) -> None:

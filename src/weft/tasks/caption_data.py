@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.data import samples
 from weft.data.captions.batches import Framing
-from weft.data.captions.reading import read_captions, sorted_out
+from weft.data.captions.reading import read_captions
 from weft.data.images.album import Album, Found
 from weft.errors import DataError
 from weft.modalities import tokenizer_making as tokenizers
@@ -58,17 +58,11 @@ def read_captioned(
         "progress": None if progress is None else counted(progress),
     }
     found = read_captions(sources, **how) if sources else Found(samples.captioned_shapes(), None)
-    shelves = sorted_out(sources)[1] if sources and valid is not None else []
-    given = None if valid is None else read_captions([valid], shelves=_further(shelves, valid), **how)
+    given = None if valid is None else read_captions([valid], further=sources, **how)
     if progress is not None:
         progress.stop()
     name = several([Path(source).name for source in sources]) if sources else "weft's shapes"
     return held_apart(found, given, name, valid)
-
-
-def _further(shelves: Sequence[Path], valid: str) -> Sequence[Path]:
-    """Where held-out pictures may be, beside their table; a folder or archive has its own."""
-    return shelves if Path(valid).is_file() and sorted_out([valid])[0] else ()
 
 
 def encoded(

@@ -25,7 +25,7 @@ FORMS = "name a table with pictures and captions, and the folder or archive of t
 def read_captions(
     sources: Sequence[str | Path],
     *,
-    shelves: Sequence[str | Path] = (),
+    further: Sequence[str | Path] = (),
     picture: str | None = None,
     caption: str | None = None,
     skip: int | float | None = None,
@@ -34,11 +34,14 @@ def read_captions(
     """Find pictures and their captions, and decode every picture once.
 
     `sources` are tables, with the folders and archives of their pictures, or folders and archives whose pictures have
-    text files beside them; `shelves` are further places of pictures. `picture` and `caption` name columns of tables.
+    text files beside them. What a table names and does not have beside it is looked for where `further` data has its
+    pictures. `picture` and `caption` name columns of tables.
     """
     tables, places = sorted_out(sources)
     if tables:
-        found = _in_tables(tables, Shelves([*places, *map(Path, shelves)]), picture, caption)
+        others, more = sorted_out(further) if further and not places else ([], [])
+        shelves = Shelves(places, more, [table.parent for table in others])
+        found = _in_tables(tables, shelves, picture, caption)
     else:
         found = Gathered([])
         for place in places:
