@@ -110,6 +110,12 @@ def test_a_folder_may_hold_its_table(tmp_path: Path):
     assert looks_captioned([tmp_path / "data"]) and found(read(tmp_path / "data")) == CAPTIONS
 
 
+def test_a_table_is_found_among_many_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("weft.data.captions.recognising.LOOK", 1)
+    tsv(photos(tmp_path) / "z.tsv")
+    assert looks_captioned([tmp_path]) and found(read(tmp_path)) == CAPTIONS
+
+
 def test_tables_of_classes_and_pairs_are_not_taken_for_captions(tmp_path: Path):
     labels = write(tmp_path / "labels.csv", "path,label\n" + "".join(f"{n},cat\n" for n in CAPTIONS))
     pairs = write(tmp_path / "pairs.tsv", "a dog runs\tun chien court\n" * 5)
