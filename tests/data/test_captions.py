@@ -130,6 +130,16 @@ def test_a_table_without_a_column_of_pictures_lists_its_columns(tmp_path: Path):
     assert found(read(odd, tmp_path / "", picture="what", caption="note"))["a"] == CAPTIONS["a.png"][:1]
 
 
+def test_columns_asked_for_in_training_are_not_needed_in_another_table(tmp_path: Path):
+    photos(tmp_path)
+    asked = {"picture": "what", "caption": "note", "learn": False}
+    assert found(read(tsv(tmp_path / "plain.tsv"), **asked)) == CAPTIONS
+    same = write(tmp_path / "same.csv", "note,text,what\n" + "".join(f"{t[0]},x,{n}\n" for n, t in CAPTIONS.items()))
+    assert found(read(same, **asked))["a.png"] == CAPTIONS["a.png"][:1]
+    unclear = wrong(write(tmp_path / "t.tsv", "one two\tthree\nfour five\tsix\n"), **asked)
+    assert "no column names pictures" in unclear and "header line" in unclear and "--set" not in unclear
+
+
 FAULTS = {
     "no caption": ({"a.png": ("",)}, "line 4: a.png: no caption"),
     "huge": ({"a.png": ("dog " * 250_000,)}, "a caption of 999,999 characters, more than 10,000"),

@@ -219,7 +219,7 @@ class Caption(PictureTask):
         """Pictures with captions to measure on; of data that holds some out, those."""
         settings = from_json(run.config["training"], CaptionTraining)
         columns = {"picture": settings.picture_column, "caption": settings.caption_column}
-        found = read_captions(data, **columns, skip=settings.allowed)
+        found = read_captions(data, **columns, skip=settings.allowed, learn=False)
         return found.held_out or found.train, ", ".join(data)
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:

@@ -10,7 +10,7 @@ from pathlib import Path
 from weft.data.captions.recognising import has_stems, tables_in
 from weft.data.captions.shelves import Shelves
 from weft.data.captions.stems import in_place
-from weft.data.captions.tables import read_rows
+from weft.data.captions.tables import Asked, read_rows
 from weft.data.decoding import shown
 from weft.data.files import ending, missing
 from weft.data.images.album import Found
@@ -30,18 +30,20 @@ def read_captions(
     caption: str | None = None,
     skip: int | float | None = None,
     progress: Callable[[int, int], None] | None = None,
+    learn: bool = True,
 ) -> Found:
     """Find pictures and their captions, and decode every picture once.
 
     `sources` are tables, with the folders and archives of their pictures, or folders and archives whose pictures have
     text files beside them. What a table names and does not have beside it is looked for where `further` data has its
-    pictures. `picture` and `caption` name columns of tables.
+    pictures. `picture` and `caption` name columns of tables; without `learn`, a table may name its columns otherwise
+    than the one that was learned from.
     """
     tables, places = sorted_out(sources)
     if tables:
         others, more = sorted_out(further) if further and not places else ([], [])
         shelves = Shelves(places, more, [table.parent for table in others])
-        found = _in_tables(tables, shelves, picture, caption)
+        found = _in_tables(tables, shelves, Asked(picture, caption, firm=learn))
     else:
         found = Gathered([])
         for place in places:
@@ -70,12 +72,12 @@ def sorted_out(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path]]:
     return tables, places
 
 
-def _in_tables(tables: Sequence[Path], shelves: Shelves, picture: str | None, caption: str | None) -> Gathered:
+def _in_tables(tables: Sequence[Path], shelves: Shelves, asked: Asked) -> Gathered:
     """The pictures that the tables name, each with all its captions, in the order in which they are first named."""
     found, places = Gathered([]), dict[str, tuple[str, Place]]()
     captions: dict[str, dict[str, None]] = {}
     for table in tables:
-        for row in read_rows(table, picture, caption):
+        for row in read_rows(table, asked):
             if isinstance(row, DataError):
                 found.bad.append((row.where, row.problem))
                 continue
