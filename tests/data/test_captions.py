@@ -166,7 +166,17 @@ def test_other_encodings_are_refused_with_the_remedy(tmp_path: Path):
 
 def test_a_separator_too_many_is_refused(tmp_path: Path):
     table = write(photos(tmp_path) / "t.csv", "image,caption\na.png,a dog, brown, runs\nb.png,two men\nc.png,a car\n")
-    assert "4 columns, expected 2" in wrong(table) and "quotes" in wrong(table) or "t.csv, line 2" in wrong(table)
+    problem = wrong(table)
+    assert "1 of 3 rows" in problem and "t.csv, line 2: 4 columns, expected 2" in problem and "quotes" in problem
+
+
+def test_a_missing_picture_counts_once_and_bad_rows_among_rows(tmp_path: Path):
+    rows = "".join(f"{name}\ta dog runs {n}\n" for name in (*CAPTIONS, "gone.png") for n in range(5))
+    table = write(photos(tmp_path) / "t.tsv", rows)
+    assert len(read(table)) == 3, "one may always be bad"
+    assert "1 of 4 pictures cannot be used" in wrong(table)
+    bad = write(tmp_path / "u.tsv", rows.replace("gone", "a") + "b.png\t\n" * 2)
+    assert "2 of 22 rows cannot be used, allowed: 1" in wrong(bad, skip=None)
 
 
 def test_a_name_that_several_pictures_have_is_refused(tmp_path: Path):
