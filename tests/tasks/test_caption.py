@@ -1,6 +1,7 @@
 """caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped and gone on with."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from stopping import stopped_in
 import weft
 from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.inspect.captioning import CaptionView, Written
+from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.tasks.caption import Caption
 from weft.tasks.caption_data import read_captioned
@@ -134,6 +137,17 @@ def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> N
             trained.look(file, **wrong)
 
 
+def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(model: Any, given: Picture, target: list[int]) -> None:
+        raise LookupError(given.pixels.device.type)
+
+    monkeypatch.setattr("weft.inspect.captioning.readings_of", stop)
+    tokenizer = make_tokenizer("bytes", [])
+    what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
+    with pytest.raises(LookupError, match="meta"):
+        CaptionView(deepcopy(trained.model).to("meta"), tokenizer, what)
+
+
 def test_a_word_is_looked_at_before_it_is_written(trained: weft.Run) -> None:
     """A map belongs to the word that follows: it does not depend on that word, nor on what comes after."""
     a, b = (trained.look(SHAPES.read(0).pixels, caption=f"a red {word}").maps for word in ("square", "circle"))
@@ -200,6 +214,12 @@ def test_held_out_pictures_are_those_beside_their_table_before_those_to_train_on
     assert len(read_captioned([str(table)], str(away), CaptionTraining()).held_out) == 1, "beside the other table"
     with pytest.raises(DataError, match="0 pictures to learn from[^$]*2 pictures have this name"):
         read_captioned([str(table), str(tmp_path / "train")], str(away), CaptionTraining())
+
+
+def test_what_the_encoder_hands_on_is_no_setting(data: Path) -> None:
+    assert "summary" not in CaptionTraining.about
+    with pytest.raises(ConfigError, match="reads all of the encoder's tokens"):
+        train(data, summary="mean")
 
 
 def test_bad_data_is_refused_and_context_too(data: Path, tmp_path: Path) -> None:

@@ -102,6 +102,9 @@ class Caption(PictureTask):
         return build(backbone, size, vocab=data.tokenizer.size, dropout=settings.dropout or 0.0)
 
     def first_settings(self, request: Request) -> PictureTraining:
+        if "summary" in request.settings:
+            problem = "the decoder reads all of the encoder's tokens, not a summary of them"
+            raise ConfigError(problem, where="--set summary", fix="leave it out")
         fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
         if fixed and self.goes_on(request):
             problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
