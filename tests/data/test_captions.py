@@ -10,13 +10,14 @@ import torch
 from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
 from weft.data.captions import looks_captioned, read_captions
-from weft.data.captions.batches import Captioned, CaptionedPictures, Framing, captioned
+from weft.data.captions.batches import Captioned, CaptionedPictures, captioned
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment
 from weft.data.images.frames import frames_of
 from weft.data.images.split import split_album
 from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError
+from weft.modalities.around import Around
 from weft.modalities.image import Picture
 
 CAPTIONS = {"a.png": ("a dog runs over grass", "a brown dog"), "b.png": ("two men on a wall",), "c.png": ("a red car",)}
@@ -257,7 +258,7 @@ def sources(visit: int = 2, seed: int = 0) -> CaptionedPictures:
     album = captioned_shapes().take(range(20))
     ids = [[np.array([row, n]) for n in range(1 + row % 4)] for row in range(20)]
     frames = frames_of(album, 32, 3)
-    return CaptionedPictures((frames, ids), (frames, ids), framing=Framing((9, 8), 7), visit=visit,
+    return CaptionedPictures((frames, ids), (frames, ids), around=Around((9, 8), 7), visit=visit,
                              how=Augment.light(flip=False), stride=4, fingerprint="x", seed=seed)  # fmt: skip
 
 
@@ -285,7 +286,7 @@ def test_a_visit_draws_different_captions_of_the_picture_and_no_other():
 
 def test_a_piece_of_a_batch_keeps_its_captions():
     batch = captioned(Picture(torch.rand(3, 3, 4, 4)), [[np.array([1])], [np.array([2]), np.array([3])], [np.array([4])]],
-                      Framing((0,), 0))  # fmt: skip
+                      Around((0,), 0))  # fmt: skip
     piece = batch[1:3]
     assert isinstance(piece, Captioned) and len(piece) == 2
     assert piece.owner.tolist() == [0, 0, 1] and piece.target.ids[:, 1].tolist() == [2, 3, 4]

@@ -17,6 +17,7 @@ import weft
 from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.inspect.captioning import CaptionView, Written
+from weft.modalities.around import Around
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.tasks.caption import Caption
@@ -24,6 +25,7 @@ from weft.tasks.caption_data import read_captioned
 from weft.tasks.caption_plan import CaptionTraining
 from weft.tasks.importing import import_run
 from weft.tasks.registry import recognise
+from weft.tasks.text_data import around_of
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
@@ -220,6 +222,16 @@ def test_what_the_encoder_hands_on_is_no_setting(data: Path) -> None:
     assert "summary" not in CaptionTraining.about
     with pytest.raises(ConfigError, match="reads all of the encoder's tokens"):
         train(data, summary="mean")
+
+
+def test_the_marks_around_targets_are_those_learned_with_or_those_of_the_makers() -> None:
+    words = make_tokenizer("bytes", [])
+    assert around_of({"data": {}}, words) == Around((words.end,), words.end)
+    assert around_of({"data": {"opening": [5, 6], "end": 7}}, words) == Around((5, 6), 7)
+    imported = {"opening": [], "marks": {"eos_token_id": [3, 4]}}
+    assert around_of({"data": {}, "imported": imported}, words) == Around((3,), 3)
+    unsaid = {"opening": [5], "marks": {}}
+    assert around_of({"data": {}, "imported": unsaid}, words) == Around((5,), words.end)
 
 
 def test_bad_data_is_refused_and_context_too(data: Path, tmp_path: Path) -> None:

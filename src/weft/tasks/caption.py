@@ -30,14 +30,14 @@ from weft.tasks.caption_data import (
     read_captioned,
 )
 from weft.tasks.caption_plan import CAPTIONING, CaptionTraining, caption_shape, writer_operations, writer_size
-from weft.tasks.caption_writing import Captioning, CaptionLooking, Writer, framing_of
+from weft.tasks.caption_writing import Captioning, CaptionLooking, Writer
 from weft.tasks.picture_data import PictureData, Seen
 from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
 from weft.tasks.picture_plan import PictureTraining, embed_of, operations
 from weft.tasks.pictures import Known, PictureTask
 from weft.tasks.sequences import SHOWN, model_of
 from weft.tasks.task import Ending, Loaded, Measured, Request, View, with_settings
-from weft.tasks.text_data import tokenizer_of
+from weft.tasks.text_data import around_of, tokenizer_of
 from weft.tasks.translation_measures import translation_measures
 from weft.training.card import finite
 from weft.training.progress import Progress, counter
@@ -82,13 +82,12 @@ class Caption(PictureTask):
         """With captions as ids, by the tokenizer of a run that wrote captions before."""
         assert isinstance(settings, CaptionTraining)
         if run is None or run[1].get("task") != self.name:
-            return encoded(data, settings, None, (), None)
+            return encoded(data, settings)
         folder, config = run
         embed: Any = from_json(config["model"], Seq2Seq.Config).target.embed
         tokenizer = tokenizer_of(folder, config, embed.size)
-        framing = framing_of(config, tokenizer)
         settings = settings.replace(tokenizer=None, vocab=None, context=embed.context)
-        return encoded(data, settings, tokenizer, framing.opening, framing.end)
+        return encoded(data, settings, (tokenizer, around_of(config, tokenizer)))
 
     def model(
         self, request: Request, backbone: Stream.Config, data: PictureData, settings: PictureTraining
@@ -129,7 +128,7 @@ class Caption(PictureTask):
         return CaptionedPictures(
             (seen.train, data.ids),
             (seen.held_out, data.held_ids),
-            framing=data.framing,
+            around=data.around,
             visit=settings.visit,
             how=settings.augment,
             stride=stride,
@@ -239,6 +238,6 @@ class Caption(PictureTask):
             ids = writer.write(raw, Captioning(beam=how.beam))[0][0][1].ids
         else:
             ids = tuple(writer.tokenizer.encode(how.caption).tolist())
-        what = Written(pictures[0].pixels, raw, writer.framing.opening, ids, names[0])
+        what = Written(pictures[0].pixels, raw, writer.around.opening, ids, names[0])
         view = CaptionView(writer.model, writer.tokenizer, what, layer=how.layer, head=how.head)
         return view if how.word is None else WordView(view, how.word, every=how.every)
