@@ -10,13 +10,14 @@ import torch
 from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
 from weft.data.captions import looks_captioned, read_captions
-from weft.data.captions.batches import Captioned, CaptionedPictures, Framing, captioned
+from weft.data.captions.batches import Captioned, CaptionedPictures, captioned
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment
 from weft.data.images.frames import frames_of
 from weft.data.images.split import split_album
 from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError
+from weft.modalities.around import Around
 from weft.modalities.image import Picture
 
 CAPTIONS = {"a.png": ("a dog runs over grass", "a brown dog"), "b.png": ("two men on a wall",), "c.png": ("a red car",)}
@@ -110,6 +111,12 @@ def test_a_folder_may_hold_its_table(tmp_path: Path):
     assert looks_captioned([tmp_path / "data"]) and found(read(tmp_path / "data")) == CAPTIONS
 
 
+def test_a_table_is_found_among_many_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("weft.data.captions.recognising.LOOK", 1)
+    tsv(photos(tmp_path) / "z.tsv")
+    assert looks_captioned([tmp_path]) and found(read(tmp_path)) == CAPTIONS
+
+
 def test_tables_of_classes_and_pairs_are_not_taken_for_captions(tmp_path: Path):
     labels = write(tmp_path / "labels.csv", "path,label\n" + "".join(f"{n},cat\n" for n in CAPTIONS))
     pairs = write(tmp_path / "pairs.tsv", "a dog runs\tun chien court\n" * 5)
@@ -122,6 +129,16 @@ def test_a_table_without_a_column_of_pictures_lists_its_columns(tmp_path: Path):
     photos(tmp_path)
     odd = write(tmp_path / "odd.csv", "what,who,note\n" + "".join(f"{n[0]},x,{t[0]}\n" for n, t in CAPTIONS.items()))
     assert found(read(odd, tmp_path / "", picture="what", caption="note"))["a"] == CAPTIONS["a.png"][:1]
+
+
+def test_columns_asked_for_in_training_are_not_needed_in_another_table(tmp_path: Path):
+    photos(tmp_path)
+    asked = {"picture": "what", "caption": "note", "learn": False}
+    assert found(read(tsv(tmp_path / "plain.tsv"), **asked)) == CAPTIONS
+    same = write(tmp_path / "same.csv", "note,text,what\n" + "".join(f"{t[0]},x,{n}\n" for n, t in CAPTIONS.items()))
+    assert found(read(same, **asked))["a.png"] == CAPTIONS["a.png"][:1]
+    unclear = wrong(write(tmp_path / "t.tsv", "one two\tthree\nfour five\tsix\n"), **asked)
+    assert "no column names pictures" in unclear and "header line" in unclear and "--set" not in unclear
 
 
 FAULTS = {
@@ -150,16 +167,39 @@ def test_other_encodings_are_refused_with_the_remedy(tmp_path: Path):
 
 def test_a_separator_too_many_is_refused(tmp_path: Path):
     table = write(photos(tmp_path) / "t.csv", "image,caption\na.png,a dog, brown, runs\nb.png,two men\nc.png,a car\n")
-    assert "4 columns, expected 2" in wrong(table) and "quotes" in wrong(table) or "t.csv, line 2" in wrong(table)
+    problem = wrong(table)
+    assert "1 of 3 rows" in problem and "t.csv, line 2: 4 columns, expected 2" in problem and "quotes" in problem
+
+
+def test_a_missing_picture_counts_once_and_bad_rows_among_rows(tmp_path: Path):
+    rows = "".join(f"{name}\ta dog runs {n}\n" for name in (*CAPTIONS, "gone.png") for n in range(5))
+    table = write(photos(tmp_path) / "t.tsv", rows)
+    assert len(read(table)) == 3, "one may always be bad"
+    assert "1 of 4 pictures cannot be used" in wrong(table)
+    bad = write(tmp_path / "u.tsv", rows.replace("gone", "a") + "b.png\t\n" * 2)
+    assert "2 of 22 rows cannot be used, allowed: 1" in wrong(bad, skip=None)
 
 
 def test_a_name_that_several_pictures_have_is_refused(tmp_path: Path):
     members = {f"{folder}/{name}": data for folder in ("x", "y") for name, data in MEMBERS.items()}
-    assert "2 pictures have this name: x/a.png, y/a.png" in wrong(
-        tsv(tmp_path / "t.tsv"), photos(tmp_path / "p", members)
-    )
+    problem = wrong(tsv(tmp_path / "t.tsv"), photos(tmp_path / "p", members))
+    assert "2 pictures have this name: " in problem and "p/x/a.png, " in problem and "p/y/a.png" in problem
+    assert "2 pictures have this name: " in wrong(tsv(tmp_path / "p" / "t.tsv")), "in the table's own folders too"
     exact = {f"y/{name}": texts for name, texts in CAPTIONS.items()}
     assert len(read(tsv(tmp_path / "t.tsv", exact), tmp_path / "p")) == 3
+
+
+@pytest.mark.parametrize(("asked", "there"), [
+    ("a.png", "deep/a.png"), ("x/a.png", "deep/x/a.png"), ("/home/me/x/a.png", "x/a.png"), ("../x/a", "a.png"),
+    ("val/a.png", None),
+])  # fmt: skip
+def test_a_path_takes_the_picture_whose_path_it_ends_or_that_ends_it(asked: str, there: str | None, tmp_path: Path):
+    place = photos(tmp_path / "p", {there or "train/a.png": MEMBERS["a.png"], "other/b.png": MEMBERS["b.png"]})
+    table = tsv(tmp_path / "t.tsv", {asked: ("a dog runs",), "b.png": ("two men",)})
+    if there is None:
+        assert f"{asked}: a caption without a picture" in wrong(table, place, picture="1")
+    else:
+        assert found(read(table, place, picture="1", skip=0))[asked] == ("a dog runs",)
 
 
 def test_pictures_that_no_row_names_are_listed_and_no_fault(tmp_path: Path):
@@ -218,7 +258,7 @@ def sources(visit: int = 2, seed: int = 0) -> CaptionedPictures:
     album = captioned_shapes().take(range(20))
     ids = [[np.array([row, n]) for n in range(1 + row % 4)] for row in range(20)]
     frames = frames_of(album, 32, 3)
-    return CaptionedPictures((frames, ids), (frames, ids), framing=Framing((9, 8), 7), visit=visit,
+    return CaptionedPictures((frames, ids), (frames, ids), around=Around((9, 8), 7), visit=visit,
                              how=Augment.light(flip=False), stride=4, fingerprint="x", seed=seed)  # fmt: skip
 
 
@@ -246,7 +286,7 @@ def test_a_visit_draws_different_captions_of_the_picture_and_no_other():
 
 def test_a_piece_of_a_batch_keeps_its_captions():
     batch = captioned(Picture(torch.rand(3, 3, 4, 4)), [[np.array([1])], [np.array([2]), np.array([3])], [np.array([4])]],
-                      Framing((0,), 0))  # fmt: skip
+                      Around((0,), 0))  # fmt: skip
     piece = batch[1:3]
     assert isinstance(piece, Captioned) and len(piece) == 2
     assert piece.owner.tolist() == [0, 0, 1] and piece.target.ids[:, 1].tolist() == [2, 3, 4]

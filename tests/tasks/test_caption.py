@@ -1,6 +1,7 @@
 """caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped and gone on with."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,16 @@ from stopping import stopped_in
 import weft
 from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.inspect.captioning import CaptionView, Written
+from weft.modalities.around import Around
+from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.tasks.caption import Caption
+from weft.tasks.caption_data import read_captioned
+from weft.tasks.caption_plan import CaptionTraining
 from weft.tasks.importing import import_run
 from weft.tasks.registry import recognise
+from weft.tasks.text_data import around_of
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
@@ -102,6 +109,19 @@ def test_the_loss_is_that_of_each_caption_by_itself(trained: weft.Run, tmp_path:
     assert both["metrics"]["loss"] * both["tokens"] == pytest.approx(summed, rel=1e-5)
 
 
+def test_pictures_whose_captions_are_all_too_long_are_not_scored(trained: weft.Run, tmp_path: Path) -> None:
+    def measured(*rows: str) -> dict[str, Any]:
+        return trained.evaluate(write(tmp_path / "t.tsv", "".join(rows)))
+
+    write(tmp_path / "0.png", encoded(SHAPES.read(0).pixels))
+    write(tmp_path / "wide.png", encoded(np.repeat(SHAPES.read(1).pixels, 3, 1)))  # a batch of its own
+    fits, long = "0.png\ta red cross\n", f"wide.png\t{'a red cross ' * 200}\n"
+    both = measured(fits, long)
+    assert both["examples"] == 2 and 0 < both["tokens"] < 20
+    with pytest.raises(DataError, match="no caption fits the"):
+        measured(long)
+
+
 def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> None:
     file = str(data.parent / "photos" / "0.png")
     view = trained.look(file, caption="a red circle above")
@@ -117,6 +137,17 @@ def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> N
     for wrong in ({"layer": 9}, {"word": "zebra", "caption": "a dog"}, {"what": "edges"}, {"every": True}):
         with pytest.raises(ConfigError):
             trained.look(file, **wrong)
+
+
+def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(model: Any, given: Picture, target: list[int]) -> None:
+        raise LookupError(given.pixels.device.type)
+
+    monkeypatch.setattr("weft.inspect.captioning.readings_of", stop)
+    tokenizer = make_tokenizer("bytes", [])
+    what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
+    with pytest.raises(LookupError, match="meta"):
+        CaptionView(deepcopy(trained.model).to("meta"), tokenizer, what)
 
 
 def test_a_word_is_looked_at_before_it_is_written(trained: weft.Run) -> None:
@@ -171,6 +202,36 @@ def test_held_out_data_may_be_named_and_is_found_where_the_pictures_are(data: Pa
     run = train([first, data.parent / "photos"], valid=rest, out=tmp_path / "run", steps=1)
     assert (run.config["data"]["pictures"], run.config["data"]["held_out"]) == (16, 8)
     assert run.evaluate()["examples"] == 8
+
+
+def test_held_out_pictures_are_those_beside_their_table_before_those_to_train_on(tmp_path: Path) -> None:
+    for place, shapes in (("train", range(4)), ("val", range(4, 6)), ("both", range(4))):
+        for name, row in enumerate(shapes):
+            write(tmp_path / place / f"{name}.png", encoded(SHAPES.read(row).pixels))
+    table = write(tmp_path / "both" / "train.tsv", "".join(f"{n}.png\ta red cross\n" for n in range(4)))
+    valid = write(tmp_path / "val" / "val.tsv", "0.png\ta circle\n1.png\ta square\n")
+    read = read_captioned([str(table), str(tmp_path / "train")], str(valid), CaptionTraining())
+    assert np.array_equal(read.held_out.read(0).pixels, SHAPES.read(4).pixels) and len(read.train) == 4
+    away = write(tmp_path / "away" / "val.tsv", "0.png\ta circle\n")
+    assert len(read_captioned([str(table)], str(away), CaptionTraining()).held_out) == 1, "beside the other table"
+    with pytest.raises(DataError, match="0 pictures to learn from[^$]*2 pictures have this name"):
+        read_captioned([str(table), str(tmp_path / "train")], str(away), CaptionTraining())
+
+
+def test_what_the_encoder_hands_on_is_no_setting(data: Path) -> None:
+    assert "summary" not in CaptionTraining.about
+    with pytest.raises(ConfigError, match="reads all of the encoder's tokens"):
+        train(data, summary="mean")
+
+
+def test_the_marks_around_targets_are_those_learned_with_or_those_of_the_makers() -> None:
+    words = make_tokenizer("bytes", [])
+    assert around_of({"data": {}}, words) == Around((words.end,), words.end)
+    assert around_of({"data": {"opening": [5, 6], "end": 7}}, words) == Around((5, 6), 7)
+    imported = {"opening": [], "marks": {"eos_token_id": [3, 4]}}
+    assert around_of({"data": {}, "imported": imported}, words) == Around((3,), 3)
+    unsaid = {"opening": [5], "marks": {}}
+    assert around_of({"data": {}, "imported": unsaid}, words) == Around((5,), words.end)
 
 
 def test_bad_data_is_refused_and_context_too(data: Path, tmp_path: Path) -> None:

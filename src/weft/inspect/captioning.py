@@ -47,7 +47,8 @@ class CaptionView:
         """`layer` and `head` choose one of them, counted from 1; by default all are averaged."""
         self.what, self.layer, self.head = what, layer, head
         self.text_of = tokenizer.decode(what.ids)
-        read = readings_of(model, what.raw, [*what.opening, *what.ids][:-1] if what.ids else list(what.opening))
+        target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
+        read = readings_of(model, what.raw.to(next(model.parameters()).device), target)
         weights = weights_of(read["across"])[:, :, len(what.opening) - 1 :]
         embed = model.source.embed
         assert isinstance(embed, PictureEmbed)

@@ -15,6 +15,7 @@ from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.steps import Steps, steps, table
+from weft.modalities.around import Around
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
@@ -44,14 +45,14 @@ class TranslationView:
         target: Sequence[int],
         how: Look = Look(),
         *,
-        start: int | None = None,
+        around: Around,
     ):
-        """`source` and `target` are ids without their end; the target is read from `start` on, by default the end."""
+        """`source` and `target` are ids without their end; the target is read from the start of what is `around` it."""
         self.tokenizer, self.how = tokenizer, how
-        self.source_ids, self.target_ids = [*source, tokenizer.end], [*target, tokenizer.end]
+        self.source_ids, self.target_ids = [*source, around.end], [*target, around.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
         given = Lines.of([np.array(self.source_ids)]).to(next(model.parameters()).device).text()
-        self._readings = readings_of(model, given, [tokenizer.end if start is None else start, *self.target_ids[:-1]])
+        self._readings = readings_of(model, given, [around.start, *self.target_ids[:-1]])
         self._chosen()
 
     @cached_property

@@ -30,14 +30,14 @@ from weft.tasks.caption_data import (
     read_captioned,
 )
 from weft.tasks.caption_plan import CAPTIONING, CaptionTraining, caption_shape, writer_operations, writer_size
-from weft.tasks.caption_writing import Captioning, CaptionLooking, Writer, framing_of
+from weft.tasks.caption_writing import Captioning, CaptionLooking, Writer
 from weft.tasks.picture_data import PictureData, Seen
 from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
 from weft.tasks.picture_plan import PictureTraining, embed_of, operations
 from weft.tasks.pictures import Known, PictureTask
 from weft.tasks.sequences import SHOWN, model_of
 from weft.tasks.task import Ending, Loaded, Measured, Request, View, with_settings
-from weft.tasks.text_data import tokenizer_of
+from weft.tasks.text_data import around_of, tokenizer_of
 from weft.tasks.translation_measures import translation_measures
 from weft.training.card import finite
 from weft.training.progress import Progress, counter
@@ -82,13 +82,12 @@ class Caption(PictureTask):
         """With captions as ids, by the tokenizer of a run that wrote captions before."""
         assert isinstance(settings, CaptionTraining)
         if run is None or run[1].get("task") != self.name:
-            return encoded(data, settings, None, (), None)
+            return encoded(data, settings)
         folder, config = run
         embed: Any = from_json(config["model"], Seq2Seq.Config).target.embed
         tokenizer = tokenizer_of(folder, config, embed.size)
-        framing = framing_of(config, tokenizer)
         settings = settings.replace(tokenizer=None, vocab=None, context=embed.context)
-        return encoded(data, settings, tokenizer, framing.opening, framing.end)
+        return encoded(data, settings, (tokenizer, around_of(config, tokenizer)))
 
     def model(
         self, request: Request, backbone: Stream.Config, data: PictureData, settings: PictureTraining
@@ -102,6 +101,9 @@ class Caption(PictureTask):
         return build(backbone, size, vocab=data.tokenizer.size, dropout=settings.dropout or 0.0)
 
     def first_settings(self, request: Request) -> PictureTraining:
+        if "summary" in request.settings:
+            problem = "the decoder reads all of the encoder's tokens, not a summary of them"
+            raise ConfigError(problem, where="--set summary", fix="leave it out")
         fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
         if fixed and self.goes_on(request):
             problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
@@ -126,7 +128,7 @@ class Caption(PictureTask):
         return CaptionedPictures(
             (seen.train, data.ids),
             (seen.held_out, data.held_ids),
-            framing=data.framing,
+            around=data.around,
             visit=settings.visit,
             how=settings.augment,
             stride=stride,
@@ -219,7 +221,7 @@ class Caption(PictureTask):
         """Pictures with captions to measure on; of data that holds some out, those."""
         settings = from_json(run.config["training"], CaptionTraining)
         columns = {"picture": settings.picture_column, "caption": settings.caption_column}
-        found = read_captions(data, **columns, skip=settings.allowed)
+        found = read_captions(data, **columns, skip=settings.allowed, learn=False)
         return found.held_out or found.train, ", ".join(data)
 
     def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
@@ -236,6 +238,6 @@ class Caption(PictureTask):
             ids = writer.write(raw, Captioning(beam=how.beam))[0][0][1].ids
         else:
             ids = tuple(writer.tokenizer.encode(how.caption).tolist())
-        what = Written(pictures[0].pixels, raw, writer.framing.opening, ids, names[0])
+        what = Written(pictures[0].pixels, raw, writer.around.opening, ids, names[0])
         view = CaptionView(writer.model, writer.tokenizer, what, layer=how.layer, head=how.head)
         return view if how.word is None else WordView(view, how.word, every=how.every)

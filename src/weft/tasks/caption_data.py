@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from weft.data import samples
-from weft.data.captions.batches import Framing
-from weft.data.captions.reading import read_captions, sorted_out
+from weft.data.captions.batches import fitting
+from weft.data.captions.reading import read_captions
 from weft.data.images.album import Album, Found
 from weft.errors import DataError
 from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.around import Around
 from weft.modalities.encoding import ended
 from weft.modalities.tokenizer import Tokenizer
 from weft.tasks.caption_plan import CaptionTraining
@@ -30,7 +31,7 @@ class CaptionData(PictureData):
     """Pictures with captions as ids. `long` counts captions left out because they do not fit the context."""
 
     tokenizer: Tokenizer
-    framing: Framing
+    around: Around
     ids: list[Ids]  # of the pictures to train on
     held_ids: list[Ids]
     context: int
@@ -58,45 +59,34 @@ def read_captioned(
         "progress": None if progress is None else counted(progress),
     }
     found = read_captions(sources, **how) if sources else Found(samples.captioned_shapes(), None)
-    shelves = sorted_out(sources)[1] if sources and valid is not None else []
-    given = None if valid is None else read_captions([valid], shelves=_further(shelves, valid), **how)
+    given = None if valid is None else read_captions([valid], further=sources, **how)
     if progress is not None:
         progress.stop()
     name = several([Path(source).name for source in sources]) if sources else "weft's shapes"
     return held_apart(found, given, name, valid)
 
 
-def _further(shelves: Sequence[Path], valid: str) -> Sequence[Path]:
-    """Where held-out pictures may be, beside their table; a folder or archive has its own."""
-    return shelves if Path(valid).is_file() and sorted_out([valid])[0] else ()
-
-
-def encoded(
-    data: PictureData, settings: CaptionTraining, tokenizer: Tokenizer | None, opening: tuple[int, ...], end: int | None
-) -> CaptionData:
-    """Captions to ids. With no tokenizer one is made of a size that suits the text; captions then begin with its end.
-
-    Where the decoder is known, `opening` is what it begins with and `end` what it ends with.
-    """
+def encoded(data: PictureData, settings: CaptionTraining, known: tuple[Tokenizer, Around] | None = None) -> CaptionData:
+    """Captions to ids. With no tokenizer known one is made of a size that suits the text; captions begin with its end."""
     texts = [text for captions in data.train.captions for text in captions]
-    if tokenizer is None:
+    if known is None:
         kind = settings.tokenizer or "bpe"
         size = settings.vocab or vocabulary(sum(map(len, texts)), kind)
         tokenizer = tokenizers.train(kind, ended(texts), size)
-    end = tokenizer.end if end is None else end
-    framing = Framing(opening or (end,), end)
+        known = tokenizer, Around((tokenizer.end,), tokenizer.end)
+    tokenizer, around = known
     ids, held_ids = (caption_ids(tokenizer, album.captions) for album in (data.train, data.held_out))
-    room = max(len(text) for texts in ids for text in texts) + len(framing.opening)
+    room = max(len(text) for texts in ids for text in texts) + len(around.opening)
     context = settings.context or min(MOST_TOKENS, -(-room // STEP) * STEP)
-    train, ids = _kept(data.train, framing.fitting(ids, context))
-    held, held_ids = _kept(data.held_out, framing.fitting(held_ids, context))
+    train, ids = _kept(data.train, fitting(ids, around, context))
+    held, held_ids = _kept(data.held_out, fitting(held_ids, around, context))
     if not ids or not held_ids:
         problem = f"no caption fits {context} tokens"
         raise DataError(problem, where=data.described, fix=f"set a longer context, say --set context={room}")
-    known = {one.name: getattr(data, one.name) for one in fields(PictureData)} | {"train": train, "held_out": held}
+    parts = {one.name: getattr(data, one.name) for one in fields(PictureData)} | {"train": train, "held_out": held}
     long = len(texts) - sum(map(len, ids))
     return CaptionData(
-        **known, tokenizer=tokenizer, framing=framing, ids=ids, held_ids=held_ids, context=context, long=long
+        **parts, tokenizer=tokenizer, around=around, ids=ids, held_ids=held_ids, context=context, long=long
     )
 
 
@@ -120,8 +110,8 @@ def caption_facts(data: CaptionData) -> dict[str, Any]:
         "captions": data.captions,
         "longest": data.longest,
         "left_out_long": data.long,
-        "opening": list(data.framing.opening),
-        "end": data.framing.end,
+        "opening": list(data.around.opening),
+        "end": data.around.end,
         "tokenizer": data.tokenizer.kind,
         "tokenizer_digest": data.tokenizer.digest,
         "vocabulary": data.tokenizer.size,

@@ -38,9 +38,10 @@ class CaptionTraining(PictureTraining):
     caption_column: str | None = None
 
     about = {
-        **PictureTraining.about,
+        **{name: text for name, text in PictureTraining.about.items() if name != "summary"},
         "depth": "number of layers on each side",
         "smoothing": "share of belief given to all tokens alike, in training",
+        "skip": "bad pictures, or bad rows of tables, to leave out before the data is refused: a number, or a share below 1",
         "freeze": "with --from: the picture encoder stays as it is, and the decoder learns",
         "visit": "captions of a picture that are learned each time it is seen",
         "context": "tokens of the longest caption",

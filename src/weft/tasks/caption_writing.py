@@ -8,14 +8,13 @@ import numpy as np
 import torch
 
 from weft.config import Config
-from weft.data.captions.batches import Framing, whole
+from weft.data.captions.batches import fitting, whole
 from weft.data.images.frames import Frames, by_shape
-from weft.errors import ConfigError
+from weft.errors import ConfigError, DataError
 from weft.generate.beam import Hypothesis
 from weft.generate.compute import prepared
 from weft.generate.decode import ROWS, Decoding, written
 from weft.modalities.image import Picture
-from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.tasks.caption_data import caption_ids
@@ -23,7 +22,7 @@ from weft.tasks.picture_input import WHAT
 from weft.tasks.picture_plan import embed_of
 from weft.tasks.sequences import ROOM, Finding, model_of
 from weft.tasks.task import Loaded
-from weft.tasks.text_data import tokenizer_of
+from weft.tasks.text_data import around_of, tokenizer_of
 
 USUAL = 40  # tokens of the longest caption, where nobody knows what a model learned from
 
@@ -75,7 +74,7 @@ class Writer:
     def __init__(self, run: Loaded):
         self.model = model_of(run)
         self.tokenizer = tokenizer_of(run.folder, run.config, self.model.config.target.embed.size)
-        self.framing = framing_of(run.config, self.tokenizer)
+        self.around = around_of(run.config, self.tokenizer)
         self.longest = run.config["data"].get("longest", USUAL)
 
     @property
@@ -92,12 +91,12 @@ class Writer:
     def write(self, picture: Picture, how: Decoding) -> list[list[tuple[str, Hypothesis]]]:
         """The best captions of each picture, with their tokens and scores."""
         used: Any = prepared(self.model, how.precision)
-        opening = list(self.framing.opening)
+        opening = list(self.around.opening)
         limit = max(1, min(how.max_tokens or self.longest + ROOM, self.context - len(opening)))
         hypotheses = written(
             used,
             used.memorise(picture.to(next(self.model.parameters()).device)),
-            end=self.framing.end,
+            end=self.around.end,
             opening=opening,
             limits=[limit] * len(picture),
             how=how,
@@ -113,23 +112,15 @@ class Writer:
     @torch.inference_mode()
     def score(self, frames: Frames, captions: Sequence[Sequence[str]]) -> tuple[float, int]:
         """The summed loss of captions in nats, and the number of tokens; without captions beyond the context."""
-        ids = self.framing.fitting(caption_ids(self.tokenizer, captions), self.context)
+        ids = fitting(caption_ids(self.tokenizer, captions), self.around, self.context)
+        if not any(ids):
+            raise DataError(f"no caption fits the {self.context} tokens that the model reads", fix="name shorter ones")
         objective, device = TargetToken.Config().build(), next(self.model.parameters()).device
         self.model.eval()
-        batches = (batch for batch in whole(frames, ids, self.framing, self.stride) if len(batch.owner))
-        losses = [objective(self.model, batch.to(device)) for batch in batches]
+        losses = [objective(self.model, batch.to(device)) for batch in whole(frames, ids, self.around, self.stride)]
         return sum(float(loss.total) for loss in losses), sum(loss.count for loss in losses)
 
     @property
     def stride(self) -> int:
         """Pixels along a side of one of the model's tokens."""
         return embed_of(self.config.source).stride
-
-
-def framing_of(config: Mapping[str, Any], tokenizer: Tokenizer) -> Framing:
-    """What stands around a caption: what the run learned with, or what the makers of an imported model say."""
-    if "imported" not in config:
-        return Framing(tuple(config["data"]["opening"]), config["data"]["end"])
-    ends = config["imported"]["marks"].get("eos_token_id", tokenizer.end)
-    end = ends[0] if isinstance(ends, list) else ends
-    return Framing(tuple(config["imported"]["opening"]) or (end,), end)

@@ -25,6 +25,7 @@ from weft.storage.store import write_file
 from weft.tasks.encoders import EncoderTask
 from weft.tasks.registry import TASKS
 from weft.tasks.task import Loaded
+from weft.tasks.text_data import around_of
 from weft.version import VERSION
 
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
@@ -129,7 +130,8 @@ def _marks(run: Loaded, tokenizer: Tokenizer | None) -> Marks:
     end = tokenizer.end
     start = None
     if isinstance(run.model, Seq2Seq):
-        start, end = run.config["data"].get("opening", [end])[0], run.config["data"].get("end", end)
+        around = around_of(run.config, tokenizer)
+        start, end = around.start, around.end
     return Marks(bos=end, eos=(end,), pad=end, start=start)
 
 

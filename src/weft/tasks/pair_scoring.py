@@ -1,42 +1,15 @@
-"""How likely targets are to an encoder–decoder, and the marks that it knows texts between."""
+"""How likely targets are to an encoder–decoder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from weft.data.pairs.batches import PairBundles
+from weft.modalities.around import Around
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
-from weft.tasks.task import Loaded
-
-
-@dataclass(frozen=True)
-class Around:
-    """A model's marks besides the end: those `before` a source, and the `opening` that targets go on from."""
-
-    opening: tuple[int, ...]
-    before: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, run: Loaded, tokenizer: Tokenizer) -> "Around":
-        """Those of an imported model are its own; weft's targets begin with the end."""
-        imported = run.config.get("imported")
-        if imported is None:
-            return cls((tokenizer.end,))
-        return cls(tuple(imported["opening"]) or (tokenizer.end,), tokenizer.marks[0] if tokenizer.processed else ())
-
-    @property
-    def start(self) -> int:
-        """Where a target is read from."""
-        return self.opening[0]
-
-    @property
-    def first(self) -> tuple[int, ...]:
-        """What a target begins with, behind the start."""
-        return self.opening[1:] or self.before
 
 
 def marked(tokenizer: Tokenizer, marks: Sequence[int], text: str) -> np.ndarray:
@@ -58,7 +31,7 @@ def score(
         return 0.0, 0
     objective, device = TargetToken.Config().build(), next(model.parameters()).device
     model.eval()
-    marks = {"end": tokenizer.end, "start": around.start}
+    marks = {"end": around.end, "start": around.start}
     bundles = PairBundles(pairs, pairs, **marks, tokens=4096, fingerprint="", seed=0)
     losses = [objective(model, batch.to(device)) for batch in bundles.held_out()]
     return sum(float(loss.total) for loss in losses), sum(loss.count for loss in losses)

@@ -33,10 +33,10 @@ from weft.tasks.pair_plan import (
     plan_lines,
     shape,
 )
-from weft.tasks.pair_scoring import Around, marked, score
+from weft.tasks.pair_scoring import marked, score
 from weft.tasks.planning import first_weights
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, with_settings
-from weft.tasks.text_data import named, tokenizer_of
+from weft.tasks.text_data import around_of, named, tokenizer_of
 from weft.training.card import finite
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress, counter
@@ -192,7 +192,7 @@ class PairTask(Task):
             found = iter(self.find(run, said, how, progress))
             return [next(found) if text.strip() else [("", Hypothesis((), 0.0, 0.0, True))] for text in texts]
         model, tokenizer = model_of(run), self.tokenizer(run)
-        around = Around.of(run, tokenizer)
+        around = around_of(run.config, tokenizer)
         ids = [marked(tokenizer, around.before, text) for text in texts]
         context, ratio = context_of(model.config), run.config["data"].get("ratio", 2.0)
         for text, one in zip(texts, ids, strict=True):
@@ -204,7 +204,7 @@ class PairTask(Task):
                 )
         limits = [how.max_tokens or min(context, math.ceil(ratio * (len(one) + 1)) + ROOM) for one in ids]
         done = None if progress is None else counter(progress, len(texts), "answered")
-        hypotheses = decode(model, ids, end=tokenizer.end, limits=limits, how=how, opening=around.opening, listen=done)
+        hypotheses = decode(model, ids, end=around.end, limits=limits, how=how, opening=around.opening, listen=done)
         if progress is not None:
             progress.stop()
         return [[(tokenizer.decode(h.ids).strip(), h) for h in best] for best in hypotheses]
@@ -221,7 +221,7 @@ class PairTask(Task):
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
         held, what = self.read_held(run, data) if data else self.own_held_out(run)
         model, tokenizer = model_of(run), self.tokenizer(run)
-        context, around = context_of(model.config), Around.of(run, tokenizer)
+        context, around = context_of(model.config), around_of(run.config, tokenizer)
         fitting = [one for one in held if len(marked(tokenizer, around.before, one.source)) < context]
         if not fitting:
             raise DataError(f"no source has fewer than {context} tokens", where=what, fix="train with a longer context")

@@ -22,10 +22,10 @@ from weft.generate.decode import Decoding
 from weft.inspect.translation import Look, StepView, TranslationView
 from weft.tasks.pair_data import PairData, grouped, held_apart, stem
 from weft.tasks.pair_plan import PairTraining, context_of
-from weft.tasks.pair_scoring import Around, marked
+from weft.tasks.pair_scoring import marked
 from weft.tasks.sequences import Finding, PairTask, model_of
 from weft.tasks.task import Loaded, View, with_settings
-from weft.tasks.text_data import several
+from weft.tasks.text_data import around_of, several
 from weft.tasks.translation_measures import translation_measures
 from weft.training.progress import Progress
 
@@ -129,7 +129,7 @@ class Translate(PairTask):
         if not isinstance(input, str):
             raise WeftError(f"expected a text, found {input!r}")
         tokenizer = self.tokenizer(run)
-        around = Around.of(run, tokenizer)
+        around = around_of(run.config, tokenizer)
         if how.target is None:
             found = PairTask.find(self, run, [input], Finding(beam=how.beam))[0][0][1].ids
             target = [*around.opening[1:], *found]
@@ -137,7 +137,7 @@ class Translate(PairTask):
             target = marked(tokenizer, around.first, how.target).tolist()
         chosen = Look(layer=how.layer, head=how.head, every=how.every, pieces=how.pieces)
         source = marked(tokenizer, around.before, input).tolist()
-        view = TranslationView(model_of(run), tokenizer, source, target, chosen, start=around.start)
+        view = TranslationView(model_of(run), tokenizer, source, target, chosen, around=around)
         return view if how.token is None else StepView(view, how.token, how.side)
 
 

@@ -14,26 +14,18 @@ from weft.data.images.augment import Augment
 from weft.data.images.batches import Epochs
 from weft.data.images.frames import Frames, by_shape
 from weft.data.order import key
+from weft.modalities.around import Around
 from weft.modalities.image import Picture
 
 SCORED = 64  # pictures in one batch of held-out ones
 
 
-@dataclass(frozen=True)
-class Framing:
-    """The ids around a caption: those that the decoder begins with, and the one that ends it."""
+Texts = Sequence[np.ndarray]  # the captions of a picture as ids
 
-    opening: tuple[int, ...]
-    end: int
 
-    def fitting(self, captions: Sequence[Sequence[np.ndarray]], context: int) -> list[list[np.ndarray]]:
-        """The captions of each picture without those for which a decoder that reads so many tokens has no room."""
-        room = context - len(self.opening)
-        return [[text for text in texts if len(text) <= room] for texts in captions]
-
-    def lines(self, captions: Sequence[np.ndarray]) -> Lines:
-        """Captions as targets."""
-        return Lines.of([np.concatenate((self.opening, caption, [self.end])).astype(np.int64) for caption in captions])
+def fitting(captions: Sequence[Texts], around: Around, context: int) -> list[list[np.ndarray]]:
+    """The captions of each picture without those for which a decoder that reads so many tokens has no room."""
+    return [[text for text in texts if around.fits(text, context)] for texts in captions]
 
 
 @dataclass(frozen=True)
@@ -63,18 +55,20 @@ class Captioned:
         return Captioned(self.given[rows], target, self.owner[mine] - start)
 
 
-def captioned(picture: Picture, captions: Sequence[Sequence[np.ndarray]], framing: Framing) -> Captioned:
+def captioned(picture: Picture, captions: Sequence[Texts], around: Around) -> Captioned:
     """Pictures with all these captions."""
     owner = [row for row, texts in enumerate(captions) for _ in texts]
-    return Captioned(picture, framing.lines([text for texts in captions for text in texts]), torch.tensor(owner))
+    target = Lines.of([around.target(text) for texts in captions for text in texts])
+    return Captioned(picture, target, torch.tensor(owner))
 
 
 def whole(
-    frames: Frames, captions: Sequence[Sequence[np.ndarray]], framing: Framing, stride: int, *, most: int | None = None
+    frames: Frames, captions: Sequence[Texts], around: Around, stride: int, *, most: int | None = None
 ) -> Iterator[Captioned]:
-    """All pictures, or about `most` spread over them, as they are and with all their captions."""
+    """All pictures, or about `most` spread over them, as they are and with all their captions; no batch is without any."""
     for rows, picture in by_shape(frames, stride, SCORED, most=most):
-        yield captioned(picture, [captions[row] for row in rows], framing)
+        if any(captions[row] for row in rows):
+            yield captioned(picture, [captions[row] for row in rows], around)
 
 
 class CaptionedPictures:
@@ -82,10 +76,10 @@ class CaptionedPictures:
 
     def __init__(
         self,
-        train: tuple[Frames, Sequence[Sequence[np.ndarray]]],
-        held: tuple[Frames, Sequence[Sequence[np.ndarray]]],
+        train: tuple[Frames, Sequence[Texts]],
+        held: tuple[Frames, Sequence[Texts]],
         *,
-        framing: Framing,
+        around: Around,
         visit: int,
         how: Augment,
         stride: int,
@@ -93,7 +87,7 @@ class CaptionedPictures:
         seed: int,
     ):
         """`visit` is the number of captions at a visit; `stride` is the model's, to which sides are rounded."""
-        self.train, self.held, self.framing, self.visit = train, held, framing, visit
+        self.train, self.held, self.around, self.visit = train, held, around, visit
         self.how, self.stride, self.fingerprint = how, stride, fingerprint
         self.epochs = Epochs(len(train[0]), fingerprint, seed)
         self.key = key(fingerprint, seed, "augment")
@@ -109,11 +103,11 @@ class CaptionedPictures:
         rows = self.epochs.rows(indices)
         picture = self.train[0].changed(rows, indices, self.how, key=self.key)
         chance = draws(f"{self.key} captions", indices, self.widest)
-        return captioned(picture, [self._drawn(row, c) for row, c in zip(rows, chance, strict=True)], self.framing)
+        return captioned(picture, [self._drawn(row, c) for row, c in zip(rows, chance, strict=True)], self.around)
 
     def held_out(self, *, most: int | None = None) -> Iterator[Captioned]:
         """The held-out pictures, whole and with all their captions."""
-        yield from whole(*self.held, self.framing, self.stride, most=None if most is None else 4 * most)
+        yield from whole(*self.held, self.around, self.stride, most=None if most is None else 4 * most)
 
     def _drawn(self, row: int, chance: np.ndarray) -> list[np.ndarray]:
         """Some of a picture's captions, none twice."""

@@ -1,7 +1,8 @@
 """Users' pictures with captions, every picture tried before it is relied on. Refuses to know tokens.
 
-What has no picture or no caption is named and left out, up to a bound; beyond it the data is refused. Pictures beside a
-table that none of its rows names are left out too, and listed, but are no fault: a table may be about a part of them.
+What has no picture or no caption is named and left out, up to a bound; beyond it the data is refused. Rows that cannot be
+read are counted among rows, and a picture that is missing once, however many rows name it. Pictures beside a table that
+none of its rows names are left out too, and listed, but are no fault: a table may be about a part of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,12 +11,12 @@ from pathlib import Path
 from weft.data.captions.recognising import has_stems, tables_in
 from weft.data.captions.shelves import Shelves
 from weft.data.captions.stems import in_place
-from weft.data.captions.tables import read_rows
+from weft.data.captions.tables import Asked, read_rows
 from weft.data.decoding import shown
 from weft.data.files import ending, missing
 from weft.data.images.album import Found
 from weft.data.images.places import Entry, Gathered, Place
-from weft.data.images.reading import names_of, try_all
+from weft.data.images.reading import Reasons, bear, names_of, try_all
 from weft.data.labelled.formats import TABLES
 from weft.errors import DataError
 
@@ -25,20 +26,29 @@ FORMS = "name a table with pictures and captions, and the folder or archive of t
 def read_captions(
     sources: Sequence[str | Path],
     *,
-    shelves: Sequence[str | Path] = (),
+    further: Sequence[str | Path] = (),
     picture: str | None = None,
     caption: str | None = None,
     skip: int | float | None = None,
     progress: Callable[[int, int], None] | None = None,
+    learn: bool = True,
 ) -> Found:
     """Find pictures and their captions, and decode every picture once.
 
     `sources` are tables, with the folders and archives of their pictures, or folders and archives whose pictures have
-    text files beside them; `shelves` are further places of pictures. `picture` and `caption` name columns of tables.
+    text files beside them. What a table names and does not have beside it is looked for where `further` data has its
+    pictures. `picture` and `caption` name columns of tables; without `learn`, a table may name its columns otherwise
+    than the one that was learned from.
     """
     tables, places = sorted_out(sources)
     if tables:
-        found = _in_tables(tables, Shelves([*places, *map(Path, shelves)]), picture, caption)
+        others, more = sorted_out(further) if further and not places else ([], [])
+        shelves = Shelves(places, more, [table.parent for table in others])
+        read = _Tables(shelves, Asked(picture, caption, firm=learn))
+        for table in tables:
+            read.add(table)
+        bear(read.faults, read.rows, skip, names_of(sources), unit="rows")
+        found = read.gathered()
     else:
         found = Gathered([])
         for place in places:
@@ -67,22 +77,39 @@ def sorted_out(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path]]:
     return tables, places
 
 
-def _in_tables(tables: Sequence[Path], shelves: Shelves, picture: str | None, caption: str | None) -> Gathered:
-    """The pictures that the tables name, each with all its captions, in the order in which they are first named."""
-    found, places = Gathered([]), dict[str, tuple[str, Place]]()
-    captions: dict[str, dict[str, None]] = {}
-    for table in tables:
-        for row in read_rows(table, picture, caption):
+class _Tables:
+    """The pictures that tables name, each with all its captions, in the order in which they are first named."""
+
+    def __init__(self, shelves: Shelves, asked: Asked):
+        self.shelves, self.asked = shelves, asked
+        self.rows, self.faults = 0, Reasons()
+        self.places: dict[str, tuple[str, Place]] = {}
+        self.captions: dict[str, dict[str, None]] = {}
+        self.missing: dict[str, tuple[str, str]] = {}
+
+    def add(self, table: Path) -> None:
+        """The rows of one more table."""
+        for row in read_rows(table, self.asked):
+            self.rows += 1
             if isinstance(row, DataError):
-                found.bad.append((row.where, row.problem))
+                self.faults.append((row.where, _reason(row)))
                 continue
             try:
-                place = shelves.find(row.picture, table)
+                place = self.shelves.find(row.picture, table)
             except DataError as error:
-                found.bad.append((f"{shown(table.name)}, line {row.line}: {shown(row.picture)}", error.problem))
+                line = f"{shown(table.name)}, line {row.line}: {shown(row.picture)}"
+                self.missing.setdefault(row.picture, (line, _reason(error)))
                 continue
-            places.setdefault(place.where, (shown(row.picture), place))
-            captions.setdefault(place.where, {}).update(dict.fromkeys(row.captions))
-    found.entries.extend(Entry(name, place, captions=tuple(captions[where])) for where, (name, place) in places.items())
-    found.skipped.extend(shelves.unnamed())
-    return found
+            self.places.setdefault(place.where, (shown(row.picture), place))
+            self.captions.setdefault(place.where, {}).update(dict.fromkeys(row.captions))
+
+    def gathered(self) -> Gathered:
+        """All of them; pictures that are missing are bad ones."""
+        places = self.places.items()
+        entries = [Entry(name, place, captions=tuple(self.captions[where])) for where, (name, place) in places]
+        return Gathered(entries, [*self.faults, *self.shelves.unnamed()], list(self.missing.values()))
+
+
+def _reason(error: DataError) -> str:
+    """What is wrong, and what to do about it."""
+    return f"{error.problem} ({error.fix})" if error.fix else error.problem

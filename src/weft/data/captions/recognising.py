@@ -16,7 +16,7 @@ from weft.data.labelled.columns import columns_of, plain
 from weft.data.labelled.formats import TABLES, as_cell, read_objects
 from weft.errors import DataError
 
-LOOK = 400  # files looked at
+LOOK = 400  # files looked at, or rows of one
 WORDS = 3  # of a typical caption, at least, where no name says that it is one
 
 
@@ -28,13 +28,14 @@ def looks_captioned(sources: Sequence[Path]) -> bool:
         return False
     if tables:
         return all(map(is_caption_table, tables))
-    return bool(others) and all(has_stems(place) or (place.is_dir() and tables_in(place)) for place in others)
+    return bool(others) and all(has_stems(place) or (place.is_dir() and tables_in(place, LOOK)) for place in others)
 
 
-def tables_in(folder: Path) -> list[Path]:
-    """The tables of captions that stand in a folder, not below it."""
-    files = (path for path in islice(folder.iterdir(), LOOK) if ending(path, TABLES) is not None and path.is_file())
-    return sorted(path for path in files if is_caption_table(path))
+def tables_in(folder: Path, most: int | None = None) -> list[Path]:
+    """The tables of captions that stand in a folder, not below it; at most so many files are opened to tell."""
+    named = sorted(path for path in folder.iterdir() if ending(path, TABLES) is not None)
+    files = islice((path for path in named if path.is_file()), most)
+    return [path for path in files if is_caption_table(path)]
 
 
 def is_caption_table(path: Path) -> bool:

@@ -15,7 +15,7 @@ from weft.data.files import ending
 from weft.data.images.places import named_as_picture
 from weft.data.images.tables import PATH
 from weft.data.jsonl import read_string
-from weft.data.labelled.columns import Column, asked_column, columns_of, plain
+from weft.data.labelled.columns import Column, asked_column, columns_of, has_column, plain
 from weft.data.labelled.formats import TABLES, as_cell, read_objects
 from weft.data.pairs.tables import read_csv, read_tsv, separator_of
 from weft.errors import DataError
@@ -26,6 +26,7 @@ COUNTED = re.compile(r"(.+\.\w+)#\d+")  # a picture's name with the number of th
 LONGEST = 10_000  # characters of a caption
 LOOK = 200  # rows looked at to find the columns
 SAY = "say which columns they are, by name or number: --set picture_column=… --set caption_column=…"
+HEADER = "give it a header line with the names file and caption; in .jsonl, name the fields so"
 OBJECT = 'write {"file": "…", "caption": "…"} on every line; several captions are a list'
 
 
@@ -45,10 +46,30 @@ class Columns(NamedTuple):
     most: int | None
 
 
-def read_rows(path: Path, picture: str | None = None, caption: str | None = None) -> Iterator[Row | DataError]:
-    """The rows of a .tsv, .csv or .jsonl file, or what is wrong with one; `picture` and `caption` name columns."""
+class Asked(NamedTuple):
+    """The columns asked for by name or number; where they were asked for of other data, they are not `firm`."""
+
+    picture: str | None = None
+    caption: str | None = None
+    firm: bool = True
+
+    def among(self, columns: Sequence[Column]) -> "Asked":
+        """Those that count: what is not firm counts where a column bears the name."""
+        if self.firm:
+            return self
+        picture, caption = (name if has_column(columns, name) else None for name in (self.picture, self.caption))
+        return Asked(picture, caption, False)
+
+    @property
+    def fix(self) -> str:
+        """What to do where columns are not clear."""
+        return SAY if self.firm else HEADER
+
+
+def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
+    """The rows of a .tsv, .csv or .jsonl file, or what is wrong with one."""
     read = _objects if ending(path, TABLES) == ".jsonl" else _cells
-    for row in read(path, picture, caption):
+    for row in read(path, asked):
         yield row if isinstance(row, DataError) else _checked(row, shown(path))
 
 
@@ -104,15 +125,15 @@ def _is_picture(cell: str) -> bool:
     return named_as_picture(COUNTED.sub(r"\1", cell.strip()))
 
 
-def _cells(path: Path, picture: str | None, caption: str | None) -> Iterator[Row | DataError]:
+def _cells(path: Path, asked: Asked) -> Iterator[Row | DataError]:
     sample, rest = sampled(path)
     if not sample:
         return
     (line, first), size = sample[0], len(sample[0][1])
-    header = is_header(first, (picture, caption))
+    header = is_header(first, (asked.picture, asked.caption))
     fitting = [cells for _, cells in sample[header:] if len(cells) == size]
     columns = columns_of(first if header else [None] * size, fitting)
-    chosen = _chosen(columns, picture, caption, where=f"{shown(path)}, line {line}")
+    chosen = _chosen(columns, asked, where=f"{shown(path)}, line {line}")
     if header or ending(path, TABLES) == ".csv":
         chosen = chosen._replace(most=size)
     for line, cells in chain(sample[header:], rest):
@@ -130,8 +151,9 @@ def _row(line: int, cells: list[str], columns: Columns, where: str) -> Row | Dat
     return Row(line, cells[columns.picture], tuple(cells[place] for place in places if place < len(cells)))
 
 
-def _chosen(columns: Sequence[Column], picture: str | None, caption: str | None, *, where: str) -> Columns:
+def _chosen(columns: Sequence[Column], asked: Asked, *, where: str) -> Columns:
     """Which column names the picture and which hold its captions: asked for, else by name, else by content."""
+    picture, caption, _ = asked.among(columns)
     named = [column for column in columns if column.name is not None]
     place = None if picture is None else asked_column(columns, picture, where)
     if place is None:
@@ -139,7 +161,7 @@ def _chosen(columns: Sequence[Column], picture: str | None, caption: str | None,
         place = next((names[name] for name in PICTURE if name in names), picture_column(columns))
     listed = "".join(f"\n     {column}" for column in columns)
     if place is None:
-        raise DataError(f"no column names pictures; its columns:{listed}", where=where, fix=SAY)
+        raise DataError(f"no column names pictures; its columns:{listed}", where=where, fix=asked.fix)
     if caption is not None:
         return Columns(place, (asked_column(columns, caption, where),), None)
     if not named:
@@ -150,17 +172,18 @@ def _chosen(columns: Sequence[Column], picture: str | None, caption: str | None,
     if not texts and len(columns) == 2:
         texts = (1 - place,)
     if not texts:
-        raise DataError(f"which column holds the captions is not clear; its columns:{listed}", where=where, fix=SAY)
+        problem = f"which column holds the captions is not clear; its columns:{listed}"
+        raise DataError(problem, where=where, fix=asked.fix)
     return Columns(place, texts, None)
 
 
-def _objects(path: Path, picture: str | None, caption: str | None) -> Iterator[Row | DataError]:
+def _objects(path: Path, asked: Asked) -> Iterator[Row | DataError]:
     items = read_objects(path, OBJECT)
     sample = list(islice(items, LOOK))
     good = [item[1] for item in sample if not isinstance(item, DataError)]
     keys = list(dict.fromkeys(key for data in good for key in data))
     columns = columns_of(keys, [[_as_cell(data.get(key)) for key in keys] for data in good])
-    chosen = _chosen(columns, picture, caption, where=shown(path)) if good else Columns(0, None, None)
+    chosen = _chosen(columns, asked, where=shown(path)) if good else Columns(0, None, None)
     for item in chain(sample, items):
         if isinstance(item, DataError):
             yield item

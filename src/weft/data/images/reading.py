@@ -63,7 +63,7 @@ def try_all(
             if isinstance(outcome, DataError):
                 bad[entry.held].append((entry.name, outcome.problem))
                 if isinstance(outcome, Crash):  # too slow to go on with, where it is in vain
-                    _bear(bad[0] + bad[1], total, skip, where, so_far=True)
+                    bear(bad[0] + bad[1], total, skip, where, so_far=True)
             else:
                 content, decoded = outcome
                 room = not entry.place.in_memory and decoded.nbytes <= keep
@@ -72,7 +72,7 @@ def try_all(
                 sides[entry.held].append(Listed(*known, decoded if room else None, entry.captions))
             if progress is not None:
                 progress(done + 1, len(found.entries))
-    _bear(bad[0] + bad[1], total, skip, where)
+    bear(bad[0] + bad[1], total, skip, where)
     held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
     train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
     _enough(train, labels, where)
@@ -108,15 +108,18 @@ def _check(skip: int | float | None) -> None:
         raise ConfigError(f"expected a number of pictures or a share from 0.0 to 1.0, found {skip}", where="skip")
 
 
-def _bear(bad: Reasons, total: int, skip: int | float | None, where: str, *, so_far: bool = False) -> None:
-    """Refuse data with more bad pictures than allowed."""
+def bear(
+    bad: Reasons, total: int, skip: int | float | None, where: str, *, so_far: bool = False, unit: str = "pictures"
+) -> None:
+    """Refuse data with more bad pictures, or other units, than allowed."""
+    _check(skip)
     allowed = max(1, int(SHARE * total)) if skip is None else skip if isinstance(skip, int) else skip * total
     if len(bad) <= allowed:
         return
     listed = "".join(f"\n     {name}: {reason}" for name, reason in bad[:LISTED])
     more = f"\n     and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
     count = f"at least {len(bad)}" if so_far else len(bad)
-    problem = f"{count} of {total} pictures cannot be used, allowed: {int(allowed)}:{listed}{more}"
+    problem = f"{count} of {total} {unit} cannot be used, allowed: {int(allowed)}:{listed}{more}"
     raise DataError(problem, where=where, fix="mend or delete them, or allow for more with skip")
 
 

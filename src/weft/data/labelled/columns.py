@@ -120,7 +120,7 @@ def choose(
     Names that were asked for of other data (not `firm`) count where a column bears them.
     """
     if not firm:
-        text, label = (name if _has(columns, name) else None for name in (text, label))
+        text, label = (name if has_column(columns, name) else None for name in (text, label))
     if len(columns) < 2:
         fix = "a text and its label need two columns: in .tsv a tab separates them, in .csv a comma"
         raise DataError(f"{len(columns)} column{'s' * (len(columns) != 1)}, expected at least 2", where=where, fix=fix)
@@ -171,7 +171,7 @@ def _matches(columns: Sequence[Column], name: str) -> list[int]:
     return [column.place for column in columns if column.name and plain(column.name) == plain(name)]
 
 
-def _has(columns: Sequence[Column], name: str | None) -> bool:
+def has_column(columns: Sequence[Column], name: str | None) -> bool:
     """Whether one column, and no other, is meant by a name or a number from 1."""
     if name is None:
         return False
