@@ -62,7 +62,8 @@ CATALOGUE = Catalogue(
     },
     of_preset={"small": "bert", "base": "bert", "large": "bert"},
 )
-LEARNED = 0.3  # of the usual rate, for weights of a run of weft's that have learned already
+LEARNED = 0.1  # of the usual rate, for tables of a run of weft's that have learned already; its matrices bear more
+BEAR = 3.0  # times that
 TUNED = 0.027  # the rate of AdamW for such weights, times their width: 7e-5 for MiniLM, 3.5e-5 for BERT
 NEW_HEAD = 10.0  # times that for a head that begins anew
 ROOM = (
@@ -146,7 +147,7 @@ def _tuning(origin: Loaded, kind: type[Any]) -> dict[str, Any]:
     """The recipe for weights that have learned already: by Muon at a lower rate, by AdamW at one for their width."""
     own = CATALOGUE.recipes.get(str(origin.config.get("model_name")))
     if own is not None and own.get("optimizer", "muon") == "muon":
-        return {**own, "lr": LEARNED * own["lr"]}
+        return {**own, "lr": LEARNED * own["lr"], "matrix_lr": BEAR * own["matrix_lr"]}
     rate = float(f"{TUNED / origin.model.backbone()[0].dim:.2g}")
     return {**FOREIGN, "lr": rate, **({"rows": FEWER} if "rows" in field_types(kind) else {})}
 
