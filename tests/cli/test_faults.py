@@ -251,7 +251,7 @@ def test_weights_that_are_not_numbers_are_told(weft: Weft, run: Path) -> None:
     tensors = {name: tensor * float("nan") for name, tensor in load_file(path).items()}
     save_file(tensors, path)
     message = weft.refused("predict", "run", "The")
-    assert "not numbers" in message
+    assert "weights that are not finite numbers: embed" in message and "--broken" in message
 
 
 # Trouble while training

@@ -178,6 +178,7 @@ def test_targets_are_as_likely_here_as_there(tmp_path: Path, name: str, first: t
     made.post_processor = tokenizers.processors.TemplateProcessing(
         single=" ".join([*(words[i] for i in first), "$A", "</s>"]), special_tokens=[("<s>", 0), ("</s>", END)]
     )
+    model.config.eos_token_id = model.generation_config.eos_token_id = END  # as the tokenizer has it
     made.save(str(saved(model, tmp_path / "a") / "tokenizer.json"))
     pairs = [(ids(n, seed=n).tolist(), ids(m, seed=m + 50).tolist()) for n, m in ((3, 7), (9, 2), (5, 5))]
     (tmp_path / "test.tsv").write_text(
