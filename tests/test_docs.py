@@ -15,7 +15,13 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if p.exists() and blocks(p)], ids=lambda p: p.stem)
+LONG = ("translation",)  # measures an untrained translator on thousands of sentences
+RUN = [
+    pytest.param(p, marks=[pytest.mark.slow] * (p.stem in LONG), id=p.stem) for p in PAGES if p.exists() and blocks(p)
+]
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_the_code_on_a_page_runs(page: Path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sentence = "Once upon a time there was a weaver who carried a thread across the loom. "
