@@ -190,7 +190,7 @@ def test_a_name_that_several_pictures_have_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("asked", "there"), [
-    ("a.png", "deep/a.png"), ("x/a.png", "deep/x/a.png"), ("/home/me/x/a.png", "x/a.png"), ("../x/a", "a.png"),
+    ("a.png", "deep/a.png"), ("x/a.png", "deep/x/a.png"), ("/elsewhere/x/a.png", "x/a.png"), ("../x/a", "a.png"),
     ("val/a.png", None),
 ])  # fmt: skip
 def test_a_path_takes_the_picture_whose_path_it_ends_or_that_ends_it(asked: str, there: str | None, tmp_path: Path):

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
+from weft.data.samples.casting import Draw
 from weft.data.samples.english import english
 from weft.data.samples.german import german
 from weft.data.samples.lexicon import LANGUAGES
 from weft.data.samples.meaning import Clause, Group, Sentence, Words
 from weft.data.samples.romance import FRENCH, ITALIAN
-from weft.data.samples.templates import EXAMPLES, TEMPLATES, Draw
+from weft.data.samples.templates import EXAMPLES, TEMPLATES
 from weft.errors import WeftError
 
 TRAIN, HELD_OUT = 40_000, 2_000
