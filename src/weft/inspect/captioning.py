@@ -13,7 +13,7 @@ from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights
 from weft.inspect.figures import PALE, Format, fitted, sheet, writable
 from weft.inspect.maps import Maps
 from weft.inspect.translation import readings_of
-from weft.inspect.vision import picture_page
+from weft.inspect.vision import MapsView, picture_page
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
@@ -118,38 +118,24 @@ class CaptionView:
         return self.text()
 
 
-class WordView:
+class WordView(MapsView):
     """What was read of a picture for one word of its caption, in every layer and head."""
 
     def __init__(self, view: CaptionView, word: str, *, every: bool = False):
-        self.view, self.every, self.maps = view, every, view.of_word(word)
+        self.view, self.word, self.every = view, word, every
+        self.maps  # noqa: B018 (a word that is not there is told at once)
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
-        """The maps as a picture."""
-        layer, head = (None if n is None else n - 1 for n in (self.view.layer, self.view.head))
-        return maps.draw(self.maps, format=format, layer=layer, head=head, every=self.every)
+    @cached_property
+    def maps(self) -> maps.Maps:
+        """How much of each patch was read for the word."""
+        return self.view.of_word(self.word)
 
-    def page(self) -> bytes:
-        """The maps as a page."""
-        return picture_page(self.maps.title, self.picture())
-
-    def text(self) -> str:
-        """The map in characters."""
-        return maps.as_text(self.maps)
+    def chosen(self) -> tuple[int | None, int | None, bool]:
+        return self.view.layer, self.view.head, self.every
 
     def note(self) -> str | None:
         """What to say of signs that no installed font has."""
         return self.view.note()
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return maps.to_json(self.maps)
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 def draw(

@@ -30,7 +30,48 @@ class Glance:
     patch: tuple[int, int] | None = None  # row and column, counted from 1
 
 
-class PictureView:
+class MapsView:
+    """Maps over a picture as a picture, a page, words and plain values. Shows itself in a notebook."""
+
+    @cached_property
+    def maps(self) -> maps.Maps:
+        """How much of each patch was read, for every layer and head."""
+        raise NotImplementedError
+
+    def chosen(self) -> tuple[int | None, int | None, bool]:
+        """The layer and the head to show, from 1, and whether to show each by itself."""
+        raise NotImplementedError
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """The maps as a picture."""
+        *one, every = self.chosen()
+        layer, head = (None if number is None else number - 1 for number in one)
+        return maps.draw(self.maps, format=format, layer=layer, head=head, every=every)
+
+    def page(self) -> bytes:
+        """The maps as a page that needs nothing else."""
+        return picture_page(self.maps.title or "attention", self.picture())
+
+    def text(self) -> str:
+        """The map in characters, for a terminal."""
+        return maps.as_text(self.maps)
+
+    def note(self) -> str | None:
+        """Nothing to add."""
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return maps.to_json(self.maps)
+
+    def _repr_png_(self) -> bytes:
+        return self.picture("png")
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+class PictureView(MapsView):
     """One picture, and what was read of it in every layer. Shows itself in a notebook."""
 
     def __init__(self, model: Stream, raw: Picture, pixels: np.ndarray, how: Glance = Glance(), title: str = ""):
@@ -71,32 +112,8 @@ class PictureView:
             row = weights[:, 0] if first else weights.mean(1)
         return rearrange(row[:, first:], "h (r c) -> h r c", r=self.grid[0]).float().cpu()
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
-        """The maps as a picture."""
-        layer, head = (None if v is None else v - 1 for v in (self.how.layer, self.how.head))
-        return maps.draw(self.maps, format=format, layer=layer, head=head, every=self.how.every)
-
-    def page(self) -> bytes:
-        """The maps as a page that needs nothing else."""
-        return picture_page(self.title or "attention", self.picture())
-
-    def text(self) -> str:
-        """The map in characters, for a terminal."""
-        return maps.as_text(self.maps)
-
-    def note(self) -> str | None:
-        """Nothing to add."""
-        return None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return maps.to_json(self.maps)
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()
+    def chosen(self) -> tuple[int | None, int | None, bool]:
+        return self.how.layer, self.how.head, self.how.every
 
 
 class LearnedView:
