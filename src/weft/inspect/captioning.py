@@ -161,6 +161,9 @@ def draw(
 
 def _place(words: Sequence[str], word: str) -> int:
     """The place of a word, which is given as such or as a number from 1."""
+    if not words:
+        fix = "give a caption to look with: --set caption=…; or train for longer"
+        raise ConfigError("the caption is empty, there is no word to show", where="word", fix=fix)
     if word.isdecimal() and 1 <= int(word) <= len(words):
         return int(word) - 1
     plain = [one.strip().casefold() for one in words]
