@@ -13,18 +13,20 @@ import weft
 SOURCE = Path(weft.__file__).parent
 # Names in one row do not import each other. `errors` and `version` stand before what raises and shows them.
 ORDER = [
-    {"errors", "version"},
+    {"errors", "version", "amounts", "machine"},
     {"config", "requirements"},
     {"storage"},
     {"tokens"},
     {"position"},
     {"core"},
     {"modalities"},
+    {"codecs"},
     {"models", "data"},
     {"generate"},
     {"objectives"},
     {"training", "inspect", "interop"},
     {"tasks"},
+    {"runs"},
     {"cli", "web"},
 ]
 LAYER = {name: number for number, row in enumerate(ORDER) for name in row}

@@ -37,8 +37,9 @@ class Config:
         super().__init_subclass__(**options)
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)
         cls.part = None
-        if cls.__name__ != "Config":  # a config that stands alone goes by its own name
-            register(cls.__name__, cls)
+        outer = cls.__qualname__.rpartition(".")[0]
+        if cls.__name__ != "Config" and (not outer or outer.endswith("<locals>")):
+            register(cls.__name__, cls)  # a config that stands alone goes by its own name; settings of a task by none
 
     def __post_init__(self) -> None:
         hints = field_types(type(self))
@@ -274,7 +275,7 @@ def _to_json(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, tuple):
         return [_to_json(item) for item in value]
-    return value
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _union_member(data: Any, choices: list[Any]) -> Any:

@@ -199,7 +199,7 @@ def test_a_run_by_minutes_is_sized_by_the_machine(book: Path, tmp_path: Path, mo
 
 def _request(book: Path, **budget: Any) -> Any:
     from weft.tasks.task import Request
-    from weft.training.run import Budget
+    from weft.training.schedule import Budget
 
     return Request((str(book),), None, None, Budget(**budget), None, {"precision": "fp32"}, torch.device("cpu"))
 

@@ -23,7 +23,8 @@ from weft.training.folder import RunFolder
 from weft.training.job import State
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work, perform
+from weft.training.run import Outcome, Work, perform
+from weft.training.schedule import Budget
 from weft.training.schedule import Horizon
 from weft.training.score import Score
 from weft.training.settings import Training

@@ -53,7 +53,7 @@ def trained(report: Report, as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    from weft.training.progress import duration
+    from weft.amounts import duration
 
     measures = ", ".join(f"{name} {value:.4g}" for name, value in report["metrics"].items())
     print(f"trained in {duration(report['seconds'])}, {report['steps']:,} steps; held out: {measures}")

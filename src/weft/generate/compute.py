@@ -1,7 +1,8 @@
 """How a trained model computes when it is used: exact, rounded, or with its weights in eight bits."""
 
 import copy
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import torch
@@ -24,6 +25,8 @@ class Compute(Config):
     """
 
     precision: Literal["fp32", "bf16", "int8"] = "fp32"
+
+    about: ClassVar[Mapping[str, str]] = {"precision": "fp32, bf16 or int8"}
 
 
 class Int8Linear(nn.Module):

@@ -1,6 +1,7 @@
 """Decoding of sources by an encoder–decoder: many at once, of any lengths, each as if it were alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -27,6 +28,18 @@ class Decoding(Beam, Compute):
     top_p: float = 1.0
     seed: int = 0
     max_tokens: int | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "beam": "hypotheses that are followed side by side; 1 is greedy",
+        "length_penalty": "above 0 favours longer answers: log p / ((5 + length) / 6)^this",
+        "best": "answers to give for each input, the best first",
+        "precision": "fp32, bf16 or int8",
+        "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
+        "top_k": "drop all but the k likeliest tokens when drawing",
+        "top_p": "drop tokens beyond this share of the probability when drawing",
+        "seed": "another seed, another draw",
+        "max_tokens": "the most tokens of an answer; by default a bound from the input",
+    }
 
     def check(self) -> None:
         if self.temperature > 0:

@@ -1,6 +1,8 @@
 """Sampling: plain functions from logits to the next token. Knows no model and no tokenizer."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -28,6 +30,18 @@ class Sampling(Config):
     stop: tuple[str, ...] = ()
     samples: int = 1
     seed: int = 0
+
+    about: ClassVar[Mapping[str, str]] = {
+        "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
+        "top_k": "drop all but the k likeliest tokens",
+        "top_p": "drop tokens beyond this share of the probability",
+        "min_p": "drop tokens below this share of the likeliest one's probability",
+        "repetition_penalty": "above 1 avoids what was already said",
+        "max_tokens": "the most tokens to write",
+        "stop": "texts that end the writing, separated by commas",
+        "samples": "continuations of each input",
+        "seed": "another seed, another text",
+    }
 
     def check(self) -> None:
         limits = {

@@ -1,21 +1,22 @@
 """What a translation looked at: the alignment of its words as a picture, a page or text, and one token step by step."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 
+from weft.codecs import TextMarks
+from weft.config import Config
 from weft.core.recording import Reading, record
 from weft.data.bundles import Lines
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.steps import Steps, steps, table
-from weft.modalities.around import Around
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
@@ -34,6 +35,35 @@ class Look:
     pieces: bool = False
 
 
+class LookAtTranslation(Config):
+    """Settings of a look at a translation."""
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+    pieces: bool = False
+    target: str | None = None
+    beam: int = 5
+    token: str | None = None
+    side: Side = "across"
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "one layer of the decoder, from 1; by default the average of all",
+        "head": "one head, from 1; by default the average of all",
+        "every": "every head of every layer in a panel of its own",
+        "pieces": "tokens as the model has them, instead of whole words",
+        "target": "align with this translation instead of the model's own",
+        "beam": "the beam of the model's own translation",
+        "token": "the numbers of one token step by step: a word, or its place from 1",
+        "side": "of which attention: across (from target to source), source or target",
+    }
+
+    @property
+    def chosen(self) -> Look:
+        """The layers and heads to show."""
+        return Look(layer=self.layer, head=self.head, every=self.every, pieces=self.pieces)
+
+
 class TranslationView:
     """One sentence and its translation, with all that was read for it. Shows itself in a notebook."""
 
@@ -45,14 +75,14 @@ class TranslationView:
         target: Sequence[int],
         how: Look = Look(),
         *,
-        around: Around,
+        marks: TextMarks,
     ):
-        """`source` and `target` are ids without their end; the target is read from the start of what is `around` it."""
+        """`source` and `target` are ids without their end; the target is read from the start among its `marks`."""
         self.tokenizer, self.how = tokenizer, how
-        self.source_ids, self.target_ids = [*source, around.end], [*target, around.end]
+        self.source_ids, self.target_ids = [*source, marks.end], [*target, marks.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
         given = Lines.of([np.array(self.source_ids)]).to(next(model.parameters()).device).text()
-        self._readings = readings_of(model, given, [around.start, *self.target_ids[:-1]])
+        self._readings = readings_of(model, given, [marks.start, *self.target_ids[:-1]])
         self._chosen()
 
     @cached_property

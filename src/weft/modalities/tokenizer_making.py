@@ -27,6 +27,19 @@ def choose(characters: int, distinct: int, bytes: int) -> tuple[str, int | None]
     return "bpe", 512 << sum(bytes >= 400_000 * 5**step for step in range(6))
 
 
+def vocabulary_of_pairs(characters: int) -> int:
+    """Word pieces for a vocabulary that two languages share: the more text, the more pieces are met often enough."""
+    return 1024 << sum(characters >= bound for bound in (1_000_000, 4_000_000, 40_000_000, 160_000_000, 640_000_000))
+
+
+def vocabulary_of_texts(bytes: int) -> int:
+    """Word pieces for texts that are read whole: most words in one piece, since pieces say little of a text's meaning.
+
+    Words that are met once are spelt in pieces all the same, so few texts make a smaller vocabulary than this.
+    """
+    return 4096 << sum(bytes >= step for step in (2_000_000, 10_000_000, 50_000_000))
+
+
 def train(kind: str, pieces: Iterable[str | None], vocab: int | None = None, *, mask: bool = False) -> Tokenizer:
     """A tokenizer of a kind for a text, which is streamed. A kind that ends in .json is the path of one to load.
 

@@ -20,7 +20,8 @@ from weft.tasks.caption_plan import CaptionTraining
 from weft.tasks.pair_data import MOST_TOKENS, vocabulary
 from weft.tasks.picture_data import PictureData, counted, held_apart
 from weft.tasks.text_data import several
-from weft.training.progress import Progress, count
+from weft.amounts import count
+from weft.training.progress import Progress
 
 Ids = list[np.ndarray]  # the captions of a picture
 STEP = 16  # tokens to whose multiples a context is rounded

@@ -31,7 +31,7 @@ from weft.tasks.sizing import largest_rung
 from weft.tasks.task import Loaded, Request, with_settings
 from weft.tasks.text_plan import shape
 from weft.training.precision import Weights
-from weft.training.run import Budget
+from weft.training.schedule import Budget
 
 EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
 ROUNDS = 12  # through the data that a model should make in its budget

@@ -41,7 +41,8 @@ from weft.tasks.text_plan import shape
 from weft.tasks.text_views import Glancing, Vectors, text_vectors, text_view
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work
+from weft.training.run import Outcome, Work
+from weft.training.schedule import Budget
 
 
 class EncoderTask(Task):

@@ -24,7 +24,7 @@ from weft.tasks.planning import (
 )
 from weft.tasks.sizing import largest_rung
 from weft.tasks.task import Request, with_settings
-from weft.training.run import Budget
+from weft.training.schedule import Budget
 
 USUAL, LARGE = 64, 224  # pixels: of runs in minutes, and of the presets at patch 16
 OF_A_PICTURE = (*OF_A_TRUNK, "patch", "size", "summary", "drop")

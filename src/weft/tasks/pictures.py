@@ -43,7 +43,8 @@ from weft.tasks.task import Loaded, Plan, Request, Task, View, with_settings
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
-from weft.training.run import Budget, Work
+from weft.training.run import Work
+from weft.training.schedule import Budget
 
 TUNED = 0.3  # of the usual rate, for weights that have learned already
 Known = tuple[RunFolder, Mapping[str, Any]]  # a run's folder and config

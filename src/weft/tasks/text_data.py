@@ -19,7 +19,7 @@ from weft.modalities.around import Around
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer import Tokenizer
 from weft.training.folder import RunFolder
-from weft.training.progress import amount
+from weft.amounts import amount
 
 SEVERAL = 3  # names that are listed in full
 

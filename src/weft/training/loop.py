@@ -17,7 +17,7 @@ from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
 from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
-from weft.training.progress import count
+from weft.amounts import count
 from weft.training.schedule import rate
 from weft.training.score import Score
 

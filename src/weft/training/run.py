@@ -23,46 +23,15 @@ from weft.training.checkpoint import Checkpoint, latest
 from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_device, pick_precision
-from weft.training.progress import Progress, count
-from weft.training.schedule import Horizon
+from weft.amounts import count
+from weft.training.progress import Progress
+from weft.training.schedule import Budget, Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
 
 SMALL_STEP = 200_000  # weights in matrices, below which a training step is fastest on one thread
 TRAINING_BYTES = 16  # for each weight: itself, its gradient, and what the optimizer remembers
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How long to train: exactly one of the three."""
-
-    steps: int | None = None
-    minutes: float | None = None
-    epochs: float | None = None
-
-    def __post_init__(self) -> None:
-        given = {k: v for k, v in vars(self).items() if v is not None}
-        if len(given) > 1:
-            raise ConfigError(f"give one of steps, minutes and epochs, not {' and '.join(given)}")
-        for name, value in given.items():
-            kind, described = (int, "a whole number") if name == "steps" else (int | float, "a number")
-            if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < 1e12:
-                raise ConfigError(f"expected {described} above 0, found {value!r}", where=name)
-
-    @property
-    def seconds(self) -> float | None:
-        """The time of a run by minutes."""
-        return None if self.minutes is None else 60 * self.minutes
-
-    def horizon(self, source: Source, batch: int, step_seconds: Callable[[], float]) -> Horizon:
-        """From the first step to the last."""
-        if self.steps is not None:
-            return Horizon(end=self.steps)
-        if self.epochs is not None:
-            return Horizon(end=max(1, round(self.epochs * source.per_epoch / batch)))
-        assert self.seconds is not None
-        return Horizon(end=max(1, int(self.seconds / step_seconds())))
 
 
 @dataclass(frozen=True)

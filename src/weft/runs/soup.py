@@ -17,7 +17,7 @@ from weft.storage.store import make_folder
 from weft.tasks.run import Run, open_run
 from weft.tasks.task import Loaded
 from weft.training.card import model_card
-from weft.training.claim import check_place
+from weft.training.folder import check_place
 from weft.training.folder import RunFolder, fresh_folder
 from weft.training.precision import Weights
 from weft.training.progress import Progress

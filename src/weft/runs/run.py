@@ -1,6 +1,6 @@
 """Run: a trained model with the task it was trained for, back from its folder and ready for use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,16 +8,22 @@ import numpy as np
 import torch
 from torch import nn
 
-from weft.config import from_json
-from weft.errors import ConfigError, StorageError, WeftError
+from weft.codecs import codecs_from_json
+from weft.config import Config, from_json
+from weft.errors import ConfigError, StorageError, WeftError, listed
+from weft.inspect.views import View
 from weft.interop import recognises
-from weft.interop.hub import is_name
 from weft.models.outline import own_tensors
 from weft.models.stream import Model
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import write_file
-from weft.tasks.registry import task_named
-from weft.tasks.task import Loaded, Measured, Task, View, refuse_broken
+from weft.runs.finding import require_run
+from weft.tasks.planning import AnyTask, check_fit, record_of
+from weft.tasks.record import DataRecord
+from weft.tasks.registry import card_named
+from weft.tasks.request import Loaded, Measured
+from weft.tasks.settings import with_settings
+from weft.tasks.using import evaluate
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
@@ -61,7 +67,7 @@ class Run:
         return self._loaded.folder.metrics()
 
     @property
-    def task(self) -> Task:
+    def task(self) -> AnyTask:
         """The task the run was trained for."""
         name = self._loaded.config.get("task")
         if name is None:
@@ -70,24 +76,21 @@ class Run:
                 "no task uses this imported model yet" if foreign else "this run was composed by hand and has no task"
             )
             raise WeftError(problem, where=str(self.folder), fix="use run.model directly")
-        return task_named(name, where=f"{self.folder}/config.json")
+        return card_named(name, where=f"{self.folder}/config.json").task
 
     def predict(
         self, inputs: Any, *, listen: Callable[[int, str], None] | None = None, **settings: Any
     ) -> list[dict[str, Any]]:
         """One object for each input, as the command line's `--json` gives them."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        return self.task.predict(self._loaded, many, settings, listen)
+        return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
 
     def evaluate(self, data: str | Path | Sequence[str | Path] | None = None, *, quiet: bool = True) -> dict[str, Any]:
         """Measures on data; on the run's own held-out part when none is named."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
-        if not named and "imported" in self._loaded.config:
-            problem, fix = "this model was not trained here, and nothing was held out", "name the data to evaluate on"
-            raise WeftError(problem, where=str(self.folder), fix=fix)
-        found = self.task.evaluate(self._loaded, [str(d) for d in named], Progress(quiet=quiet))
+        found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
-        return {"run": str(self.folder), "task": self.task.name, "data": found.data, "examples": found.examples,
+        return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
 
     def _illustrate(self, found: Measured, data: Sequence[str | Path]) -> dict[str, Any]:
@@ -120,13 +123,13 @@ class Run:
 
     def export(self, out: str | Path, *, to: Literal["hf", "onnx"] = "hf") -> dict[str, Any]:
         """Write the model for another tool, which proves in a process of its own that it computes the same."""
-        from weft.tasks.exporting import export_run
+        from weft.runs.exporting import export_run
 
         return export_run(self._loaded, out, to)
 
     def look(self, input: Any, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook."""
-        return self.task.look(self._loaded, input, settings)
+        return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
 
     def __repr__(self) -> str:
         task = self._loaded.config.get("task") or "composed by hand"
@@ -144,8 +147,12 @@ class Run:
         return f"<p><code>{html.escape(repr(self))}</code></p>{shown}"
 
 
+class NoSettings(Config):
+    """What can be set where there is nothing to set."""
+
+
 def load(folder: str | Path, *, broken: bool = False) -> Run:
-    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder, or owner/name there.
+    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder. Never the network.
 
     `broken` lets weights with NaN or infinity pass, which are refused otherwise.
     """
@@ -154,13 +161,11 @@ def load(folder: str | Path, *, broken: bool = False) -> Run:
 
 def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     """Config, model and weights of a run, each checked against the others."""
-    place = RunFolder(folder)
-    if recognises(folder) or (not place.path.exists() and is_name(str(folder))):
-        from weft.tasks.importing import load_foreign
+    place = RunFolder(require_run(folder))
+    if recognises(folder):
+        from weft.runs.importing import load_foreign
 
         return load_foreign(folder, broken=broken)
-    if not place.path.is_dir():
-        raise WeftError("no such run", where=str(folder), fix="name a folder that weft train wrote")
     config = place.config()
     model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
     size_of(model_config, training=False)
@@ -174,4 +179,24 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
         ) from None
     if not broken:
         refuse_broken(broken_tensors(own_tensors(model)), place.path)
-    return Loaded(place, config, model.eval())
+    return loaded(place, config, model.eval())
+
+
+def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded:
+    """A run with its codecs and the record of its data; one composed by hand has neither."""
+    where = f"{folder.path}/config.json"
+    codecs = codecs_from_json(config.get("codecs", {}), folder.text, where)
+    check_fit(codecs, model.config, str(folder.path))
+    data = record_of(config, where) if "data" in config else DataRecord()
+    return Loaded(folder, config, model, codecs, data)
+
+
+def refuse_broken(names: Sequence[str], folder: Path) -> None:
+    """Refuse to use a model with weights that are no numbers: nothing that it says means anything."""
+    if names:
+        raise WeftError(
+            f"weights that are not finite numbers: {listed(names)}",
+            where=str(folder),
+            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with --broken, "
+            "weft.load with broken=True",
+        )

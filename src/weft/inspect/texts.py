@@ -11,14 +11,14 @@ from weft.data.bundles import Lines
 from weft.inspect.nearest import NearestView
 from weft.inspect.reading import ReadingView
 from weft.inspect.translation import Look
+from weft.inspect.views import View
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
-from weft.tasks.task import View
 
 AT_ONCE = 64  # texts that are computed together in use
 
 
-class Glancing(Config):
+class LookAtText(Config):
     """What to look at."""
 
     layer: int | None = None
@@ -34,7 +34,7 @@ class Glancing(Config):
     }
 
 
-class Vectors(Config):
+class TextVectors(Config):
     """Settings of the vectors of texts."""
 
     summary: Literal["mean", "class"] = "mean"
@@ -46,7 +46,7 @@ class Vectors(Config):
     }
 
 
-def text_view(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: Glancing) -> View:
+def look_at_text(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText) -> View:
     """What was read within a text, or what lies near it in the table."""
     if how.table:
         embed: Any = model.embed
@@ -55,7 +55,7 @@ def text_view(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, h
 
 
 @torch.inference_mode()
-def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: Vectors) -> np.ndarray:
+def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) -> np.ndarray:
     """One vector for each text, texts of like length computed together."""
     found = np.zeros((len(rows), model.config.dim), np.float32)
     order = np.argsort([len(row) for row in rows], kind="stable")

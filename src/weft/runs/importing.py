@@ -26,7 +26,7 @@ from weft.storage.store import make_folder, shown
 from weft.tasks.registry import TASKS
 from weft.tasks.task import Loaded, refuse_broken
 from weft.training.card import model_card
-from weft.training.claim import check_place
+from weft.training.folder import check_place
 from weft.training.folder import RunFolder, fresh_folder
 from weft.training.precision import Weights
 from weft.training.run import parameters

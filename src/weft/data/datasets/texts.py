@@ -1,0 +1,71 @@
+"""Running text to learn from and text held out: streamed from files, never held whole."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from weft.data import samples
+from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
+from weft.data.decoding import shown
+from weft.data.split import Part, split
+from weft.data.text import Corpus, Given, read_corpus
+from weft.errors import listed
+from weft.amounts import amount
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextData(Dataset[Corpus | Part, Corpus | Part]):
+    """Text in parts that stream, and the corpus that both are of."""
+
+    corpus: Corpus
+
+
+class TextReader(Reader[TextData]):
+    """Text in .txt, .md and .jsonl files."""
+
+    sample: ClassVar[str]
+    text: Callable[[], Given]  # that ships
+
+    def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> TextData:
+        corpus = read_corpus(sources or [self.text()])
+        train: Corpus | Part
+        held: Corpus | Part
+        if valid is not None:
+            train, held = corpus, read_corpus([valid])
+            rule, fingerprint = held_in(valid), f"{corpus.fingerprint} {held.fingerprint}"
+        else:
+            parts = split(corpus)
+            train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, corpus.fingerprint
+        skipped = listed([f"{name} ({reason})" for name, reason in corpus.skipped])
+        return TextData(
+            train=train,
+            held_out=held,
+            corpus=corpus,
+            fingerprint=fingerprint,
+            rule=rule,
+            described=f"{listed([shown(str(file.path)) for file in corpus.files])} ({amount(corpus.bytes)})",
+            notes=(in_words(corpus), *([f"skipped: {skipped}"] if skipped else [])),
+            skipped=corpus.skipped,
+            amounts={"documents": corpus.documents, "bytes": corpus.bytes, "characters": corpus.characters},
+        )
+
+
+@final
+class RunningText(TextReader):
+    """Text to be continued."""
+
+    sample = "python-topics"
+    text = staticmethod(samples.python_topics)
+
+
+@final
+class Sentences(TextReader):
+    """Text with blanks to be filled in."""
+
+    sample = "fill-mask"
+    text = staticmethod(samples.english_sentences)
+
+
+def in_words(corpus: Corpus) -> str:
+    """How much text there is."""
+    return f"{amount(corpus.bytes)} in {corpus.documents:,} document{'s' if corpus.documents != 1 else ''}"
