@@ -93,4 +93,4 @@ def test_bundles_are_cut_by_slices_and_moved() -> None:
 def test_even_lines_have_no_padding_to_speak_of() -> None:
     assert Lines.of([np.arange(3), np.arange(3)]).text().valid is None
     uneven = Lines.of([np.arange(3), np.arange(1)]).text()
-    assert uneven.trailing and uneven.valid.tolist() == [[True] * 3, [True, False, False]]
+    assert uneven.padded_behind and uneven.valid.tolist() == [[True] * 3, [True, False, False]]

@@ -200,5 +200,5 @@ def test_missing_libraries_are_named(tmp_path: Path, monkeypatch):
 def test_facts_about_order_are_withheld_only_while_asked():
     model, text = least(), Text(torch.zeros(1, 5, dtype=torch.long))
     with unstated(face(model)):
-        assert model.embed(text).order is Order.ANY and model.embed(text).along is None
-    assert model.embed(text).order is Order.LINE and model.embed(text).along == "position"
+        assert model.embed(text).order is Order.ANY and model.embed(text).line_axis is None
+    assert model.embed(text).order is Order.LINE and model.embed(text).line_axis == "position"

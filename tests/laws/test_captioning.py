@@ -55,7 +55,7 @@ def test_looking_changes_nothing_and_configs_travel_as_json(name: str) -> None:
     whole = model(seen, Text(TARGET))
     with record(model) as recorder:
         assert torch.equal(model(seen, Text(TARGET)), whole)
-    assert sum(readings[0].attention.across for readings in recorder.readings.values()) == 2
+    assert sum(readings[0].attention.cross for readings in recorder.readings.values()) == 2
     again = from_json(model.config.to_json(), Seq2Seq.Config).build()
     assert {n: p.shape for n, p in model.state_dict().items()} == {n: p.shape for n, p in again.state_dict().items()}
 

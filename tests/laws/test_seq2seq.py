@@ -45,7 +45,7 @@ def test_padding_of_the_source_changes_nothing(name: str, front: bool) -> None:
     expected = model(Text(SOURCE), Text(TARGET))
     assert close(model(Text(padded, real), Text(TARGET)), expected)
     if not front:
-        assert close(model(Text(padded, real, trailing=True), Text(TARGET)), expected)
+        assert close(model(Text(padded, real, padded_behind=True), Text(TARGET)), expected)
 
 
 @every_model

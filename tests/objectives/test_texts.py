@@ -130,13 +130,13 @@ def test_a_classifier_is_made_as_sure_as_it_is_right_and_never_surer():
     model.head.out.weight.data.mul_(1000)
     batch = Bundles((LabelledBundle(Lines.of(rows), truth),))
     before = objective(model, batch)
-    objective.settle(model, [batch])
+    objective.calibrate(model, [batch])
     after = objective(model, batch)
     assert after.wrong == before.wrong == 10 and after.total < 0.1 * before.total
     kept = model.head.out.weight.clone()
-    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows), best),))])  # always right
-    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows[:5]), truth[:5]),))])  # too few to tell
-    objective.settle(model, [])
+    objective.calibrate(model, [Bundles((LabelledBundle(Lines.of(rows), best),))])  # always right
+    objective.calibrate(model, [Bundles((LabelledBundle(Lines.of(rows[:5]), truth[:5]),))])  # too few to tell
+    objective.calibrate(model, [])
     assert torch.equal(model.head.out.weight, kept)
 
 

@@ -79,8 +79,8 @@ class Attention(Mixer):
         else:
             self.q = nn.Linear(dim, queries, bias=config.offsets)
             self.kv = nn.Linear(memory_dim, sum(self.sizes[1:]), bias=config.offsets)
-        self.across = memory_dim is not None
-        self.shares = not config.rules and config.bias is None
+        self.cross = memory_dim is not None
+        self.memory_shareable = not config.rules and config.bias is None
         self.out = Out(self.heads * self.value_dim, dim, bias=config.ends_offset)
         self.score = config.score.build(dim=self.head_dim)
         self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
@@ -88,11 +88,11 @@ class Attention(Mixer):
         self.turn = config.turn.build(head_dim=self.head_dim) if config.turn else None
         self.bias = config.bias.build(heads=self.heads) if config.bias else None
 
-    def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
-        if self.across:
-            assert run.across is not None and run.memory is not None, "this attention reads a memory: none was given"
-            return self.read(x, run.memory.x, run.across, slots)
-        scope = run.within
+    def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
+        if self.cross:
+            assert at.cross is not None and at.memory is not None, "this attention reads a memory: none was given"
+            return self.read(x, at.memory.x, at.cross, slots)
+        scope = at.own
         q, k, v = self.qkv(x).split(self.sizes, -1)
         q = self.place(q, self.q_norm, scope, "queries").transpose(1, 2)
         k = self.place(k, self.k_norm, scope, "queries").transpose(1, 2)  # the new keys stand where the queries do
@@ -133,10 +133,10 @@ class Attention(Mixer):
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope
     ) -> Float[Tensor, "B Q D"]:
         """Read by weights and project back to the stream."""
-        fan = q.shape[0] // k.shape[0]
-        if fan > 1:  # rows that share a memory ask it as queries of one row: its keys are read once for all
+        rows_per_memory = q.shape[0] // k.shape[0]
+        if rows_per_memory > 1:  # rows that share a memory ask it as queries of one row: its keys are read once for all
             assert not self.rules and self.bias is None, "what is read depends on the row's own places"
-            q = rearrange(q, "(b f) h q d -> b h (f q) d", f=fan)
+            q = rearrange(q, "(b f) h q d -> b h (f q) d", f=rows_per_memory)
         recorder = recording.active()
         if recorder is not None:
             recorder.keep(recording.Reading(self, q, k, v, scope))
@@ -145,7 +145,7 @@ class Attention(Mixer):
             out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=bias)
         else:
             out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias)
-        return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=fan))
+        return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=rows_per_memory))
 
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:
         """The bias on scores as a function of a scope: this attention's own, or else the one that all layers share.

@@ -73,7 +73,7 @@ class Cache:
         self.capacity, self.length = capacity, 0
         self._slots: dict[str, Slots] = {}
         self._places = self.slots("places")
-        self._full, self._line = True, True
+        self._unpadded, self._line = True, True
 
     def slots(self, name: str) -> Slots:
         """The slots of the part with this name."""
@@ -88,7 +88,7 @@ class Cache:
     def extend(self, tokens: Tokens) -> Tokens:
         """Note that these tokens are being read; returns all places so far (their content is in the slots)."""
         self.length += tokens.shape[1]
-        self._full = self._full and tokens.full
+        self._unpadded = self._unpadded and tokens.unpadded
         self._line = self._line and tokens.order is Order.LINE
         coords = {axis: self._places.append(f"at {axis}", c, dim=1) for axis, c in tokens.coords.items()}
         return Tokens(
@@ -96,9 +96,9 @@ class Cache:
             self._places.append("valid", tokens.valid, dim=1),
             self._places.append("rank", tokens.rank, dim=1),
             coords,
-            full=self._full,
+            unpadded=self._unpadded,
             order=Order.LINE if self._line else Order.ANY,
-            along="position" if self._line else None,
+            line_axis="position" if self._line else None,
         )
 
     def take(self, rows: Int[Tensor, "R"]) -> None:

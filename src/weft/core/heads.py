@@ -108,7 +108,7 @@ class PerToken(Head):
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
         out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
-        out = _full(out)
+        out = _in_float32(out)
         return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
 
     def _bias(self, x: Tensor) -> Tensor | None:
@@ -150,7 +150,7 @@ class Pooled(Head):
             x = self.dense(x)
         x = dropout(x, self.rate, self.training)
         plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
-        return _full(self.out(x.to(self.out.weight.dtype) if plain else x))
+        return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
 
 
 class Joint(Head):
@@ -173,7 +173,7 @@ class Joint(Head):
             nn.init.zeros_(out.bias)  # type: ignore[arg-type]
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
-        return _full(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
+        return _in_float32(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
 
 
 class Summary(Head):
@@ -193,14 +193,14 @@ class Summary(Head):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
         x = summary(tokens, first=self.first)
-        x = _full(x if self.dense is None else self.dense(x))
+        x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
 
 
 def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
     """The first real token, or the mean of all real ones; of none it is zero."""
     if first:
-        start = tokens if tokens.full else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
+        start = tokens if tokens.unpadded else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
         return start.x[:, 0]
     real = tokens.valid[..., None]
     return tokens.x.masked_fill(~real, 0.0).sum(1) / real.sum(1).clamp(min=1)
@@ -213,6 +213,6 @@ def known(size: int | None) -> int:
     return size
 
 
-def _full(values: Tensor) -> Tensor:
+def _in_float32(values: Tensor) -> Tensor:
     """Values are given in full precision, however the trunk computes."""
     return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

@@ -38,7 +38,7 @@ def attend(
     shape = scope.shape(rules)
     if shape is Shape.BAND:
         return band(q, k, v, scope, rules=rules, factor=factor, bias=bias)
-    if not scope.keys.full:  # what stands at padding must not matter, not even NaN
+    if not scope.keys.unpadded:  # what stands at padding must not matter, not even NaN
         gone = ~scope.keys.valid[:, None, :, None]
         k, v = k.masked_fill(gone, 0.0), v.masked_fill(gone, 0.0)
     if q.device.type == "cpu" and _plain_is_faster(q, k):
@@ -57,7 +57,7 @@ def explicit(
     bias: BiasOf | None = None,
 ) -> Float[Tensor, "B H Q e"]:
     """The definition: any score, weights in full. The measure of all other kernels, and the only one for `Additive`."""
-    if not scope.keys.full:
+    if not scope.keys.unpadded:
         v = v.masked_fill(~scope.keys.valid[:, None, :, None], 0.0)
     weights = weigh(q, k, scope, rules=rules, score=score, bias=bias)
     return weights.to(v.dtype) @ _repeat(v, q.shape[1])

@@ -86,7 +86,7 @@ class Scope:
         """The form of what may be read under the rules, from stated facts alone."""
         if self.fold(rules) is not None:
             return Shape.BAND
-        if rules or not self.keys.full:
+        if rules or not self.keys.unpadded:
             return Shape.MASK
         return self._plain
 
@@ -120,10 +120,10 @@ class Scope:
 
     def fold(self, rules: tuple[Rule, ...]) -> Fold | None:
         """The cut into blocks, if a window along the line makes that pay."""
-        along, length = self.queries.along, self.queries.shape[1]
-        if not self.ranked or along is None or along != self.keys.along or length != self.keys.shape[1]:
+        line_axis, length = self.queries.line_axis, self.queries.shape[1]
+        if not self.ranked or line_axis is None or line_axis != self.keys.line_axis or length != self.keys.shape[1]:
             return None
-        radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == along]
+        radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == line_axis]
         if not radii or any(isinstance(rule, Edges) for rule in rules):  # blocks keep places, not pairs
             return None
         block = MIN_BLOCK * max(1, -(-min(radii) // MIN_BLOCK))
@@ -159,7 +159,8 @@ class Pass:
     ):
         """`seen` are all tokens read so far, these included, when a cache holds earlier ones; `bias` is the trunk's."""
         self.tokens = tokens
-        self.within = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias)
+        self.own = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias)
         self.memory = memory
-        self.fan = 1 if memory is None else tokens.shape[0] // memory.shape[0]  # rows that share a row of the memory
-        self.across = None if memory is None else Scope(tokens, memory, ranked=False)
+        # how many rows of the batch read one row of the memory; those rows follow one another
+        self.rows_per_memory = 1 if memory is None else tokens.shape[0] // memory.shape[0]
+        self.cross = None if memory is None else Scope(tokens, memory, ranked=False)

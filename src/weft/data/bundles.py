@@ -41,7 +41,7 @@ class Lines:
     def text(self) -> Text:
         """As a model reads them; where none is shorter than the others there is no padding to speak of."""
         even = bool((self.lengths == self.ids.shape[1]).all())
-        return Text(self.ids, None if even else self.real, trailing=True)
+        return Text(self.ids, None if even else self.real, padded_behind=True)
 
 
 def padded(rows: Sequence[np.ndarray], filler: int) -> np.ndarray:

@@ -212,7 +212,7 @@ def readings_of(model: Seq2Seq, given: Any, target: list[int]) -> dict[str, list
         model.target.encode(Text(torch.tensor([target], device=device)), memory=model.memorise(given))
     found: dict[str, list[list[Reading]]] = {"across": [], "source": [], "target": []}
     for name, readings in recorder.readings.items():
-        side = "across" if readings[0].attention.across else name.split(".")[0]
+        side = "across" if readings[0].attention.cross else name.split(".")[0]
         found[side].append(readings)
     return found
 

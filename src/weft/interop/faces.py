@@ -191,7 +191,7 @@ def unstated(model: nn.Module) -> Iterator[None]:
     """
 
     def withhold(part: nn.Module, args: Any, tokens: Tokens) -> Tokens:
-        return dataclasses.replace(tokens, order=Order.ANY, along=None)
+        return dataclasses.replace(tokens, order=Order.ANY, line_axis=None)
 
     hooks = [part.register_forward_hook(withhold) for part in model.modules() if isinstance(part, TextEmbed)]
     try:

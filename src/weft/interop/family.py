@@ -71,7 +71,7 @@ class Family(ABC):
         """More JSON files that a model needs there, by name."""
         return {}
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
         """What the config.json of a config is read as, completed by what the weights and files beside it say."""
         return again
 
@@ -88,7 +88,7 @@ class Family(ABC):
         """The config.json of a model, and in what it differs from the model, if it does."""
         written = self.write(config)
         again = self.read(Given(dict(written), where="config.json"), written["architectures"][0])
-        again = self.settled(self.fitted(again, self.table(config).names), config)
+        again = self.completed(self.fitted(again, self.table(config).names), config)
         return written, differences(config, again)
 
 

@@ -51,7 +51,7 @@ class PictureFamily(Family):
     def files(self, config: Model.Config) -> dict[str, Any]:
         return {FILE: write_preprocessor(only_pictures(config))}
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
         return self.prepared(again, self.files(config)[FILE], FILE)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:

@@ -51,5 +51,5 @@ class Objective(Part):
     def __call__(self, model: nn.Module, batch: Any) -> Loss:
         raise NotImplementedError
 
-    def settle(self, model: nn.Module, held_out: Iterable[Any]) -> None:
-        """A last touch on a model that has learned, by data that it has not seen; most objectives have none."""
+    def calibrate(self, model: nn.Module, held_out: Iterable[Any]) -> None:
+        """Correct a trained model's confidence on held-out data; most objectives do nothing here."""

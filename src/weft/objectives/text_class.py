@@ -53,7 +53,7 @@ class TextClass(Objective):
         total = F.cross_entropy(logits, targets, weights, reduction="sum", label_smoothing=smoothing)
         return Loss(total, len(targets))
 
-    def settle(self, model: Stream, held_out: Iterable[Bundles[LabelledBundle]]) -> None:
+    def calibrate(self, model: Stream, held_out: Iterable[Bundles[LabelledBundle]]) -> None:
         """Let the probabilities be no surer than answers to held-out texts are right."""
         soften(model, ((model(bundle.text.text()), bundle.targets) for batch in held_out for bundle in batch.each))
 

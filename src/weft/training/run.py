@@ -139,7 +139,7 @@ def perform(
     model.float()
     model.load_state_dict(dict(weights), strict=False)
     with torch.inference_mode(), suited_threads(model, small=SMALL_STEP):
-        job.objective.settle(model.eval(), (batch.to(device) for batch in work.source.held_out()))
+        job.objective.calibrate(model.eval(), (batch.to(device) for batch in work.source.held_out()))
     model.cpu()  # where tasks measure and use it
     return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors())
 

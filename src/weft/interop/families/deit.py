@@ -42,8 +42,8 @@ class Deit(PictureFamily):
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         return patches.pooled(config, patches.POOLER in names)
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return super().settled(patches.completed(again, config), config)
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")

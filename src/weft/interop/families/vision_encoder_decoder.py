@@ -52,8 +52,8 @@ class VisionEncoderDecoder(PictureFamily):
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         return patches.pooled(config, f"encoder.{patches.POOLER}" in names)
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return super().settled(patches.completed(again, config), config)
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         whole = only(config, Seq2Seq.Config, "the model")

@@ -48,10 +48,10 @@ class VitMae(PictureFamily):
             summarised=True,
         )
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
         place = only(config, Autoencoder.Config, "the model").place
         again = again.replace(place=place) if patches.computed(place) else again
-        return super().settled(patches.completed(again, config), config)
+        return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         whole = only(config, Autoencoder.Config, "the model")
