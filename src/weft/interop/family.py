@@ -14,8 +14,8 @@ from torch import Tensor
 from weft.config import Config
 from weft.core.heads import Summary
 from weft.errors import ConfigError, listed
+from weft.interop.config_diff import differences
 from weft.interop.given import Given
-from weft.interop.likeness import differences
 from weft.interop.tables import Table
 from weft.modalities.text import Text
 from weft.models.stream import Model

@@ -1,7 +1,7 @@
-"""Faces: models with plain tensors in and one tensor out, under the names that other programs know them by.
+"""Signatures: models with plain tensors in and one tensor out, under the names that other programs know them by.
 
-A face says what its tensors are and gives inputs to try it on: other sizes than it was traced with, padding on either
-side, and rows with nothing real. Knows no file format.
+A signature describes its tensors and gives inputs to try it on: other sizes than it was traced with, padding on either
+side, and rows that are all padding. Knows no file format.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class Port:
     meaning: str
 
 
-class Face(nn.Module):
+class Signature(nn.Module):
     """`forward` takes the tensors of `inputs` in their order and gives `output`; `note` is what else users must know."""
 
     inputs: dict[str, Port]
@@ -54,7 +54,7 @@ class Face(nn.Module):
         raise NotImplementedError
 
     def trials(self) -> list[Inputs]:
-        """What it must give the same values for."""
+        """Inputs for which graph and model must give the same values."""
         raise NotImplementedError
 
     def counted(self, inputs: Inputs) -> Tensor | None:
@@ -62,7 +62,7 @@ class Face(nn.Module):
         return None
 
 
-class TextFace(Face):
+class TextSignature(Signature):
     """input_ids, attention_mask -> values for each token, or one for each text."""
 
     def __init__(self, model: Stream):
@@ -94,7 +94,7 @@ class TextFace(Face):
         return {"input_ids": _ids(rows, length, self.vocab), "attention_mask": _mask(rows, length)}
 
 
-class PictureFace(Face):
+class PictureSignature(Signature):
     """pixel_values -> values for each picture, or for each of its tokens."""
 
     def __init__(self, model: Stream):
@@ -124,7 +124,7 @@ class PictureFace(Face):
         return {"pixel_values": torch.rand(shape, generator=torch.Generator().manual_seed(rows))}
 
 
-class PairFace(Face):
+class PairSignature(Signature):
     """encoder_input_ids, attention_mask, decoder_input_ids -> logits for each token of the target."""
 
     def __init__(self, model: Seq2Seq):
@@ -161,8 +161,8 @@ class PairFace(Face):
         }
 
 
-def face(model: Model) -> Face:
-    """The face of a model, refused where it has none."""
+def signature(model: Model) -> Signature:
+    """The signature of a model; a model that cannot be a graph is refused."""
     if any(isinstance(part, Recurrent) for part in model.modules()):
         raise ConfigError(
             "a recurrent model takes as many steps as its text has tokens, and a graph's steps are counted",
@@ -170,11 +170,11 @@ def face(model: Model) -> Face:
             fix="export a model without recurrence, such as swift",
         )
     if isinstance(model, Stream) and isinstance(model.embed, TextEmbed):
-        return TextFace(model)
+        return TextSignature(model)
     if isinstance(model, Stream) and isinstance(model.embed, PictureEmbed):
-        return PictureFace(model)
+        return PictureSignature(model)
     if isinstance(model, Seq2Seq) and all(isinstance(s.embed, TextEmbed) for s in (model.source, model.target)):
-        return PairFace(model)
+        return PairSignature(model)
     raise ConfigError(
         f"{type(model).__name__} over such inputs has no graph of its own",
         where="export",
