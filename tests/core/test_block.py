@@ -4,7 +4,20 @@ import pytest
 import torch
 from tiny import close, numbers, randomised
 
-from weft.core import Attention, Average, Block, LayerNorm, Lstm, Mlp, Plain, PostNorm, PreNorm, RmsNorm, Shift, Trunk
+from weft.core import (
+    Attention,
+    Average,
+    Block,
+    LayerNorm,
+    Lstm,
+    Mlp,
+    Plain,
+    PostNorm,
+    PreNorm,
+    RmsNorm,
+    TokenShift,
+    Trunk,
+)
 from weft.core.scope import Pass
 from weft.errors import ConfigError
 from weft.tokens import Tokens
@@ -56,7 +69,7 @@ def test_plain_is_the_branches_alone_without_norms():
 
 
 def test_a_shift_comes_before_mix_and_transform_each_with_its_own_weights():
-    block, at = built(shift=Shift.Config()), Pass(TOKENS, memory=MEMORY)
+    block, at = built(shift=TokenShift.Config()), Pass(TOKENS, memory=MEMORY)
     x = TOKENS.x
     x = x + block.mix(block.mix_shift(block.mix_norm(x), at), at)
     x = x + block.read(block.read_norm(x), at)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
-from weft.core.mixers import Mixer, Shift
+from weft.core.mixers import Mixer, TokenShift
 from weft.core.norms import LayerNorm, Norm
 from weft.core.scope import Pass
 from weft.core.transforms import Transform, dropout
@@ -84,7 +84,7 @@ class Block(Part, nn.Module):
         transform: Transform.Config | None = None
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
-        shift: Shift.Config | None = None
+        shift: TokenShift.Config | None = None
         dropout: float = 0.0
 
         def check(self) -> None:

@@ -153,11 +153,11 @@ class Pooled(Head):
         return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
 
 
-class Joint(Head):
-    """The mean of W_i x_i + b_i over the first tokens: a class token and one that learned from a teacher (Touvron et al., 2021)."""
+class PerClassToken(Head):
+    """The mean of W_i x_i + b_i over the class tokens, one of which learned from a teacher (Touvron et al., 2021)."""
 
     class Config(Head.Config):
-        """`tokens` is how many of the first tokens answer, each by a map of its own."""
+        """`tokens` is the number of class tokens in front; each has its own map."""
 
         tokens: int = 2
         std: float = 0.02

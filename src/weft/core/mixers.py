@@ -82,7 +82,7 @@ def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:
     return tokens.x.gather(1, index[:, None, None].expand(-1, 1, tokens.x.shape[-1]))[:, 0]
 
 
-class Shift(Part, nn.Module):
+class TokenShift(Part, nn.Module):
     """x + m * (x_previous - x): a learned mix with the token before, for streams in a line.
 
     Costs almost nothing and lets attention and MLP see pairs of neighbours. Where there is no token before, zero

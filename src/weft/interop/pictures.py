@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from weft.core import Joint, Pooled
+from weft.core import PerClassToken, Pooled
 from weft.errors import ConfigError
 from weft.interop.family import Family
 from weft.interop.given import Given
@@ -57,7 +57,7 @@ class PictureFamily(Family):
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         picture = seen(model, inputs["pixel_values"])
         assert isinstance(model, Stream)
-        return model(picture) if isinstance(model.head, Pooled | Joint) else model.encode(picture).x
+        return model(picture) if isinstance(model.head, Pooled | PerClassToken) else model.encode(picture).x
 
 
 def seeing(config: Model.Config) -> Stream.Config:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.core import Joint, Pooled, Summary
+from weft.core import PerClassToken, Pooled, Summary
 from weft.core.recurrent import Recurrent
 from weft.errors import ConfigError
 from weft.modalities.image import Picture, PictureEmbed
@@ -213,7 +213,7 @@ def _values(model: nn.Module, raw: Any) -> Tensor:
 
 def _output(model: Stream, each: tuple[str, ...]) -> dict[str, Port]:
     size = model.config.outputs or model.config.embed.size
-    if isinstance(model.head, Pooled | Joint):
+    if isinstance(model.head, Pooled | PerClassToken):
         assert size is not None
         meaning = "scores of the whole input, before a softmax" if size > 1 else "one number for the whole input"
         return {"logits": Port("float32", ("batch", size), meaning)}

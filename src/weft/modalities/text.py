@@ -38,7 +38,7 @@ class Text:
         return Text(self.ids.to(device), valid, self.padded_behind, segments)
 
 
-class Grams(Part, nn.Module):
+class HashedNgrams(Part, nn.Module):
     """Vectors for the last 2 ... n ids, hashed into `buckets` rows: word-like knowledge for the price of a look-up."""
 
     class Config(BaseConfig):
@@ -91,7 +91,7 @@ class TextEmbed(Embedder):
         context: int
         reading: Literal["line", "free"] = "line"
         place: Place.Config | None = None
-        grams: Grams.Config | None = None
+        grams: HashedNgrams.Config | None = None
         norm: Norm.Config | None = None
         last_norm: Norm.Config | None = None
         segments: int = 0

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from weft.core import Head, Joint, Pooled
+from weft.core import Head, PerClassToken, Pooled
 from weft.interop.families import patches
 from weft.interop.family import only
 from weft.interop.given import Given, names
@@ -28,7 +28,7 @@ class Deit(PictureFamily):
         dim = given.whole("hidden_size", 768)
         heads: dict[str, Head.Config] = {
             "DeiTForImageClassification": Pooled.Config(first=True),
-            "DeiTForImageClassificationWithTeacher": Joint.Config(tokens=2),
+            "DeiTForImageClassificationWithTeacher": PerClassToken.Config(tokens=2),
             "DeiTModel": patches.read_pooler(given, dim),
         }
         return Stream.Config(
@@ -51,7 +51,7 @@ class Deit(PictureFamily):
         taught = "DeiTForImageClassificationWithTeacher"
         return {
             "model_type": self.name,
-            "architectures": [taught if isinstance(stream.head, Joint.Config) else labelled],
+            "architectures": [taught if isinstance(stream.head, PerClassToken.Config) else labelled],
             **patches.write_patches(stream),
             **patches.write_trunk(stream.trunk, stream.dim),
             **patches.write_head(stream),

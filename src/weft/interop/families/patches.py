@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 import torch
 
-from weft.core import Attention, Block, Dense, Joint, LayerNorm, Mlp, Summary, Trunk
+from weft.core import Attention, Block, Dense, LayerNorm, Mlp, PerClassToken, Summary, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
@@ -140,7 +140,7 @@ def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) ->
         return Table(body)
     if isinstance(stream.head, Summary.Config):
         return Table([*body, *linear("pooler.dense", "head.dense.linear")])
-    if isinstance(stream.head, Joint.Config):
+    if isinstance(stream.head, PerClassToken.Config):
         heads = ("cls_classifier", "distillation_classifier")
         return Table(body, [rule for i, name in enumerate(heads) for rule in linear(name, f"head.outs.{i}")], prefix)
     return Table(body, linear("classifier", "head.out"), prefix)

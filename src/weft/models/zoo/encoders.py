@@ -18,12 +18,12 @@ from weft.core import (
     PerToken,
     Pooled,
     PostNorm,
-    Shift,
     SilentInit,
+    TokenShift,
     Trunk,
 )
 from weft.errors import ConfigError
-from weft.modalities.text import Grams, TextEmbed
+from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.language import Size
 from weft.position import Add, Learned, Rotary
@@ -95,12 +95,12 @@ def swift(
         offsets=False,
     )
     transform = Mlp.Config(activation="relu_squared", offsets=False)
-    block = Block.Config(mix=mix, transform=transform, norm=norm, shift=Shift.Config(), dropout=dropout)
+    block = Block.Config(mix=mix, transform=transform, norm=norm, shift=TokenShift.Config(), dropout=dropout)
     embed = TextEmbed.Config(
         vocab=vocab,
         context=size.context,
         reading="free",
-        grams=Grams.Config() if vocab <= 400 else None,  # characters and bytes
+        grams=HashedNgrams.Config() if vocab <= 400 else None,  # characters and bytes
         norm=norm,
         std=0.7,
         dropout=dropout,
