@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.errors import ConfigError
 from weft.generate.beam import Beam, BeamSearch, Hypothesis
 from weft.generate.compute import Compute, prepared
@@ -113,5 +113,5 @@ def written(
 @torch.inference_mode()
 def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], end: int) -> Tokens:
     """The encoder's tokens for sources of ids."""
-    lines = Lines.of([np.append(source, end) for source in sources])
+    lines = PaddedIds.of([np.append(source, end) for source in sources])
     return model.memorise(lines.to(next(model.parameters()).device).text())

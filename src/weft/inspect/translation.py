@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from weft.core.recording import Reading, record
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
@@ -51,7 +51,7 @@ class TranslationView:
         self.tokenizer, self.how = tokenizer, how
         self.source_ids, self.target_ids = [*source, around.end], [*target, around.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
-        given = Lines.of([np.array(self.source_ids)]).to(next(model.parameters()).device).text()
+        given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).text()
         self._readings = readings_of(model, given, [around.start, *self.target_ids[:-1]])
         self._chosen()
 

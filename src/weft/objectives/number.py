@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from weft.data.bundles import Bundles
+from weft.data.bundles import Microbatches
 from weft.data.labelled.batches import LabelledBundle
 from weft.errors import ConfigError
 from weft.models.stream import Stream
@@ -35,7 +35,7 @@ class Number(Objective):
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Stream, batch: Bundles[LabelledBundle]) -> Loss:
+    def __call__(self, model: Stream, batch: Microbatches[LabelledBundle]) -> Loss:
         return added([self.one(model, bundle) for bundle in batch.each])
 
     def one(self, model: Stream, bundle: LabelledBundle) -> Loss:

@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
@@ -18,7 +18,7 @@ class Paired(Protocol):
     """Targets with what they answer: a row of `given` each, or the row that `owner` names."""
 
     @property
-    def target(self) -> Lines: ...
+    def target(self) -> PaddedIds: ...
 
     @property
     def given(self) -> Any: ...

@@ -20,7 +20,7 @@ from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
-EYES: dict[str, tuple[Family, str]] = {"vit": (Vit(), "ViTModel"), "deit": (Deit(), "DeiTModel")}
+CAPTION_ENCODERS: dict[str, tuple[Family, str]] = {"vit": (Vit(), "ViTModel"), "deit": (Deit(), "DeiTModel")}
 WRITER = Gpt2()
 
 
@@ -40,7 +40,7 @@ class VisionEncoderDecoder(PictureFamily):
             raise ConfigError("expected an encoder and a decoder", where=given.where)
         given.only("is_encoder_decoder", True)
         given.only("tie_word_embeddings", False, True)  # the decoder's own word counts
-        family, kind = encoder.choice("model_type", EYES)
+        family, kind = encoder.choice("model_type", CAPTION_ENCODERS)
         source = family.read(encoder, kind)
         decoder.choice("model_type", {WRITER.name: None})
         decoder.only("add_cross_attention", True)
@@ -85,7 +85,7 @@ class VisionEncoderDecoder(PictureFamily):
 
 def _eyes(source: Stream.Config) -> Family:
     embed = only(source.embed, PictureEmbed.Config, "source.embed")
-    return EYES["deit" if embed.class_tokens == 2 else "vit"][0]
+    return CAPTION_ENCODERS["deit" if embed.class_tokens == 2 else "vit"][0]
 
 
 def _target(whole: Seq2Seq.Config) -> Stream.Config:

@@ -1,4 +1,4 @@
-"""Models that write about pictures, by name: an encoder of pictures (`EYES`) and a decoder that reads its tokens.
+"""Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`) and a decoder that reads its tokens.
 
 `swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features.
 """
@@ -49,4 +49,8 @@ CAPTION_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {
     "transformer": transformer,
     "cnn-transformer": transformer,
 }
-EYES: dict[str, Callable[..., Stream.Config]] = {"swift": features, "transformer": vit, "cnn-transformer": features}
+CAPTION_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
+    "swift": features,
+    "transformer": vit,
+    "cnn-transformer": features,
+}
