@@ -7,14 +7,14 @@ import torch
 
 from weft.errors import ConfigError, DataError
 from weft.interop import weights
-from weft.interop.rules import Ignored, Joined, Same, Shaped, Stacked, Tied, Turned, layers
+from weft.interop.rules import Ignored, Joined, SameTensor, Shaped, Stacked, Tied, Turned, layers
 from weft.interop.tables import Table, to_theirs
 from weft.interop.weights import Shards, fill
 from weft.storage.tensors import write_tensors
 
 TABLE = Table(
     [
-        Same("table", "table"),
+        SameTensor("table", "table"),
         *layers(2, [Turned("h.{i}.w", "blocks.{i}.w"), Joined(("h.{i}.q", "h.{i}.k"), "blocks.{i}.qk", (3, 1))]),
         Stacked("places", ("first", "rest")),
         Shaped("patches", "cut", (2, 3, 2)),
@@ -94,7 +94,9 @@ def test_a_shape_that_differs_names_both(tmp_path, name):
     assert f"({found[0]} -> {found[0] - 1})" in caught.value.fix
 
 
-@pytest.mark.parametrize("rules", [[Same("a", "a")], [Same("a", "a"), Same("b", "b"), Same("c", "a")]])
+@pytest.mark.parametrize(
+    "rules", [[SameTensor("a", "a")], [SameTensor("a", "a"), SameTensor("b", "b"), SameTensor("c", "a")]]
+)
 def test_a_weight_of_ours_in_no_rule_or_in_two_is_an_error(rules):
     with pytest.raises(ConfigError, match="does not fit this model: [ab]$"):
         Table(rules).pieces({"a": torch.zeros(2), "b": torch.zeros(2)})

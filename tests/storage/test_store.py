@@ -154,7 +154,7 @@ def test_a_pipe_is_refused_at_once(tmp_path):
         store.read_file(tmp_path / "pipe")
 
 
-# PaddedIds
+# Lines
 
 
 def test_lines_come_back_as_they_were_appended(tmp_path):

@@ -11,7 +11,7 @@ from torch import Tensor
 from weft.core import PerClassToken, Pooled
 from weft.errors import ConfigError
 from weft.interop.family import Family
-from weft.interop.given import Given
+from weft.interop.their_config import TheirConfig
 from weft.modalities.image import Picture, PictureEmbed
 from weft.models.autoencoder import Autoencoder
 from weft.models.seq2seq import Seq2Seq
@@ -36,7 +36,7 @@ class PictureFamily(Family):
     def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
         embed = seeing(config).embed
         assert isinstance(embed, PictureEmbed.Config)
-        given = Given(dict(preprocessor or {}), where)
+        given = TheirConfig(dict(preprocessor or {}), where)
         fits = len(self.scale[0]) in (1, embed.channels)
         mean, std = read_scale(given, embed.channels, self.scale if fits else EVEN)
         try:
@@ -44,7 +44,7 @@ class PictureFamily(Family):
         except ConfigError as error:
             raise ConfigError(error.problem, where=where, fix=error.fix) from None
 
-    def sized(self, embed: PictureEmbed.Config, given: Given) -> PictureEmbed.Config:
+    def sized(self, embed: PictureEmbed.Config, given: TheirConfig) -> PictureEmbed.Config:
         """An embedder for pictures of the size that they are prepared to, where config.json does not say it."""
         return embed
 
@@ -98,7 +98,7 @@ def seen(model: Model, pixel_values: Tensor) -> Picture:
     return Picture(pixel_values / embed.scale + embed.mean)
 
 
-def read_scale(given: Given, channels: int, default: Scale) -> Scale:
+def read_scale(given: TheirConfig, channels: int, default: Scale) -> Scale:
     """Mean and standard deviation of pixels from 0 to 1, whatever their library multiplies pixels by."""
     if not given.truth("do_normalize", True):
         mean, std = (0.0,) * channels, (1.0,) * channels

@@ -14,9 +14,9 @@ from weft.errors import ConfigError, DataError, StorageError, listed, nearest
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
-from weft.interop.given import Given
 from weft.interop.marks import Marks
 from weft.interop.rules import Unused
+from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHERS, PICKLES, Shards, fill, inside
 from weft.models.outline import outline, own_tensors, unfilled
@@ -89,7 +89,7 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
-    given = Given(data, where)
+    given = TheirConfig(data, where)
     config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor = _json(folder, "preprocessor_config.json")

@@ -20,7 +20,7 @@ from weft.interop.rules import Piece
 from weft.interop.tables import Table
 from weft.storage import store
 from weft.storage.soundness import denormal, finite
-from weft.storage.tensor_file import PICKLES, Entry, TensorFile, pickle_error
+from weft.storage.tensor_file import PICKLES, TensorEntry, TensorFile, pickle_error
 from weft.storage.tensors import bytes_of
 
 FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -53,7 +53,7 @@ class Shards:
         """The shape of every tensor."""
         return {name: file.entries[name].shape for name, file in self._files.items()}
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> TensorEntry:
         """One tensor's type and shape."""
         return self._files[name].entries[name]
 

@@ -19,7 +19,7 @@ from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
 from weft.training.progress import count
 from weft.training.schedule import rate
-from weft.training.score import Score
+from weft.training.score import HeldOutScore
 
 REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes; a tenth of the run where that is less
 MARKS = 6  # the pace is that since so many looks ago: a slow moment does not move the end by much
@@ -175,7 +175,7 @@ class Fit:
         self.job.show(self.job.model)
         return score.loss
 
-    def agreed(self, score: Score) -> Score:
+    def agreed(self, score: HeldOutScore) -> HeldOutScore:
         """The first process's score, in all processes."""
         agree = self.job.world.agree
         return replace(score, loss=agree(score.loss), errors=None if score.errors is None else agree(score.errors))
@@ -276,7 +276,7 @@ def accumulate(job: Job, indices: np.ndarray, step: int) -> tuple[float, float]:
 
 
 @torch.inference_mode()
-def evaluate(job: Job, *, most: int | None = None) -> Score:
+def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
     """How well held-out data is predicted."""
     job.model.eval()
     total, seen, wrong = 0.0, 0, 0
@@ -286,7 +286,7 @@ def evaluate(job: Job, *, most: int | None = None) -> Score:
             loss = job.objective(job.model, batch.to(job.device))
             total, seen = total + float(loss.total), seen + loss.count
             told, wrong = told and loss.wrong is not None, wrong + (loss.wrong or 0)
-    return Score(total / max(seen, 1), wrong / seen if told and seen else None, seen)
+    return HeldOutScore(total / max(seen, 1), wrong / seen if told and seen else None, seen)
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 from weft.core import Head, PerClassToken, Pooled
 from weft.interop.families import patches
 from weft.interop.family import only
-from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model, Stream
 
 
@@ -24,7 +24,7 @@ class Deit(PictureFamily):
     }
     harmless = names("attention_probs_dropout_prob encoder_stride pooler_act pooler_output_size")
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         dim = given.whole("hidden_size", 768)
         heads: dict[str, Head.Config] = {
             "DeiTForImageClassification": Pooled.Config(first=True),

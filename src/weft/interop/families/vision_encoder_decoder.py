@@ -11,10 +11,10 @@ from weft.interop.families.deit import Deit
 from weft.interop.families.gpt2 import Gpt2, read_stream
 from weft.interop.families.vit import Vit
 from weft.interop.family import Family, only
-from weft.interop.given import Given
 from weft.interop.pictures import PictureFamily, seen
-from weft.interop.rules import Rule, Same
+from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
@@ -34,7 +34,7 @@ class VisionEncoderDecoder(PictureFamily):
     tasks = {"VisionEncoderDecoderModel": "caption"}
     harmless = Vit.harmless | Deit.harmless | Gpt2.harmless
 
-    def read(self, given: Given, architecture: str) -> Seq2Seq.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
         encoder, decoder = given.inner("encoder"), given.inner("decoder")
         if encoder is None or decoder is None:
             raise ConfigError("expected an encoder and a decoder", where=given.where)
@@ -71,12 +71,12 @@ class VisionEncoderDecoder(PictureFamily):
 
     def table(self, config: Model.Config) -> Table:
         whole = only(config, Seq2Seq.Config, "the model")
-        rules: list[Rule] = [
+        rules: list[WeightRule] = [
             rule.under("encoder.", "source.") for rule in _eyes(whole.source).table(whole.source).rules
         ]
         rules += [rule.under("decoder.", "target.") for rule in WRITER.table(_target(whole)).rules]
         if whole.bridge is not None:
-            rules += [Same(f"enc_to_dec_proj.{end}", f"bridge.{end}") for end in ("weight", "bias")]
+            rules += [SameTensor(f"enc_to_dec_proj.{end}", f"bridge.{end}") for end in ("weight", "bias")]
         return Table(rules)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:

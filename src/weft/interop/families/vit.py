@@ -6,9 +6,9 @@ from typing import Any
 from weft.core import Pooled
 from weft.interop.families import patches
 from weft.interop.family import only
-from weft.interop.given import Given, names
 from weft.interop.pictures import PictureFamily
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model, Stream
 
 
@@ -22,7 +22,7 @@ class Vit(PictureFamily):
     tasks = {"ViTForImageClassification": "classify-images", "ViTModel": None}
     harmless = names("attention_probs_dropout_prob encoder_stride pooler_act pooler_output_size")
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         dim, labelled = given.whole("hidden_size", 768), architecture == "ViTForImageClassification"
         return Stream.Config(
             dim=dim,
