@@ -57,7 +57,7 @@ def test_there_and_back_gives_the_same_bits(tmp_path):
 
 
 def test_half_precision_of_more_than_one_buffer_is_read_exactly(tmp_path, monkeypatch):
-    monkeypatch.setattr(weights, "BUFFER", 2**12)
+    monkeypatch.setattr(weights, "BUFFER_BYTES", 2**12)
     rows = 3 * 2**12 // (2 * 64) + 5
     whole = torch.randn(rows, 64).to(torch.bfloat16)
     found = {"w": torch.zeros(64, rows), "first": torch.zeros(3, 64), "rest": torch.zeros(rows - 3, 64)}

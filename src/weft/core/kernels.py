@@ -17,8 +17,8 @@ from weft.core.scope import Scope, Shape
 
 # On a CPU three plain operations beat the fused kernel in two places: training on short sequences (in bf16) or sentences
 # (in fp32), and reading a long past with one query.
-SHORT, TINY = 256 * 256, 32 * 32  # scores a head
-LONG_PAST = 512  # keys
+PLAIN_SCORES_BF16, PLAIN_SCORES_FP32 = 256 * 256, 32 * 32  # scores a head
+PLAIN_PAST = 512  # keys that one query reads, above which plain operations are faster
 
 BiasOf = Callable[[Scope], Tensor]
 ScoreOf = Callable[[Tensor, Tensor], Tensor]
@@ -174,8 +174,8 @@ def additive(
 def _plain_is_faster(q: Tensor, k: Tensor) -> bool:
     queries, keys = q.shape[-2], k.shape[-2]
     if torch.is_grad_enabled():
-        return queries * keys <= (SHORT if q.dtype is torch.bfloat16 else TINY)
-    return queries == 1 and keys > LONG_PAST
+        return queries * keys <= (PLAIN_SCORES_BF16 if q.dtype is torch.bfloat16 else PLAIN_SCORES_FP32)
+    return queries == 1 and keys > PLAIN_PAST
 
 
 def _nothing_is_zero(out: Tensor, scope: Scope, shape: Shape, rules: tuple[Rule, ...]) -> Tensor:

@@ -16,7 +16,7 @@ from weft.errors import ConfigError, WeftError
 from weft.generate.search import Move
 
 Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
-ADVICE = "its weights are damaged, or its training diverged: train it anew"
+BAD_SCORES_FIX = "its weights are damaged, or its training diverged: train it anew"
 
 
 class Beam(Config):
@@ -98,7 +98,7 @@ class BeamSearch:
         sources = len(self.going)
         best, tokens = logits.topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
-            raise WeftError("the model's scores are not numbers", fix=ADVICE)
+            raise WeftError("the model's scores are not numbers", fix=BAD_SCORES_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]

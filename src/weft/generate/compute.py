@@ -13,8 +13,8 @@ from weft.config import Config
 from weft.core.adapters import fold
 from weft.modalities.embedder import Embedder
 
-LANES = 32  # torch's kernel reads this many weights at a time, also beyond the end of a row that has fewer
-FEW_ROWS = 16  # up to this many rows the product is bound by reading the weights, and eight bits pay
+INT8_KERNEL_WIDTH = 32  # weights that torch's kernel reads at a time, also beyond the end of a shorter row
+MAX_INT8_ROWS = 16  # with at most this many rows a product is bound by reading the weights, and eight bits pay
 
 
 class Compute(Config):
@@ -35,7 +35,7 @@ class Int8Linear(nn.Module):
         self.scale: Tensor
         weight = layer.weight.detach().float()
         scale = weight.abs().amax(1).clamp(min=1e-12) / 127
-        self.missing = -weight.shape[1] % LANES
+        self.missing = -weight.shape[1] % INT8_KERNEL_WIDTH
         small = F.pad((weight / scale[:, None]).round().to(torch.int8), (0, self.missing))
         self.register_buffer("weight", small, persistent=False)
         self.register_buffer("scale", scale, persistent=False)
@@ -45,7 +45,7 @@ class Int8Linear(nn.Module):
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
         rows = x.reshape(-1, x.shape[-1])
         rows = F.pad(rows, (0, self.missing)) if self.missing else rows
-        if len(rows) <= FEW_ROWS:
+        if len(rows) <= MAX_INT8_ROWS:
             y = torch.ops.aten._weight_int8pack_mm(rows.to(torch.bfloat16), self.weight, self.scale16).to(x.dtype)
         else:
             y = F.linear(rows, self.weight.to(x.dtype) * self.scale[:, None].to(x.dtype))

@@ -15,8 +15,8 @@ from weft.generate.session import Session
 from weft.models.seq2seq import Seq2Seq
 from weft.tokens import Tokens
 
-ROWS = 256  # hypotheses computed at once
-TOKENS = 8192  # source tokens read at once
+MAX_HYPOTHESES = 256  # computed at once
+MAX_SOURCE_TOKENS = 8192  # read at once
 
 
 class Decoding(Beam, Compute):
@@ -64,7 +64,7 @@ def decode(
     used = prepared(model, how.precision)
     while start < len(order):
         stop = start + 1
-        most = min(max(1, ROWS // width), max(1, TOKENS // (len(sources[order[start]]) + 1)))
+        most = min(max(1, MAX_HYPOTHESES // width), max(1, MAX_SOURCE_TOKENS // (len(sources[order[start]]) + 1)))
         while stop < len(order) and stop - start < most:
             stop += 1
         rows = order[start:stop]

@@ -9,7 +9,7 @@ from torch import Tensor
 from weft.config import Config
 from weft.errors import ConfigError, WeftError
 
-NEVER = float("-inf")
+NEVER = float("-inf")  # the logit of a token that must not come
 
 
 class Sampling(Config):

@@ -22,8 +22,8 @@ from weft.inspect.figures import (
     written,
 )
 
-LONGEST = 24  # characters of a label
-MOST = 24.0  # inches of a picture's side
+MAX_LABEL = 24  # characters of a label
+MAX_INCHES = 24.0  # of a picture's side
 BLANK = re.compile(r"\s")
 VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
@@ -58,7 +58,7 @@ def draw(
 def _cell(alignment: Alignment) -> float:
     """Inches of a cell: wide for few words, then smaller, at last as small as the longest side demands."""
     longest = max(*alignment.weights.shape[2:], 1)
-    return min(0.44, max(8.4 / longest, 0.19), (MOST - 4) / longest)
+    return min(0.44, max(8.4 / longest, 0.19), (MAX_INCHES - 4) / longest)
 
 
 class _Labels:
@@ -84,7 +84,7 @@ def _first(sides: list[str]) -> str:
 
 def _drawable(label: str) -> str:
     shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label)
-    return writable(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
+    return writable(shown if len(shown) <= MAX_LABEL else shown[: MAX_LABEL - 1] + "…")
 
 
 class _Panel:
@@ -179,7 +179,7 @@ class _Panel:
 def _heads(figure: Any, chosen: Alignment, labels: _Labels, first: _Panel, layer: int | None, head: int | None) -> None:
     """A small panel for each head below the average, a row for each layer, all on one scale."""
     layers, heads, rows, columns = chosen.weights.shape
-    side = min(max(0.04 * max(rows, columns), 1.4), 2.4, max(MOST / max(heads, layers) - 0.18, 0.1))
+    side = min(max(0.04 * max(rows, columns), 1.4), 2.4, max(MAX_INCHES / max(heads, layers) - 0.18, 0.1))
     cell = min(side / max(rows, columns, 1), first.cell)
     top = float(chosen.weights.max(initial=0.0)) or 1.0
     wide, high = max(max(columns, 1) * cell, 0.5) + 0.18, max(rows, 1) * cell + 0.18

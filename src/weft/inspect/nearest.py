@@ -12,7 +12,7 @@ from weft.inspect.figures import INK, PALE, sheet
 from weft.inspect.translation import page
 from weft.modalities.tokenizer import Tokenizer
 
-SHOWN = 10
+NEIGHBOURS = 10  # tokens listed
 TERM = re.compile(r"\s*([+-])\s*")
 
 
@@ -27,7 +27,7 @@ class Near:
 class NearestView:
     """The neighbours of a word, or of a sum of words, in a table of vectors. Shows itself in a notebook."""
 
-    def __init__(self, table: np.ndarray, tokenizer: Tokenizer, asked: str, count: int = SHOWN):
+    def __init__(self, table: np.ndarray, tokenizer: Tokenizer, asked: str, count: int = NEIGHBOURS):
         """`table` has a row for each token."""
         self.asked = asked.strip()
         unit = table[: tokenizer.size] / np.maximum(

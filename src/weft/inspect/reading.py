@@ -10,7 +10,7 @@ from weft.core.recording import record
 from weft.errors import ConfigError, WeftError
 from weft.inspect import matrix
 from weft.inspect.alignment import Alignment, piece_labels, weights_of
-from weft.inspect.translation import FAINT, Look, page
+from weft.inspect.translation import MIN_LISTED_WEIGHT, Look, page
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
@@ -65,7 +65,7 @@ class ReadingView:
         width = max(map(len, chosen.target), default=0)
         lines = []
         for word, row in zip(chosen.target, chosen.weights[0, 0], strict=True):
-            best = [int(i) for i in np.argsort(-row) if row[i] >= FAINT]
+            best = [int(i) for i in np.argsort(-row) if row[i] >= MIN_LISTED_WEIGHT]
             lines.append(f"  {word:<{width}}  " + ", ".join(f"{chosen.source[i]} {row[i]:.2f}" for i in best))
         return f"{self.said}\n\n" + "\n".join(lines)
 

@@ -21,7 +21,7 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
 Side = Literal["across", "source", "target"]
-FAINT = 0.1  # weights below this are not listed in words
+MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class TranslationView:
         width = max(map(len, chosen.target), default=0)
         lines = []
         for word, row in zip(chosen.target, chosen.weights[0, 0], strict=True):
-            best = [int(i) for i in np.argsort(-row) if row[i] >= FAINT]
+            best = [int(i) for i in np.argsort(-row) if row[i] >= MIN_LISTED_WEIGHT]
             lines.append(f"  {word:<{width}}  " + ", ".join(f"{chosen.source[i]} {row[i]:.2f}" for i in best))
         return f"{self.source}\n{self.target}\n\n" + "\n".join(lines)
 

@@ -21,24 +21,24 @@ Scale = tuple[
     tuple[float, ...], tuple[float, ...]
 ]  # mean and standard deviation of each channel, in pixels from 0 to 1
 
-EVEN: Scale = ((0.5,), (0.5,))
+HALF_SCALE: Scale = ((0.5,), (0.5,))
 IMAGENET: Scale = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-FILE = "preprocessor_config.json"
-BRIGHTEST = 255  # of a pixel in a file
-BICUBIC = 3  # among the ways of resizing, in their numbering; weft resizes by it
+PREPROCESSOR_FILE = "preprocessor_config.json"
+MAX_PIXEL = 255  # of a file of pictures with 8 bits
+BICUBIC = 3  # the Hugging Face library's number for bicubic resizing, which weft uses
 
 
 class PictureFamily(Family):
     """A family whose models read pictures."""
 
-    scale: ClassVar[Scale] = EVEN  # where no preprocessor_config.json says it
+    scale: ClassVar[Scale] = HALF_SCALE  # where no preprocessor_config.json says it
 
     def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
         embed = seeing(config).embed
         assert isinstance(embed, PictureEmbed.Config)
         given = TheirConfig(dict(preprocessor or {}), where)
         fits = len(self.scale[0]) in (1, embed.channels)
-        mean, std = read_scale(given, embed.channels, self.scale if fits else EVEN)
+        mean, std = read_scale(given, embed.channels, self.scale if fits else HALF_SCALE)
         try:
             return with_embed(config, self.sized(embed.replace(mean=mean, std=std), given))
         except ConfigError as error:
@@ -49,10 +49,10 @@ class PictureFamily(Family):
         return embed
 
     def files(self, config: Model.Config) -> dict[str, Any]:
-        return {FILE: write_preprocessor(only_pictures(config))}
+        return {PREPROCESSOR_FILE: write_preprocessor(only_pictures(config))}
 
     def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return self.prepared(again, self.files(config)[FILE], FILE)
+        return self.prepared(again, self.files(config)[PREPROCESSOR_FILE], PREPROCESSOR_FILE)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         picture = seen(model, inputs["pixel_values"])
@@ -104,8 +104,8 @@ def read_scale(given: TheirConfig, channels: int, default: Scale) -> Scale:
         mean, std = (0.0,) * channels, (1.0,) * channels
     else:
         mean, std = given.numbers("image_mean", default[0]), given.numbers("image_std", default[1])
-    factor = given.number("rescale_factor", 1 / BRIGHTEST) if given.truth("do_rescale", True) else 1.0
-    whole = factor * BRIGHTEST  # what they make of the brightest pixel, which is 1 here
+    factor = given.number("rescale_factor", 1 / MAX_PIXEL) if given.truth("do_rescale", True) else 1.0
+    whole = factor * MAX_PIXEL  # what they make of the brightest pixel, which is 1 here
     if abs(whole - 1) < 1e-6:
         return mean, std
     if whole == 0:
@@ -130,6 +130,6 @@ def write_preprocessor(embed: PictureEmbed.Config) -> dict[str, Any]:
         "image_processor_type": "ViTImageProcessor",
         "image_std": list(embed.std * (embed.channels // len(embed.std))),
         "resample": BICUBIC,
-        "rescale_factor": 1 / BRIGHTEST,
+        "rescale_factor": 1 / MAX_PIXEL,
         "size": size,
     }

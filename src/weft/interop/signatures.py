@@ -21,8 +21,8 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.tokens import Order, Tokens
 
-TRACED = (3, 7)  # rows and length of the inputs that a graph is made with
-TRIED = ((1, 1), (2, 4), (4, 12), (1, 140))  # the last is beyond two of the blocks that windows are cut into
+TRACED_SIZE = (3, 7)  # rows and length of the inputs that a graph is made with
+TRIED_SIZES = ((1, 1), (2, 4), (4, 12), (1, 140))  # the last is longer than two of the blocks that windows are cut into
 
 Inputs = dict[str, Tensor]
 
@@ -82,10 +82,10 @@ class TextSignature(Signature):
         return _values(self.model, Text(input_ids, attention_mask.bool()))
 
     def sample(self) -> Inputs:
-        return self._drawn(*TRACED)
+        return self._drawn(*TRACED_SIZE)
 
     def trials(self) -> list[Inputs]:
-        return [self._drawn(rows, min(length, self.context)) for rows, length in TRIED]
+        return [self._drawn(rows, min(length, self.context)) for rows, length in TRIED_SIZES]
 
     def counted(self, inputs: Inputs) -> Tensor | None:
         return inputs["attention_mask"].bool() if "length" in next(iter(self.output.values())).shape else None
@@ -113,7 +113,7 @@ class PictureSignature(Signature):
         return _values(self.model, Picture(pixel_values))
 
     def sample(self) -> Inputs:
-        return self._drawn(TRACED[0], 3, 5)
+        return self._drawn(TRACED_SIZE[0], 3, 5)
 
     def trials(self) -> list[Inputs]:
         rows, columns = self.grid
@@ -147,10 +147,10 @@ class PairSignature(Signature):
         return self.model(Text(encoder_input_ids, attention_mask.bool()), Text(decoder_input_ids))
 
     def sample(self) -> Inputs:
-        return self._drawn(*TRACED, TRACED[1] + 2)
+        return self._drawn(*TRACED_SIZE, TRACED_SIZE[1] + 2)
 
     def trials(self) -> list[Inputs]:
-        lengths = zip(TRIED, (5, 1, 3, 140), strict=True)
+        lengths = zip(TRIED_SIZES, (5, 1, 3, 140), strict=True)
         return [self._drawn(b, min(n, self.contexts[0]), min(m, self.contexts[1])) for (b, n), m in lengths]
 
     def _drawn(self, rows: int, length: int, written: int) -> Inputs:
