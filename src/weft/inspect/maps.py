@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.errors import ConfigError, DataError
 from weft.inspect.figures import DOTS_PER_INCH, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet, writable
+from weft.inspect.views import ALL, AttentionChoice
 
 HEAT = ["#0a1a33", "#3a2a5c", "#a8324a", "#ee7733", "#ffc24d"]  # from what was left to what was read most
 DARK_END_SHARE = 0.8  # the dark end of the scale is at most this share of the largest weight: even maps look even
@@ -60,15 +61,13 @@ class _Choice:
     maps: np.ndarray | tuple[()] = ()  # (maps, rows, columns)
 
 
-def draw(
-    maps: Maps, *, format: Format = "png", layer: int | None = None, head: int | None = None, every: bool = False
-) -> bytes:
+def draw(maps: Maps, choice: AttentionChoice = ALL, *, format: Format = "png") -> bytes:
     """A PNG or SVG: the picture, the picture under the rollout, and each head of the last layer.
 
-    `layer` shows the average and the heads of another layer, `head` one head in all layers, both one map alone; counted
-    from 0. `every` shows all heads of all layers, or those of one layer or one head.
+    The choice of a layer shows its average and its heads, that of a head the head in all layers, both one map alone.
+    `choice.every` shows all heads of all layers, or those of one layer or one head.
     """
-    chosen = _choose(maps, layer, head)
+    chosen = _choose(maps, choice)
     with sheet(format) as on:
         wide, high = fitted(maps.picture, SIDE, SIDE)
         if maps.title:
@@ -81,18 +80,16 @@ def draw(
             on.text(x, -0.05, name, va="bottom")
             _mark(on.picture(pixels, x, 0, wide, high, frame=None), maps)
         _scale(on, chosen.map, right + wide + 0.12, high)
-        if every:
-            _grid(on, maps, high + 0.36, layer, head)
+        if choice.every:
+            _grid(on, maps, high + 0.36, choice)
         elif len(chosen.maps):
             _row(on, maps, chosen, high + 0.36, max(right + wide, 4.8))
         return on.bytes()
 
 
-def _choose(maps: Maps, layer: int | None, head: int | None) -> _Choice:
+def _choose(maps: Maps, choice: AttentionChoice) -> _Choice:
     layers, heads = maps.layers.shape[:2]
-    for name, index, most in (("layer", layer, layers), ("head", head, heads)):
-        if index is not None and not 0 <= index < most:
-            raise ConfigError(f"expected a number from 0 to {most - 1}, found {index}", where=name)
+    layer, head = choice.indices(layers, heads)
     if layer is not None and head is not None:
         return _Choice(maps.layers[layer, head], f"layer {layer + 1}, head {head + 1}")
     if head is not None:
@@ -184,8 +181,9 @@ def _columns(count: int, most: int) -> int:
     return -(-count // -(-count // most))
 
 
-def _grid(on: Sheet, maps: Maps, y: float, layer: int | None, head: int | None) -> None:
+def _grid(on: Sheet, maps: Maps, y: float, choice: AttentionChoice) -> None:
     """All heads as one picture of many: a row for each layer, a column for each head."""
+    layer, head = choice.indices(*maps.layers.shape[:2])
     first, start = layer or 0, head or 0
     shown = maps.layers if layer is None else maps.layers[first : first + 1]
     shown = shown if head is None else shown[:, start : start + 1]
@@ -213,7 +211,7 @@ def _joined(rows: Sequence[Sequence[np.ndarray]], right: int, below: int) -> np.
 
 def as_text(maps: Maps) -> str:
     """The large map for a terminal: a block for each patch, the fuller the more was read of it."""
-    chosen = _choose(maps, None, None)
+    chosen = _choose(maps, ALL)
     low, high = _range(chosen.map)
     levels = np.minimum(_levels(chosen.map) * len(BLOCKS), len(BLOCKS) - 1).astype(int)
     rows = [[BLOCKS[level] * 2 for level in row] for row in levels]

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.inspect.figures import INK, PALE, sheet
-from weft.inspect.translation import page
+from weft.inspect.views import page, svg_figure
 from weft.modalities.tokenizer import Tokenizer
 
 NEIGHBOURS = 10  # tokens listed
@@ -52,8 +52,7 @@ class NearestView:
 
     def page(self) -> bytes:
         """The list as a page."""
-        svg = self.picture("svg").decode("utf-8")
-        return page(self.asked, f"<pre>{html.escape(self.text())}</pre><figure>{svg[svg.index('<svg') :]}</figure>")
+        return page(self.asked, f"<pre>{html.escape(self.text())}</pre>{svg_figure(self.picture('svg'))}")
 
     def text(self) -> str:
         """The list in words."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ import torch
 from weft.config import Config, field_types
 from weft.data.documents import Document
 from weft.errors import ConfigError, WeftError, listed, nearest
+from weft.inspect.views import View as View
 from weft.models.stream import Model
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
@@ -85,31 +86,6 @@ class Ending:
     unit: str  # what the loss is per
     sample: str = ""
     pictures: Mapping[str, bytes] = field(default_factory=dict)  # for the run folder
-
-
-@runtime_checkable
-class View(Protocol):
-    """Something to look at. It shows itself in a notebook."""
-
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
-        """As a picture."""
-        ...
-
-    def page(self) -> bytes:
-        """As an HTML page that needs nothing else."""
-        ...
-
-    def text(self) -> str:
-        """In words and numbers, for a terminal."""
-        ...
-
-    def note(self) -> str | None:
-        """What a user should know of the picture."""
-        ...
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        ...
 
 
 class Task:
