@@ -104,7 +104,7 @@ class Attention(Mixer):
     def read(
         self, x: Float[Tensor, "B Q D"], memory: Float[Tensor, "M K E"], scope: Scope, slots: Slots | None = None
     ) -> Float[Tensor, "B Q D"]:
-        """What the tokens read of a memory; its keys and values are computed once and kept in the slots."""
+        """The attention output over a memory; its keys and values are computed once and kept in the slots."""
         q = self.place(self.q(x), self.q_norm, scope, "queries").transpose(1, 2)
         k, v = slots.once("memory", lambda: self.keys(memory, scope)) if slots is not None else self.keys(memory, scope)
         return self.finish(q, k, v, scope)
@@ -132,9 +132,9 @@ class Attention(Mixer):
     def finish(
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope
     ) -> Float[Tensor, "B Q D"]:
-        """Read by weights and project back to the stream."""
+        """The weighted sum of the values, projected back to the stream."""
         rows_per_memory = q.shape[0] // k.shape[0]
-        if rows_per_memory > 1:  # rows that share a memory ask it as queries of one row: its keys are read once for all
+        if rows_per_memory > 1:  # rows that share a memory become queries of one row: its keys are read once
             assert not self.rules and self.bias is None, "what is read depends on the row's own places"
             q = rearrange(q, "(b f) h q d -> b h (f q) d", f=rows_per_memory)
         recorder = recording.active()
@@ -150,7 +150,7 @@ class Attention(Mixer):
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:
         """The bias on scores as a function of a scope: this attention's own, or else the one that all layers share.
 
-        It is made once a pass, and for all layers alike whose own have no weights.
+        It is computed once a pass, and shared by all layers whose biases have the same config and no weights.
         """
         bias = scope.bias if self.bias is None else self.bias
         if bias is None:

@@ -25,7 +25,7 @@ class Slots:
         self._spare: dict[str, Tensor] = {}
 
     def get(self, name: str) -> Any:
-        """What was kept under the name, or None."""
+        """The value kept under the name, or None."""
         return self._values.get(name)
 
     def set(self, name: str, value: Any) -> None:
@@ -33,7 +33,7 @@ class Slots:
         self._values[name] = value
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` gave of the memory the first time."""
+        """The value that `make` computed from the memory at the first call."""
         if name not in self._once:
             self._once[name] = make()
         return self._once[name]
@@ -49,7 +49,7 @@ class Slots:
         return buffer.narrow(dim, 0, end)
 
     def take(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows, in this order, repeats allowed. Only what is in use is moved, into memory that is there."""
+        """Keep these rows, in this order, repeats allowed. Only entries in use are copied, into memory that is already allocated."""
         self._values = {name: _rows(value, rows) for name, value in self._values.items()}
         for name, (buffer, dim) in self._lines.items():
             spare = self._spare.get(name)
@@ -61,12 +61,12 @@ class Slots:
             self._lines[name], self._spare[name] = (spare, dim), buffer
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of what was made of the memory."""
+        """Keep these rows of the values computed from the memory."""
         self._once = {name: _rows(value, rows) for name, value in self._once.items()}
 
 
 class Cache:
-    """All that has been read in a decoding, one `Slots` for each part that keeps something."""
+    """Everything kept between the steps of decoding, one `Slots` for each part that keeps something."""
 
     def __init__(self, capacity: int = 256):
         """`capacity` tokens are allocated at once; more are possible and cost a copy."""
@@ -82,7 +82,7 @@ class Cache:
         return self._slots[name]
 
     def room(self, needed: int) -> int:
-        """How many places to allocate when `needed` are in use."""
+        """The number of places to allocate when `needed` are in use."""
         return self.capacity if needed <= self.capacity else 2 * needed
 
     def extend(self, tokens: Tokens) -> Tokens:
@@ -102,12 +102,12 @@ class Cache:
         )
 
     def take(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of what was read: how a search follows its best hypotheses."""
+        """Keep these rows of the tokens read: how a search follows its best hypotheses."""
         for slots in self._slots.values():
             slots.take(rows)
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of what was made of the memory."""
+        """Keep these rows of the values computed from the memory."""
         for slots in self._slots.values():
             slots.take_memory(rows)
 

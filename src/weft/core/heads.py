@@ -20,7 +20,7 @@ class Dense(Part, nn.Module):
     """
 
     class Config(BaseConfig):
-        """`width` is that of the result, by default the width that comes in."""
+        """`width` is the width of the result, by default the width of the input."""
 
         activation: Activation = "gelu"
         norm: Norm.Config | None = None
@@ -46,7 +46,7 @@ class Dense(Part, nn.Module):
 
 
 class Head(Part, nn.Module):
-    """What is read off the trunk's last tokens."""
+    """Values computed from the trunk's last tokens."""
 
     abstract = True
 
@@ -198,7 +198,7 @@ class Summary(Head):
 
 
 def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
-    """The first real token, or the mean of all real ones; of none it is zero."""
+    """The first real token, or the mean of all real ones; zero where no token is real."""
     if first:
         start = tokens if tokens.unpadded else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
         return start.x[:, 0]
@@ -207,12 +207,12 @@ def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
 
 
 def known(size: int | None) -> int:
-    """The number of values a head gives, refused where neither the tokens nor the model say it."""
+    """The number of values a head gives, refused where neither the embedder nor the model gives it."""
     if size is None:
         raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
     return size
 
 
 def _in_float32(values: Tensor) -> Tensor:
-    """Values are given in full precision, however the trunk computes."""
+    """The values in float32 where the trunk computes in half precision."""
     return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

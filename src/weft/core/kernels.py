@@ -15,9 +15,12 @@ from torch.nn import functional as F
 from weft.core.rules import Rule
 from weft.core.scope import Scope, Shape
 
-# On a CPU three plain operations beat the fused kernel in two places: training on short sequences (in bf16) or sentences
-# (in fp32), and reading a long past with one query.
-PLAIN_SCORES_BF16, PLAIN_SCORES_FP32 = 256 * 256, 32 * 32  # scores a head
+# On a CPU three plain operations (matmul, softmax, matmul) beat the fused kernel in two cases: training with few scores a
+# head, and reading a long past with one query.
+PLAIN_SCORES_BF16, PLAIN_SCORES_FP32 = (
+    256 * 256,
+    32 * 32,
+)  # queries times keys of a head, up to which plain operations are faster
 PLAIN_PAST = 512  # keys that one query reads, above which plain operations are faster
 
 BiasOf = Callable[[Scope], Tensor]
@@ -122,7 +125,7 @@ def fused(
     factor: float,
     bias: BiasOf | None,
 ) -> Float[Tensor, "B H Q e"]:
-    """Torch's scaled_dot_product_attention, causal without a mask where that is all there is to say."""
+    """Torch's scaled_dot_product_attention, with its causal flag instead of a mask where the scope is causal and there is no bias."""
     causal = shape is Shape.CAUSAL and bias is None
     added = None if causal else additive(scope, shape, rules, bias, q)
     shared = k.shape[1] != q.shape[1]
@@ -154,7 +157,7 @@ def band(
 def additive(
     scope: Scope, shape: Shape, rules: tuple[Rule, ...], bias: BiasOf | None, like: Tensor
 ) -> Float[Tensor, "#B #H Q K"] | None:
-    """What is added to the scores: the bias, and a number too low to matter where reading is not allowed."""
+    """The tensor added to the scores: the bias, and a very low number where reading is not allowed."""
     closed_to = torch.finfo(like.dtype).min / 2  # finite, and stays so when a score is added
     if shape is Shape.ALL:
         return None if bias is None else bias(scope).to(like.dtype)

@@ -14,7 +14,7 @@ from weft.tokens import Order, Tokens
 
 
 class Mixer(Part, nn.Module):
-    """New content for each token from the tokens it may read, of its own stream or of a memory."""
+    """New content for each token from the tokens it may read: those of the same stream, or those of a memory."""
 
     abstract = True
 
@@ -55,7 +55,7 @@ class Average(Mixer):
 
 
 class Last(Mixer):
-    """W times the last real token of a memory: one context vector for all there is to know (Sutskever et al., 2014)."""
+    """W times the last real token of a memory: one context vector for the whole source (Sutskever et al., 2014)."""
 
     class Config(Mixer.Config):
         """The bottleneck that attention removes."""
@@ -90,7 +90,7 @@ class TokenShift(Part, nn.Module):
     """
 
     class Config(BaseConfig):
-        """Starts as no mix at all."""
+        """The weights start at zero: each token is kept as it is."""
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()

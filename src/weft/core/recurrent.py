@@ -82,7 +82,7 @@ class Recurrent(Mixer):
         return outputs
 
     def first_state(self, x: Tensor, at: Pass) -> State:
-        """Zero, or from the end of the memory."""
+        """The first state: zeros, or computed from the last token of the memory."""
         if self.start is None:
             return tuple(x.new_zeros(x.shape[0], self.dim) for _ in range(self.parts))
         assert at.memory is not None, "this mixer reads a memory: none was given"
@@ -90,7 +90,7 @@ class Recurrent(Mixer):
         return first.chunk(self.parts, -1)
 
     def stepwise(self, x: Tensor, state: State, at: Pass, slots: Slots | None) -> tuple[Tensor, State]:
-        """One token after the other, by the equations; a context that is always the same is in x already."""
+        """One token after the other, by the equations; a context that is the same for all steps is in x already."""
         outputs = []
         given = self.x(x) if self.read is None or self.read.same_for_all_queries else None  # all of W_x x at once
         for t in range(x.shape[1]):
@@ -107,11 +107,11 @@ class Recurrent(Mixer):
         return torch.stack(outputs, 1), state
 
     def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The same for all tokens at once, by a faster kernel where there is one."""
+        """`stepwise` for all tokens at once, by a faster kernel where there is one."""
         return self.stepwise(x, state, Pass(Tokens.line(x)), None)
 
     def context(self, h: Float[Tensor, "B D"], at: Pass, slots: Slots | None, t: int) -> Float[Tensor, "B D"]:
-        """What the state reads of the memory at step t."""
+        """The context vector that the state reads from the memory at step t."""
         assert isinstance(self.read, Attention) and at.cross is not None and at.memory is not None
         reader, memory, cross = self.read, at.memory, at.cross
         scope = cross.memo(("step", t), lambda: _one_query(at, t))
@@ -135,7 +135,7 @@ class Lstm(Recurrent):
     """The long short-term memory; see `lstm_step` for its equations."""
 
     class Config(Recurrent.Config):
-        """The recurrent network that lasts."""
+        """A recurrent network with gates, which keeps information over many steps."""
 
     step = staticmethod(lstm_step)
     parts, gates = 2, 4

@@ -24,7 +24,7 @@ MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill t
 
 
 class Shape(Enum):
-    """The form of what may be read."""
+    """The form of the mask: which keys a query may read."""
 
     ALL = "every key"
     CAUSAL = "keys up to the query's own place, as many keys as queries"
@@ -69,7 +69,7 @@ class Fold:
 class Scope:
     """Which keys each query may read: by rank within a stream, all real ones in a memory.
 
-    `bias` is the one on scores that all layers share, where there is one.
+    `bias` is the bias on scores that all layers share, or None.
     """
 
     def __init__(self, queries: Tokens, keys: Tokens, *, ranked: bool, bias: Bias | None = None):
@@ -77,13 +77,13 @@ class Scope:
         self._memo: dict[Hashable, Any] = {}
 
     def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Something derived from places, made once a pass."""
+        """A value derived from places, computed once a pass."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]
 
     def shape(self, rules: tuple[Rule, ...]) -> Shape:
-        """The form of what may be read under the rules, from stated facts alone."""
+        """The form of the mask under the rules, from stated facts alone."""
         if self.fold(rules) is not None:
             return Shape.BAND
         if rules or not self.keys.unpadded:
@@ -119,7 +119,7 @@ class Scope:
         return allowed.expand(-1, self.queries.shape[1], -1)[:, None]
 
     def fold(self, rules: tuple[Rule, ...]) -> Fold | None:
-        """The cut into blocks, if a window along the line makes that pay."""
+        """The cut into blocks, where a window along the line makes it faster; otherwise None."""
         line_axis, length = self.queries.line_axis, self.queries.shape[1]
         if not self.ranked or line_axis is None or line_axis != self.keys.line_axis or length != self.keys.shape[1]:
             return None
@@ -149,9 +149,9 @@ class Scope:
 
 
 class Pass:
-    """One pass of a stream through a trunk: its tokens, what they may read of themselves, and of a memory.
+    """One pass of a stream through a trunk: its tokens, and the scopes of its own stream and of a memory.
 
-    Several rows in a row may share one of the memory: the hypotheses of a search, say, about one sentence.
+    Several neighbouring rows of the batch may read one row of the memory: the hypotheses of a search for one sentence.
     """
 
     def __init__(

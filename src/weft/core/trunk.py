@@ -28,7 +28,7 @@ class Trunk(Part, nn.Module):
         """`depth` copies of `block`, or the listed `blocks` in their order, where they differ. A depth of 0 needs neither.
 
         All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on scores
-        for the whole trunk, used by every attention within the stream that has none of its own (Raffel et al., 2020).
+        for the whole trunk, used by every attention within the stream that has no bias itself (Raffel et al., 2020).
         With `adapters` nothing else in the trunk learns.
         """
 

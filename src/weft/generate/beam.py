@@ -20,7 +20,7 @@ BAD_SCORES_FIX = "its weights are damaged, or its training diverged: train it an
 
 
 class Beam(Config):
-    """How many hypotheses are followed, how length is weighed, how many are given back."""
+    """The number of hypotheses followed, the weight of length, and the number of hypotheses returned."""
 
     beam: int = 5
     length_penalty: float = 0.6
@@ -63,7 +63,7 @@ class BeamSearch:
         self.length = 0
 
     def rank(self, log_probability: float, length: int) -> float:
-        """The log-probability with its length weighed."""
+        """The log-probability divided by the length penalty."""
         return log_probability / ((5 + length) / 6) ** self.how.length_penalty
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Move | None:

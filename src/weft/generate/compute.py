@@ -57,7 +57,7 @@ _prepared: "WeakKeyDictionary[nn.Module, dict[str, nn.Module]]" = WeakKeyDiction
 
 
 def prepared(model: nn.Module, precision: str) -> nn.Module:
-    """The model in that precision: itself, or a copy made once and kept as long as the model is."""
+    """The model in the given precision: the model itself, or a copy made once and kept as long as the model lives."""
     if precision == "fp32":
         return model
     kept = _prepared.setdefault(model, {})
@@ -69,7 +69,7 @@ def prepared(model: nn.Module, precision: str) -> nn.Module:
 def _rounded(model: nn.Module) -> nn.Module:
     twin = fold(copy.deepcopy(model))
     exact = {id(p) for m in twin.modules() if isinstance(m, Embedder) for p in m.parameters()}
-    for p in twin.parameters():  # not buffers: angles and slopes say where things are, and stay exact
+    for p in twin.parameters():  # not buffers: angles and slopes of positions stay exact
         if id(p) not in exact:
             p.data = p.data.to(torch.bfloat16)
     return twin.eval()

@@ -53,10 +53,10 @@ def decode(
     opening: Sequence[int] = (),
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best targets of each source of ids, the best first; `limits` are the most tokens of each.
+    """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
 
     Targets go on from `opening`, which is not part of them; by default from the end token.
-    Sources of like length are computed together; `listen` hears how many are done.
+    Sources of like length are computed together; `listen` is called with the number of sources done.
     """
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
     found: list[list[Hypothesis]] = [[] for _ in sources]

@@ -114,7 +114,7 @@ class Shaped(SameTensor):
 
 @dataclass(frozen=True)
 class Joined(WeightRule):
-    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many.
+    """Several of theirs are one of ours, one below the other, `sizes` rows each; by default equally many.
 
     Where a `shape` is given, ours is seen in it.
     """

@@ -1,6 +1,6 @@
 """The weights of a model folder: one .safetensors file, or several with an index. Read piece by piece, never twice.
 
-Pickles and archives are told by their names and never opened. Every name in an index is a plain name of a file
+Pickles and archives are recognised by their names and never opened. Every name in an index is a plain name of a file
 inside the folder, and nothing outside the folder is looked at.
 """
 

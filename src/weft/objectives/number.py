@@ -27,7 +27,7 @@ class Number(Objective):
                 raise ConfigError(f"must be above 0 and finite, found {self.spread}", where="spread")
 
         def restored(self, values: Tensor) -> Tensor:
-            """What a model says, in the user's unit."""
+            """The model's output in the user's unit."""
             return values.double() * self.spread + self.mean
 
     unit = "texts"
@@ -40,9 +40,9 @@ class Number(Objective):
 
     def one(self, model: Stream, bundle: LabelledBundle) -> Loss:
         """The loss of one bundle."""
-        said = model(bundle.text.text())[:, 0]
+        predicted = model(bundle.text.text())[:, 0]
         wanted = (bundle.targets.double() - self.config.mean) / self.config.spread
-        return Loss(((said - wanted.to(said.dtype)) ** 2).sum(), len(wanted))
+        return Loss(((predicted - wanted.to(predicted.dtype)) ** 2).sum(), len(wanted))
 
 
 def standardised(targets: np.ndarray) -> Number.Config:

@@ -1,4 +1,4 @@
-"""How sure a classifier is: its answers stay, their probabilities come to mean what they say (Guo et al., 2017)."""
+"""Temperature scaling of a classifier: its answers stay, its probabilities become calibrated (Guo et al., 2017)."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ MIN_HELD_OUT = 20  # held-out samples; with fewer the model stays as it is
 
 
 def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
-    """Turn down a model that is surer than it is right, by one factor on its last map; returns the factor.
+    """Scale down the logits of an overconfident model, by one factor on its last map; returns the factor.
 
     `answers` are the logits for things that it has not learned from, with their true classes, a batch at a time. A model
     is never made surer.
@@ -23,10 +23,10 @@ def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
     head = model.head
     if not isinstance(head, Pooled):
         return 1.0
-    told = [(logits.cpu(), targets.cpu()) for logits, targets in answers]
+    held_out = [(logits.cpu(), targets.cpu()) for logits, targets in answers]
     factor = 1.0
-    if sum(len(targets) for _, targets in told) >= MIN_HELD_OUT:
-        logits, targets = (torch.cat(part) for part in zip(*told, strict=True))
+    if sum(len(targets) for _, targets in held_out) >= MIN_HELD_OUT:
+        logits, targets = (torch.cat(part) for part in zip(*held_out, strict=True))
         factor = best_factor(logits, targets)
     if factor < 1:
         with torch.no_grad():

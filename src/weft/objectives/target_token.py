@@ -29,14 +29,14 @@ class Paired(Protocol):
 
 @runtime_checkable
 class Several(Protocol):
-    """What is computed in pieces, each for itself."""
+    """A batch in pieces, each computed by itself."""
 
     @property
     def each(self) -> Sequence[Paired]: ...
 
 
 class TargetToken(Objective):
-    """-sum log p(y_t | y_<t, x), teacher forcing: the decoder reads the true target, whatever it would have said.
+    """-sum log p(y_t | y_<t, x), teacher forcing: the decoder reads the true target, not its own predictions.
 
     In training the truth is softened: it counts 1 - `smoothing`, and all tokens alike share the rest (Szegedy et al.,
     2016; Vaswani et al., 2017). A model that is being evaluated is scored by the truth alone.

@@ -75,7 +75,7 @@ class Checkpoint:
     manifest: Mapping[str, Any]
 
     def tensors(self, stem: str) -> dict[str, Tensor]:
-        """The tensors of one group, each in memory of its own."""
+        """The tensors of one group, each in separate memory."""
         path, expected = self._file(f"{stem}.safetensors")
         try:
             tensors, sha256 = read_checked(path)

@@ -13,7 +13,7 @@ MIN_COMPILED_SECONDS = 30 * 60.0  # of a run: compiling takes a minute and makes
 
 
 def compiles(training: Training, seconds: float | None) -> bool:
-    """Whether to compile: when told to, or when a run by minutes is long enough to win the time back."""
+    """Whether to compile: when the user asks for it, or when a run by minutes is long enough to win the time back."""
     if training.compile == "auto":
         return seconds is not None and seconds >= MIN_COMPILED_SECONDS
     return training.compile == "always"

@@ -168,7 +168,7 @@ class RunFolder:
         return None
 
     def resume(self, progress: Progress) -> Checkpoint | None:
-        """The newest checkpoint that verifies; later metrics are dropped, differences of the machine told."""
+        """The newest checkpoint that verifies; later metrics are dropped, differences of the machine reported."""
         found = latest(self.path, report=progress.say)
         step = found.step if found is not None else 0
         if (self.path / "metrics.jsonl").exists():

@@ -22,7 +22,7 @@ from weft.training.world import World
 class State:
     """Where a run stands: all that a checkpoint holds besides tensors.
 
-    `landing` is how much of the run was done when its patience ended and the rate was let fall to zero; `evaluate_every`
+    `landing` is the share of the run that was done when patience ended and the rate began to fall to zero; `evaluate_every`
     is decided once, by the first end that the run had.
     """
 

@@ -63,7 +63,7 @@ class Fit:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
 
     def run(self) -> dict[str, Tensor]:
-        """Train to the end of the horizon; returns the best weights."""
+        """Train to the last step of the horizon; returns the best weights."""
         job, state = self.job, self.state
         job.stop.hold()
         job.progress.start(state.horizon.progress(state.step))
@@ -95,7 +95,7 @@ class Fit:
         return self.job.world.add(self.job.stop.asked is not None)[0] > 0
 
     def step(self) -> dict[str, Any]:
-        """Read a batch, go forward and backward, update; returns what is worth noting."""
+        """Read a batch, go forward and backward, update; returns a line for metrics.jsonl."""
         job, state, training = self.job, self.state, self.job.training
         began = self.clock.now()
         self.at = state.step
@@ -181,7 +181,7 @@ class Fit:
         return replace(score, loss=agree(score.loss), errors=None if score.errors is None else agree(score.errors))
 
     def land(self) -> None:
-        """Where patience is at its end, bring the rate down to zero soon: a run cut off at a high rate ends badly."""
+        """When patience ends, let the learning rate fall to zero soon: a run cut off at a high rate ends badly."""
         state, patience = self.state, self.job.training.patience
         if state.landing is not None or not patience or state.waited < patience:
             return
@@ -204,7 +204,7 @@ class Fit:
         self.job.progress.step(state.horizon.progress(state.step), values, left)
 
     def fit_to_clock(self) -> None:
-        """In a run by minutes, move the end to where the clock will be; never away again once it lands."""
+        """In a run by minutes, move the last step to where the time will be up; never later once the rate is landing."""
         job, state, now = self.job, self.state, self.state.seconds
         if job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
             return
@@ -225,7 +225,7 @@ class Fit:
         return self.state.seconds - self.saved_at >= SAVE_EVERY
 
     def save(self, *, last: bool = False) -> None:
-        """Write a checkpoint, unless this step has one. Weights that are of no use never replace good ones."""
+        """Write a checkpoint, unless this step has one. Weights that are not finite never replace good ones."""
         if not self.sound():
             raise self.diverged("the weights are not finite numbers")
         tensors = {"model": self.weights.tensors(), "optimizer": self.optimizer.tensors()}
@@ -239,7 +239,7 @@ class Fit:
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
-        """The last weights, their average with late ones, or earlier ones that did clearly better on held-out data."""
+        """The last weights, the average of late weights, or earlier weights that did clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
         last = evaluate(self.job, most=PROBE_SAMPLES)
         if self.average is not None:
@@ -277,16 +277,16 @@ def accumulate(job: Job, indices: np.ndarray, step: int) -> tuple[float, float]:
 
 @torch.inference_mode()
 def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
-    """How well held-out data is predicted."""
+    """The score of the model on held-out data, at most `most` samples of it."""
     job.model.eval()
     total, seen, wrong = 0.0, 0, 0
-    told = True
+    judged = True  # whether every answer is right or wrong
     with eagerly(job.training, job.seconds):
         for batch in job.source.held_out(most=most):
             loss = job.objective(job.model, batch.to(job.device))
             total, seen = total + float(loss.total), seen + loss.count
-            told, wrong = told and loss.wrong is not None, wrong + (loss.wrong or 0)
-    return HeldOutScore(total / max(seen, 1), wrong / seen if told and seen else None, seen)
+            judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
+    return HeldOutScore(total / max(seen, 1), wrong / seen if judged and seen else None, seen)
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:

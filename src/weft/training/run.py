@@ -185,7 +185,7 @@ def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model
 def build(
     config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None, frozen: Sequence[str] = ()
 ) -> Model:
-    """The model with its first weights, the same for the same seed; those that are given in place of its own."""
+    """The model with its first weights: drawn from the seed, or those that are given."""
     torch.manual_seed(seed)
     model: Model = config.build()
     if start is not None:

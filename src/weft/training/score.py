@@ -17,13 +17,13 @@ class HeldOutScore:
     count: int = 0
 
     def beats(self, other: "HeldOutScore") -> bool:
-        """Whether these are the better weights, as far as one can tell."""
+        """Whether this score is better."""
         if self.errors is None or other.errors is None:
             return self.loss < other.loss
         return (self.errors, self.loss) < (other.errors, other.loss)
 
     def clearly_beats(self, other: "HeldOutScore") -> bool:
-        """Whether they are better by more than chance would have it: a standard error fewer wrong answers."""
+        """Whether this score is better by more than chance: by one standard error of the wrong answers."""
         if self.errors is None or other.errors is None or not other.count:
             return self.loss < other.loss
         return self.errors < other.errors - math.sqrt(other.errors * (1 - other.errors) / other.count)

@@ -24,7 +24,7 @@ _LAYER: list[WeightRule] = [
 class DistilBert(Encoder):
     """DistilBertForMaskedLM and its siblings (Sanh et al., 2019)."""
 
-    name, stem, prefix, told = "distilbert", "DistilBert", "distilbert.", "relu"
+    name, stem, prefix, class_activation = "distilbert", "DistilBert", "distilbert.", "relu"
     tasks = {f"DistilBert{kind}": task for kind, task in TASKS.items()}
     harmless = names("attention_dropout qa_dropout seq_classif_dropout dropout sinusoidal_pos_embds tie_weights_")
     heads = HeadNames(

@@ -32,7 +32,7 @@ OLDER = (("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.
 
 @dataclass(frozen=True)
 class HeadNames:
-    """What a family calls the weights of its heads. Without a `dense` of its own, a class is told behind the pooler."""
+    """What a family calls the weights of its heads. Without its own `dense`, a class is predicted behind the pooler."""
 
     pooler: str | None
     fill_dense: str
@@ -119,7 +119,7 @@ class Encoder(Family):
     stem: ClassVar[str]  # how the names of its architectures begin
     prefix: ClassVar[str]  # how the names of its body's weights begin
     heads: ClassVar[HeadNames]
-    told: ClassVar[str] = "tanh"  # the activation ahead of a class
+    class_activation: ClassVar[str] = "tanh"  # the activation ahead of a class
     fills: ClassVar[str | None] = None  # the activation ahead of a masked word; None: that of the blocks
     dropouts: ClassVar[tuple[str, ...]] = ("classifier_dropout", "hidden_dropout_prob")  # keys, the first that is set
 
@@ -185,14 +185,14 @@ class Encoder(Family):
 
     def _head(self, kind: str, sizes: Sizes, given: TheirConfig) -> Head.Config | None:
         std = sizes.std
-        told = Dense.Config(activation=self.told, std=std)  # type: ignore[arg-type]
+        dense = Dense.Config(activation=self.class_activation, std=std)  # type: ignore[arg-type]
         if kind == TAGS:
             return PerToken.Config(offsets=True, std=std)
         if kind == CLASS:
             rate = next((given.number(key) for key in self.dropouts if given.has(key)), 0.1)
-            return Pooled.Config(first=True, dense=told, dropout=rate, std=std)
+            return Pooled.Config(first=True, dense=dense, dropout=rate, std=std)
         if kind == MODEL:
-            return None if self.heads.pooler is None else Summary.Config(first=True, dense=told)
+            return None if self.heads.pooler is None else Summary.Config(first=True, dense=dense)
         dense = Dense.Config(
             activation=self.fills or sizes.activation,  # type: ignore[arg-type]
             norm=LayerNorm.Config(eps=sizes.eps),

@@ -43,7 +43,7 @@ def bert(
 ) -> Stream.Config:
     """BERT (Devlin et al., 2019): post-norm, GELU, learned places, two segments, one norm of the sum of them all.
 
-    A masked word is told by a dense layer, a norm and the tied table; a class by the first token through a tanh.
+    A masked word is predicted by a dense layer, a norm and the tied table; a class by the first token through a tanh.
     """
     norm = LayerNorm.Config(eps=1e-12)
     block = Block.Config(
@@ -124,7 +124,7 @@ def _stream(
 ) -> Stream.Config:
     asks = head in ("pooled", "tags")
     if asks and outputs is None:
-        raise ConfigError(f"a model with a {head} head must be told how many outputs it has", where="outputs")
+        raise ConfigError(f"a model with a {head} head needs the number of its outputs", where="outputs")
     if outputs is not None and not asks:
         raise ConfigError(f"a number of outputs is for heads that are pooled or tags, not {head}", where="outputs")
     chosen = None if head is None else heads[head]

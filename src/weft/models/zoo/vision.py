@@ -18,7 +18,7 @@ POSITION_STD = 0.3  # of position codes at the start, where patches have 1: fain
 
 @dataclass(frozen=True)
 class Sight:
-    """What a model is told of its pictures: their size in pixels, channels, and the scale of their numbers."""
+    """The pictures that a model is made for: their size in pixels, channels, and the scale of their numbers."""
 
     height: int
     width: int
