@@ -124,7 +124,7 @@ def _stream(
 ) -> Stream.Config:
     asks = head in ("pooled", "tags")
     if asks and outputs is None:
-        raise ConfigError(f"a model with a {head} head needs the number of its outputs", where="outputs")
+        raise ConfigError(f"a model with a {head} head needs to know how many outputs it has", where="outputs")
     if outputs is not None and not asks:
         raise ConfigError(f"a number of outputs is for heads that are pooled or tags, not {head}", where="outputs")
     chosen = None if head is None else heads[head]
