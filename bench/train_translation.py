@@ -13,7 +13,7 @@ from marian import loss, marian, padded
 from race import Call, race
 from report import Table, arguments, hand_in, with_bf16
 
-from weft.data.bundles import Bundles
+from weft.data.bundles import Microbatches
 from weft.data.pairs.batches import PairBundles, bundle
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
@@ -40,9 +40,9 @@ class Same:
     fingerprint, per_epoch = "same", 1
 
     def __init__(self, pairs: Encoded):
-        self.one = Bundles((bundle(pairs, END),))
+        self.one = Microbatches((bundle(pairs, END),))
 
-    def batch(self, indices: np.ndarray) -> Bundles:
+    def batch(self, indices: np.ndarray) -> Microbatches:
         return self.one
 
     def held_out(self, *, most: int | None = None):

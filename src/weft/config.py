@@ -1,4 +1,4 @@
-"""Frozen config trees: build parts, travel as JSON, take dotted settings. Knows no part by name.
+"""Frozen config trees: build parts, travel as JSON, take dotted settings. Knows no part by name, but for those renamed.
 
 A part is a class with a nested frozen `Config`; the config builds the part:
 
@@ -23,6 +23,8 @@ from weft.errors import ConfigError, nearest
 
 MAX_JSON_BYTES = 64 * 2**20
 MAX_JSON_DEPTH = 64
+
+RENAMED = {"Grams": "HashedNgrams", "Joint": "PerClassToken", "Shift": "TokenShift"}  # earlier names in JSON: today's
 
 _parts: dict[str, type["Config"]] = {}
 
@@ -153,6 +155,8 @@ def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
     name = data.get("type")
     if not isinstance(name, str):
         raise ConfigError('every part needs its name under "type"', where=where)
+    if name not in _parts:  # runs of earlier versions keep loading
+        name = RENAMED.get(name, name)
     if name not in _parts:
         fitting = [n for n, c in _parts.items() if issubclass(c, kind)]
         raise ConfigError(

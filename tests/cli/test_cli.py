@@ -182,9 +182,9 @@ def test_words_after_two_dashes_are_not_options(there: Weft) -> None:
 
 
 def test_one_prediction_streams_with_its_prompt_first(there: Weft) -> None:
-    spy = "import sys, time\nfrom weft.cli import output\ncall = output.Stream.__call__\n" \
+    spy = "import sys, time\nfrom weft.cli import output\ncall = output.LiveText.__call__\n" \
         "def slow(stream, row, text):\n    call(stream, row, text)\n    print('|', end='', file=sys.stderr)\n" \
-        "output.Stream.__call__ = slow\n"  # fmt: skip
+        "output.LiveText.__call__ = slow\n"  # fmt: skip
     done = there("predict", "run", "The", "--set", "max_tokens=20", before=spy)
     assert done.code == 0 and done.out.startswith("The") and done.out.endswith("\n")
     assert done.err.count("|") > 5

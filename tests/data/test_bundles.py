@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.data.pairs.batches import PairBundles
 
 END = 99
@@ -91,6 +91,6 @@ def test_bundles_are_cut_by_slices_and_moved() -> None:
 
 
 def test_even_lines_have_no_padding_to_speak_of() -> None:
-    assert Lines.of([np.arange(3), np.arange(3)]).text().valid is None
-    uneven = Lines.of([np.arange(3), np.arange(1)]).text()
-    assert uneven.trailing and uneven.valid.tolist() == [[True] * 3, [True, False, False]]
+    assert PaddedIds.of([np.arange(3), np.arange(3)]).text().valid is None
+    uneven = PaddedIds.of([np.arange(3), np.arange(1)]).text()
+    assert uneven.padded_behind and uneven.valid.tolist() == [[True] * 3, [True, False, False]]

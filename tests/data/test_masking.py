@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from weft.data.draws import Dice
-from weft.data.masking import Hider, MaskedWindows
+from weft.data.masking import MaskedWindows, TokenMasker
 from weft.errors import ConfigError
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import Joins
@@ -28,9 +28,9 @@ def stream(kind: str = "bpe") -> np.ndarray:
 
 
 def source(kind: str = "bpe", context: int = 34, seed: int = 0, **more) -> MaskedWindows:
-    hider = Hider(made(kind), **more)
+    masker = TokenMasker(made(kind), **more)
     return MaskedWindows(
-        stream(kind), stream(kind)[:500], made(kind), hider, context=context, fingerprint="f", seed=seed
+        stream(kind), stream(kind)[:500], made(kind), masker, context=context, fingerprint="f", seed=seed
     )
 
 
@@ -84,7 +84,7 @@ def test_whole_words_are_hidden_or_shown_and_no_more_than_the_share(kind: str):
 
 def test_a_word_longer_than_the_share_is_hidden_all_the_same():
     ids = made("characters").encode("weaverweaver")[None].astype(np.int64)
-    read, hidden = Hider(made("characters"), whole_words=True).hide(ids, Dice("k", np.array([0])))
+    read, hidden = TokenMasker(made("characters"), whole_words=True).hide(ids, Dice("k", np.array([0])))
     assert hidden.all() and read.shape == ids.shape
 
 
@@ -117,7 +117,9 @@ def test_the_held_out_text_is_met_whole_with_the_same_tokens_hidden_for_every_se
 
 
 def test_a_text_shorter_than_the_context_is_one_window():
-    windows = MaskedWindows(stream()[:9], stream()[:5], made(), Hider(made()), context=64, fingerprint="f", seed=0)
+    windows = MaskedWindows(
+        stream()[:9], stream()[:5], made(), TokenMasker(made()), context=64, fingerprint="f", seed=0
+    )
     assert windows.batch(np.array([0])).ids.shape == (1, 11)
     assert [tuple(batch.ids.shape) for batch in windows.held_out()] == [(1, 7)]
 
@@ -130,8 +132,8 @@ def test_batches_are_cut_by_slices_and_moved():
 
 def test_what_cannot_be_hidden_is_refused():
     with pytest.raises(ConfigError, match="no token that stands for a hidden one"):
-        Hider(train("bytes", [STORY]))
+        TokenMasker(train("bytes", [STORY]))
     with pytest.raises(ConfigError, match="above 0 and below 1"):
-        Hider(made(), share=1.0)
+        TokenMasker(made(), share=1.0)
     with pytest.raises(ConfigError, match="2 tokens leave no room"):
         source(context=2)

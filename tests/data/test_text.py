@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.data import decoding, jsonl
-from weft.data.split import Part, split
+from weft.data.split import CorpusPart, split
 from weft.data.text import Corpus, read_corpus
 from weft.errors import ConfigError, DataError
 from weft.modalities.encoding import encode_pieces
@@ -26,7 +26,7 @@ def lines(path: Path, texts: list[str]) -> Path:
     return write(path, "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)))
 
 
-def documents(part: Corpus | Part) -> list[str]:
+def documents(part: Corpus | CorpusPart) -> list[str]:
     """The documents of a stream; a last one without an end is marked with …"""
     result, current = [], ""
     for piece in part.pieces():

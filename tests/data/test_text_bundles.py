@@ -88,4 +88,4 @@ def test_numbers_are_kept_as_they_are():
     train = texts(20)
     source = LabelledBundles((train, np.linspace(0, 1, 20)), (train, np.zeros(20)), tokens=50, fingerprint="f", seed=0)
     bundle = source.batch(np.array([0])).to("cpu").each[0]
-    assert bundle.targets.dtype == torch.float64 and bundle.text.text().trailing
+    assert bundle.targets.dtype == torch.float64 and bundle.text.text().padded_behind

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from weft.errors import ConfigError, DataError, WeftError
 from weft.interop import hub, read_folder, recognises, write_folder
-from weft.interop.given import REFUSED
+from weft.interop.their_config import REFUSED
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size, gpt
 

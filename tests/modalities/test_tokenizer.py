@@ -334,7 +334,7 @@ def test_a_stream_is_its_documents_with_an_end_before_and_after_each(
         pieces += [*cut(text, data.draw(st.lists(st.integers(0, 99), max_size=4))), None]
         expected += [*tokenizer.encode(text).tolist(), tokenizer.end]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding, "PART", data.draw(st.integers(1, 20)))
+        patch.setattr(encoding, "CHUNK_CHARACTERS", data.draw(st.integers(1, 20)))
         ids = encode_pieces(tokenizer, iter(pieces))
     assert ids.tolist() == expected and ids.dtype == tokenizer.dtype
 
@@ -349,12 +349,12 @@ def test_a_stream_that_stops_inside_a_document_has_no_end_there() -> None:
 def test_control_characters_are_not_white_space_to_cut_at(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "!\x1c!\x1c ?\x1f?\x1f\x85\u2028? " * 30
     tokenizer = train("bpe", [text], 280)
-    monkeypatch.setattr(encoding, "PART", 1)
+    monkeypatch.setattr(encoding, "CHUNK_CHARACTERS", 1)
     assert np.array_equal(encode_pieces(tokenizer, [text])[1:], tokenizer.encode(text))
 
 
 def test_a_tokenizer_that_marks_the_start_of_a_text_sees_documents_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "PART", 5)
+    monkeypatch.setattr(encoding, "CHUNK_CHARACTERS", 5)
     tokenizer = Tokenizer.from_json(given_file(UNIGRAM, pre_tokenizer=METASPACE, decoder=METASPACE))
     assert not tokenizer.cuts_at_words and made("bpe").cuts_at_words
     text = "abc\nde f " * 9000
@@ -363,8 +363,8 @@ def test_a_tokenizer_that_marks_the_start_of_a_text_sees_documents_whole(monkeyp
 
 
 def test_a_word_without_end_is_cut_and_nothing_of_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "PART", 16)
-    monkeypatch.setattr(encoding, "RUN", 64)
+    monkeypatch.setattr(encoding, "CHUNK_CHARACTERS", 16)
+    monkeypatch.setattr(encoding, "MAX_UNBROKEN", 64)
     parts = list(encoding.parts_of(iter(["x" * 1000, "y" * 1000, None, "a b"]), 16, 64))
     assert "".join(p or "|" for p in parts) == "x" * 1000 + "y" * 1000 + "|a b"
     assert max(len(p or "") for p in parts) <= 80
@@ -376,7 +376,7 @@ def test_a_word_without_end_is_cut_and_nothing_of_it_is_lost(monkeypatch: pytest
 def test_many_ids_go_to_a_file_and_are_the_same(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expected = encode_pieces(made(kind), [STORY, None] * 5)
     assert expected.flags.writeable
-    monkeypatch.setattr(encoding, "SPILL", 1000)
+    monkeypatch.setattr(encoding, "MAX_BYTES_IN_MEMORY", 1000)
     monkeypatch.setattr(encoding.tempfile, "tempdir", str(tmp_path))
     ids = encode_pieces(made(kind), [STORY, None] * 5)
     assert np.array_equal(ids, expected) and not ids.flags.writeable, "mapped for reading"

@@ -9,7 +9,7 @@ from tiny import VOCAB, close, ids, randomised
 
 from weft.config import from_json
 from weft.core import Attention, Block, Mlp, PerToken, Pooled, Trunk
-from weft.data.bundles import Bundles, Lines
+from weft.data.bundles import Microbatches, PaddedIds
 from weft.data.labelled.batches import LabelledBundle
 from weft.data.masking import Masked
 from weft.data.tagged.batches import TaggedBundle
@@ -36,9 +36,11 @@ def texts() -> list[np.ndarray]:
     return [row[:n] for row, n in zip(ids(5, 9).numpy(), (9, 4, 7, 1, 4), strict=True)]
 
 
-def labelled(targets: torch.Tensor) -> Bundles:
+def labelled(targets: torch.Tensor) -> Microbatches:
     rows = texts()
-    return Bundles((LabelledBundle(Lines.of(rows[:3]), targets[:3]), LabelledBundle(Lines.of(rows[3:]), targets[3:])))
+    return Microbatches(
+        (LabelledBundle(PaddedIds.of(rows[:3]), targets[:3]), LabelledBundle(PaddedIds.of(rows[3:]), targets[3:]))
+    )
 
 
 def alone(model: Stream, row: np.ndarray) -> torch.Tensor:
@@ -128,15 +130,15 @@ def test_a_classifier_is_made_as_sure_as_it_is_right_and_never_surer():
     best = torch.stack([alone(model, row) for row in rows]).argmax(1)
     truth = torch.where(torch.arange(40) % 4 == 0, (best + 1) % CLASSES, best)  # right in three of four
     model.head.out.weight.data.mul_(1000)
-    batch = Bundles((LabelledBundle(Lines.of(rows), truth),))
+    batch = Microbatches((LabelledBundle(PaddedIds.of(rows), truth),))
     before = objective(model, batch)
-    objective.settle(model, [batch])
+    objective.calibrate(model, [batch])
     after = objective(model, batch)
     assert after.wrong == before.wrong == 10 and after.total < 0.1 * before.total
     kept = model.head.out.weight.clone()
-    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows), best),))])  # always right
-    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows[:5]), truth[:5]),))])  # too few to tell
-    objective.settle(model, [])
+    objective.calibrate(model, [Microbatches((LabelledBundle(PaddedIds.of(rows), best),))])  # always right
+    objective.calibrate(model, [Microbatches((LabelledBundle(PaddedIds.of(rows[:5]), truth[:5]),))])  # too few to tell
+    objective.calibrate(model, [])
     assert torch.equal(model.head.out.weight, kept)
 
 
@@ -177,11 +179,11 @@ def test_a_spread_of_nothing_is_refused_and_equal_numbers_are_borne():
 # Tags
 
 
-def tagged() -> Bundles:
+def tagged() -> Microbatches:
     rows = texts()[:3]
     places = torch.tensor([[1, 4, 6], [0, 2, 0], [3, 0, 0]])
     tags = torch.tensor([[2, 0, 1], [1, 3, -1], [0, -1, -1]])
-    return Bundles((TaggedBundle(Lines.of(rows), places, tags),))
+    return Microbatches((TaggedBundle(PaddedIds.of(rows), places, tags),))
 
 
 def test_each_word_is_scored_once_at_its_first_token():
@@ -197,7 +199,7 @@ def test_each_word_is_scored_once_at_its_first_token():
 def test_a_bundle_without_words_is_zero_over_zero():
     model, bundle = encoder(PerToken.Config(), CLASSES), tagged().each[0]
     nothing = TaggedBundle(bundle.text, bundle.places, torch.full_like(bundle.tags, -1))
-    loss = Tags.Config().build()(model, Bundles((nothing,)))
+    loss = Tags.Config().build()(model, Microbatches((nothing,)))
     assert loss.count == 0 and loss.total.item() == 0
 
 

@@ -1,6 +1,7 @@
 """Tasks on whole texts: fill in blanks, label, tag; going on with another run; vectors, soups."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +306,14 @@ def test_a_soup_is_the_mean_of_its_members_and_never_worse_than_the_best(
         mean = (runs[0].model.state_dict()[name] + runs[1].model.state_dict()[name]) / 2
         assert torch.allclose(made.model.state_dict()[name], mean, atol=1e-6)
     assert weft.load(tmp_path / "soup").predict("the soup was fine")[0]["label"] in ("pos", "neg")
+
+
+def test_a_run_with_earlier_names_of_parts_makes_a_soup_with_one_of_today(opinions: weft.Run, tmp_path: Path) -> None:
+    earlier = shutil.copytree(opinions.folder, tmp_path / "earlier")
+    config = (earlier / "config.json").read_text(encoding="utf-8")
+    assert '"TokenShift"' in config
+    (earlier / "config.json").write_text(config.replace('"TokenShift"', '"Shift"'), encoding="utf-8")
+    assert soup([opinions.folder, earlier], tmp_path / "soup").config["soup"]["gain"] == 0
 
 
 def test_runs_of_different_models_make_no_soup(opinions: weft.Run, names: weft.Run, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def souped(report: Report, how: Report, as_json: bool) -> None:
     print(harmless(f"run folder: {report['run']}"))
 
 
-class Stream:
+class LiveText:
     """Text shown as it is written."""
 
     def __init__(self, first: str):
@@ -136,7 +136,7 @@ class Stream:
 
 
 def predicted(
-    report: Report, shown: Callable[[Report], str], as_json: bool, path: Path | None, stream: Stream | None
+    report: Report, shown: Callable[[Report], str], as_json: bool, path: Path | None, stream: LiveText | None
 ) -> None:
     """The result of `weft predict`; `shown` makes text of a prediction."""
     found = report["predictions"]

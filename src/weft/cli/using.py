@@ -50,7 +50,7 @@ def predict(
         raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
     asked = asked or [""]
     streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
-    stream = output.Stream(asked[0]) if streams else None
+    stream = output.LiveText(asked[0]) if streams else None
     found = loaded.predict(asked, listen=stream, **settings)
     report = {"run": run, "task": loaded.task.name, "predictions": found}
     output.predicted(report, loaded.task.shown, json, output_, stream)

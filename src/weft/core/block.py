@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
-from weft.core.mixers import Mixer, Shift
+from weft.core.mixers import Mixer, TokenShift
 from weft.core.norms import LayerNorm, Norm
 from weft.core.scope import Pass
 from weft.core.transforms import Transform, dropout
@@ -84,7 +84,7 @@ class Block(Part, nn.Module):
         transform: Transform.Config | None = None
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
-        shift: Shift.Config | None = None
+        shift: TokenShift.Config | None = None
         dropout: float = 0.0
 
         def check(self) -> None:
@@ -107,22 +107,22 @@ class Block(Part, nn.Module):
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
 
-    def forward(self, x: Float[Tensor, "B N D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B N D"]:
+    def forward(self, x: Float[Tensor, "B N D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B N D"]:
         def drop(t: Tensor) -> Tensor:
             return dropout(t, self.rate, self.training)
 
         def mixed(t: Tensor) -> Tensor:
-            return self.mix(t if self.mix_shift is None else self.mix_shift(t, run, slots, "mix"), run, slots)
+            return self.mix(t if self.mix_shift is None else self.mix_shift(t, at, slots, "mix"), at, slots)
 
         def transformed(t: Tensor) -> Tensor:
             return self.transform(
-                t if self.transform_shift is None else self.transform_shift(t, run, slots, "transform")
+                t if self.transform_shift is None else self.transform_shift(t, at, slots, "transform")
             )
 
         if self.mix is not None:
             x = self.wiring.join(x, mixed, self.mix_norm, drop)
         if self.read is not None:
-            x = self.wiring.join(x, lambda t: self.read(t, run, slots), self.read_norm, drop)
+            x = self.wiring.join(x, lambda t: self.read(t, at, slots), self.read_norm, drop)
         if self.transform is not None:
             x = self.wiring.join(x, transformed, self.transform_norm, drop)
         return x

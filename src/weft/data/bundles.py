@@ -18,20 +18,20 @@ SCORED = 4096  # tokens a side in one bundle of held-out sequences
 
 
 @dataclass(frozen=True)
-class Lines:
+class PaddedIds:
     """Sequences of ids of different lengths, padded behind."""
 
     ids: Int[Tensor, "B N"]
     lengths: Int[Tensor, "B"]
 
     @staticmethod
-    def of(rows: Sequence[np.ndarray]) -> "Lines":
+    def of(rows: Sequence[np.ndarray]) -> "PaddedIds":
         """Rows of ids put into one tensor."""
-        return Lines(torch.from_numpy(padded(rows, 0)), torch.tensor([len(row) for row in rows]))
+        return PaddedIds(torch.from_numpy(padded(rows, 0)), torch.tensor([len(row) for row in rows]))
 
-    def to(self, device: torch.device | str) -> "Lines":
+    def to(self, device: torch.device | str) -> "PaddedIds":
         """The same on another device."""
-        return Lines(self.ids.to(device), self.lengths.to(device))
+        return PaddedIds(self.ids.to(device), self.lengths.to(device))
 
     @property
     def real(self) -> Tensor:
@@ -41,7 +41,7 @@ class Lines:
     def text(self) -> Text:
         """As a model reads them; where none is shorter than the others there is no padding to speak of."""
         even = bool((self.lengths == self.ids.shape[1]).all())
-        return Text(self.ids, None if even else self.real, trailing=True)
+        return Text(self.ids, None if even else self.real, padded_behind=True)
 
 
 def padded(rows: Sequence[np.ndarray], filler: int) -> np.ndarray:
@@ -64,20 +64,20 @@ B = TypeVar("B", bound=Movable)
 
 
 @dataclass(frozen=True)
-class Bundles(Generic[B]):
+class Microbatches(Generic[B]):
     """The samples of a step: each is a bundle, computed for itself."""
 
     each: tuple[B, ...]
 
-    def to(self, device: torch.device | str) -> "Bundles[B]":
+    def to(self, device: torch.device | str) -> "Microbatches[B]":
         """The same on another device."""
-        return Bundles(tuple(bundle.to(device) for bundle in self.each))
+        return Microbatches(tuple(bundle.to(device) for bundle in self.each))
 
     def __len__(self) -> int:
         return len(self.each)
 
-    def __getitem__(self, rows: slice) -> "Bundles[B]":
-        return Bundles(self.each[rows])
+    def __getitem__(self, rows: slice) -> "Microbatches[B]":
+        return Microbatches(self.each[rows])
 
 
 class LikeLengths:

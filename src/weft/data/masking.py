@@ -48,7 +48,7 @@ class Masked:
         return Text(self.ids)
 
 
-class Hider:
+class TokenMasker:
     """Hides a share of the tokens of a text: four of five become the mask, one in ten another token, one in ten stays.
 
     Which and how depends on the key and the sample's index alone. Special tokens are never hidden. With `whole_words`, all
@@ -100,13 +100,13 @@ class MaskedWindows:
         train: np.ndarray,
         valid: np.ndarray,
         tokenizer: Tokenizer,
-        hider: Hider,
+        masker: TokenMasker,
         *,
         context: int,
         fingerprint: str,
         seed: int,
     ):
-        self.train, self.valid, self.hider, self.fingerprint = train, valid, hider, fingerprint
+        self.train, self.valid, self.masker, self.fingerprint = train, valid, masker, fingerprint
         self.marks = tuple(np.array(ids, np.int64) for ids in tokenizer.marks)
         self.room = context - sum(map(len, self.marks))
         if self.room < 1:
@@ -138,7 +138,7 @@ class MaskedWindows:
 
     def _windows(self, stream: np.ndarray, starts: np.ndarray, dice: Dice) -> Masked:
         inner = stream[starts[:, None] + np.arange(min(self.room, len(stream)))].astype(np.int64)
-        read, hidden = self.hider.hide(inner, dice)
+        read, hidden = self.masker.hide(inner, dice)
         none = [np.zeros((len(inner), len(ids)), bool) for ids in self.marks]
         return Masked(
             torch.from_numpy(self._marked(read)),

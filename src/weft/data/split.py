@@ -14,7 +14,7 @@ FEW = 20  # below this number of documents the text is cut instead of dealt out
 
 
 @dataclass(frozen=True)
-class Part:
+class CorpusPart:
     """A share of a corpus: a rule that lets some of its stream through, and how much that is."""
 
     characters: int
@@ -31,8 +31,8 @@ class Part:
 class Split:
     """Text to learn from, text held out, and what that is: in short up to the colon, in full after it."""
 
-    train: Part
-    valid: Part
+    train: CorpusPart
+    valid: CorpusPart
     rule: str
 
 
@@ -60,9 +60,9 @@ def _draw(marks: np.ndarray, share: float) -> np.ndarray | None:
 
 
 def _deal(corpus: Corpus, share: float, held: np.ndarray) -> Split:
-    def part(keep: np.ndarray) -> Part:
+    def part(keep: np.ndarray) -> CorpusPart:
         characters, size = (int(total) for total in corpus.marks[keep, 1:].sum(axis=0))
-        return Part(characters, size, corpus, partial(_whole, keep))
+        return CorpusPart(characters, size, corpus, partial(_whole, keep))
 
     rule = (
         f"{held.sum()} of {corpus.documents} documents: about {share:.0%}, the first in order of the SHA-256 of "
@@ -85,8 +85,8 @@ def _cut(corpus: Corpus, share: float) -> Split:
         "another"
     )
     train, valid = (
-        Part(cut, size, corpus, sides[0]),
-        Part(corpus.characters - cut, corpus.bytes - size, corpus, sides[1]),
+        CorpusPart(cut, size, corpus, sides[0]),
+        CorpusPart(corpus.characters - cut, corpus.bytes - size, corpus, sides[1]),
     )
     return Split(train, valid, rule)
 

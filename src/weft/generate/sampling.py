@@ -11,7 +11,7 @@ from torch import Tensor
 from weft.config import Config
 from weft.errors import ConfigError, WeftError
 
-NEVER = float("-inf")
+NEVER = float("-inf")  # the logit of a token that must not come
 
 
 class Sampling(Config):
@@ -103,7 +103,7 @@ def shaped(logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], how: Sampling
 
 
 def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Generator]) -> Int[Tensor, "B"]:
-    """One token a row, each row from a generator of its own, so that neighbours do not change it."""
+    """One token a row, each row by its own generator, so that neighbouring rows do not change it."""
     best, likeliest = logits.max(-1)
     if not bool(best.isfinite().all()):
         raise WeftError(

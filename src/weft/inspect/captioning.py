@@ -1,7 +1,7 @@
 """Where each word of a caption looked: maps over the picture, word by word (Xu et al., 2015, figure 3)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,7 +13,8 @@ from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights
 from weft.inspect.figures import PALE, Format, fitted, sheet, writable
 from weft.inspect.maps import Maps
 from weft.inspect.translation import readings_of
-from weft.inspect.vision import MapsView, picture_page
+from weft.inspect.views import AttentionChoice, picture_page
+from weft.inspect.vision import MapsView
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
@@ -45,7 +46,7 @@ class CaptionView:
         head: int | None = None,
     ):
         """`layer` and `head` choose one of them, counted from 1; by default all are averaged."""
-        self.what, self.layer, self.head = what, layer, head
+        self.what, self.choice = what, AttentionChoice(layer, head)
         self.text_of = tokenizer.decode(what.ids)
         target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
         read = readings_of(model, what.raw.to(next(model.parameters()).device), target)
@@ -61,9 +62,7 @@ class CaptionView:
             source_spans=(None,) * patches.shape[3],
             target_spans=tuple(piece_spans(tokenizer, what.ids)),
         ).by_words("", self.text_of)
-        for name, value, most in zip(("layer", "head"), (layer, head), self.alignment.weights.shape[:2], strict=True):
-            if value is not None and not 1 <= value <= most:
-                raise ConfigError(f"expected a number from 1 to {most}, found {value}", where=name)
+        self.choice.indices(*self.alignment.weights.shape[:2])
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -73,8 +72,7 @@ class CaptionView:
     @cached_property
     def maps(self) -> np.ndarray:
         """(words, rows, columns): how much of each patch was read when each word was written."""
-        layer, head = (None if n is None else n - 1 for n in (self.layer, self.head))
-        chosen = self.alignment.of(layer, head).mean().weights[0, 0]
+        chosen = self.alignment.of(self.choice).mean().weights[0, 0]
         return chosen.reshape(len(self.words), *self.grid)
 
     def of_word(self, word: str) -> Maps:
@@ -130,8 +128,8 @@ class WordView(MapsView):
         """How much of each patch was read for the word."""
         return self.view.of_word(self.word)
 
-    def chosen(self) -> tuple[int | None, int | None, bool]:
-        return self.view.layer, self.view.head, self.every
+    def chosen(self) -> AttentionChoice:
+        return replace(self.view.choice, every=self.every)
 
     def note(self) -> str | None:
         """What to say of signs that no installed font has."""

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from weft.config import Config
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.inspect.nearest import NearestView
 from weft.inspect.reading import ReadingView
 from weft.inspect.translation import Look
@@ -62,7 +62,7 @@ def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) ->
     model.eval()
     for start in range(0, len(order), AT_ONCE):
         some = order[start : start + AT_ONCE]
-        lines = Lines.of([rows[i] for i in some])
+        lines = PaddedIds.of([rows[i] for i in some])
         x = model.encode(lines.text()).x.float()
         real = lines.real[..., None]
         vector = x[:, 0] if how.summary == "class" else (x * real).sum(1) / real.sum(1)

@@ -1,7 +1,5 @@
 """What a model for pictures looks at: maps over one picture, and what its embedder learned."""
 
-import base64
-import html
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,18 +13,15 @@ from weft.core.recording import record
 from weft.errors import ConfigError, WeftError
 from weft.inspect import learned, maps
 from weft.inspect.rollout import rollout
-from weft.inspect.translation import page
+from weft.inspect.views import AttentionChoice, picture_page
 from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
 from weft.models.stream import Stream
 
 
 @dataclass(frozen=True)
-class Glance:
-    """What to show: all, or one layer and head (counted from 1); whose attention: the summary's, or one patch's."""
+class Glance(AttentionChoice):
+    """Which attention to show, and who reads: the class token or the average of all patches, or one patch."""
 
-    layer: int | None = None
-    head: int | None = None
-    every: bool = False
     patch: tuple[int, int] | None = None  # row and column, counted from 1
 
 
@@ -38,15 +33,13 @@ class MapsView:
         """How much of each patch was read, for every layer and head."""
         raise NotImplementedError
 
-    def chosen(self) -> tuple[int | None, int | None, bool]:
-        """The layer and the head to show, from 1, and whether to show each by itself."""
+    def chosen(self) -> AttentionChoice:
+        """The layer and the head to show."""
         raise NotImplementedError
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The maps as a picture."""
-        *one, every = self.chosen()
-        layer, head = (None if number is None else number - 1 for number in one)
-        return maps.draw(self.maps, format=format, layer=layer, head=head, every=every)
+        return maps.draw(self.maps, self.chosen(), format=format)
 
     def page(self) -> bytes:
         """The maps as a page that needs nothing else."""
@@ -79,6 +72,7 @@ class PictureView(MapsView):
         self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title
         self.asked = self._asked()
         self.weights = attention_of(model, raw)
+        how.indices(len(self.weights), self.weights[0].shape[1])
 
     @cached_property
     def grid(self) -> tuple[int, int]:
@@ -112,8 +106,8 @@ class PictureView(MapsView):
             row = weights[:, 0] if first else weights.mean(1)
         return rearrange(row[:, first:], "h (r c) -> h r c", r=self.grid[0]).float().cpu()
 
-    def chosen(self) -> tuple[int | None, int | None, bool]:
-        return self.how.layer, self.how.head, self.how.every
+    def chosen(self) -> AttentionChoice:
+        return self.how
 
 
 class LearnedView:
@@ -187,9 +181,3 @@ def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
     if not found:
         raise WeftError("this model has no attention to look at", fix="train with --model vit or vit-hybrid")
     return found
-
-
-def picture_page(title: str, png: bytes) -> bytes:
-    """A page around a picture."""
-    data = base64.b64encode(png).decode()
-    return page(title, f'<img alt="{html.escape(title)}" style="max-width:100%" src="data:image/png;base64,{data}">')

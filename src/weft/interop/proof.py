@@ -18,7 +18,7 @@ from weft.interop.families import FAMILIES
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
 
-WITNESS = Path(__file__).with_name("witness.py")
+REFERENCE_RUN = Path(__file__).with_name("reference_run.py")
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
@@ -39,7 +39,7 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
         if texts:
             files += [Path(place) / "texts.json", Path(place) / "ids.json"]
             files[2].write_text(json.dumps(list(texts)), encoding="utf-8")
-        testify(WITNESS, folder, files, who="the Hugging Face library", where=str(folder))
+        run_reference(REFERENCE_RUN, folder, files, who="the Hugging Face library", where=str(folder))
         if texts:
             _compare_ids(folder, texts, json.loads(files[3].read_text(encoding="utf-8")))
         theirs = read_tensors(files[1])["values"]
@@ -52,9 +52,9 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     return float(apart.max())
 
 
-def testify(witness: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:
+def run_reference(script: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:
     """Let a script that knows nothing of weft open the folder, in a process of its own."""
-    command = [sys.executable, "-I", str(witness), str(folder), *map(str, files)]
+    command = [sys.executable, "-I", str(script), str(folder), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **OFFLINE})
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]

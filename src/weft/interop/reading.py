@@ -14,19 +14,20 @@ from weft.errors import ConfigError, DataError, StorageError, listed, nearest
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
-from weft.interop.given import Given
 from weft.interop.marks import Marks
 from weft.interop.rules import Unused
+from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
-from weft.interop.weights import OTHERS, PICKLES, Shards, fill, inside
+from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
 from weft.models.outline import outline, own_tensors, unfilled
 from weft.models.stream import Model
 from weft.storage import store
 from weft.storage.tensor_file import pickle_error
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
-WRITTEN = ("language-model", "fill-mask", "classify-text", "tag-text", "translate", "caption")  # tasks with texts
-LABELLED = ("classify-text", "tag-text", "classify-images")  # tasks that answer with a label
+# tasks whose models need a tokenizer
+TEXT_TASKS = ("language-model", "fill-mask", "classify-text", "tag-text", "translate", "caption")
+LABEL_TASKS = ("classify-text", "tag-text", "classify-images")  # tasks that answer with a label
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
-    given = Given(data, where)
+    given = TheirConfig(data, where)
     config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor = _json(folder, "preprocessor_config.json")
@@ -98,7 +99,7 @@ def read_folder(source: str | Path) -> Imported:
     remarks += noticed
     task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
-    if tokenizer is None and task in WRITTEN:
+    if tokenizer is None and task in TEXT_TASKS:
         remarks.append("no tokenizer.json: texts have to be given as ids")
     nested = data["decoder"] if isinstance(data.get("decoder"), dict) else {}
     vocab = data.get("vocab_size", nested.get("vocab_size"))
@@ -111,7 +112,7 @@ def read_folder(source: str | Path) -> Imported:
         task=task,
         source=folder,
         tokenizer_json=tokenizer,
-        labels=_labels(data, where) if task in LABELLED else (),
+        labels=_labels(data, where) if task in LABEL_TASKS else (),
         marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
         preprocessor=preprocessor,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
@@ -147,7 +148,7 @@ def _refuse_files(path: Path) -> None:
         raise pickle_error(path)
     if suffix in ARCHIVES:
         raise DataError("an archive; weft unpacks none", where=store.shown(path), fix="unpack it and name the folder")
-    kind = "in a format that weft does not read" if suffix in OTHERS else "a single file"
+    kind = "in a format that weft does not read" if suffix in OTHER_FORMATS else "a single file"
     raise DataError(f"{kind}; expected a folder", where=store.shown(path), fix="name the folder with config.json")
 
 

@@ -23,7 +23,7 @@ from weft.modalities.embedder import Embedder
 from weft.position import Place
 from weft.tokens import Tokens, join
 
-ENOUGH = 0.5  # the share of a patch's pixels that must be known for it to be read
+MIN_KNOWN_SHARE = 0.5  # share of a patch's pixels that must be known for it to be read
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class PictureEmbed(Embedder):
         known = to_multiple((~raw.missing).to(raw.pixels.dtype), self.config.stride)
         share = F.avg_pool2d(known, self.config.stride).flatten(1)
         inside = F.avg_pool2d(to_multiple(torch.ones_like(raw.pixels[:1, :1]), self.config.stride), self.config.stride)
-        return share >= ENOUGH * inside.flatten(1)
+        return share >= MIN_KNOWN_SHARE * inside.flatten(1)
 
     def coordinates(self, raw: Picture) -> dict[str, Float[Tensor, "#B N"]]:
         """Where each token is: row and column of the grid that was learned; south and east in steps on the ground."""

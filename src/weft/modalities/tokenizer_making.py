@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.config import MAX_JSON_BYTES, write_json
 from weft.errors import ConfigError, nearest
-from weft.modalities.encoding import PART, RUN, parts_of, short_words
+from weft.modalities.encoding import CHUNK_CHARACTERS, MAX_UNBROKEN, parts_of, short_words
 from weft.modalities.tokenizer import Tokenizer, codes_of
 from weft.modalities.tokenizer_json import MAX_VOCAB, UNKNOWN, byte_letters, made, typed
 
@@ -77,7 +77,7 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool) -> T
     trainer = trainers.BpeTrainer(
         vocab_size=vocab - 1 - mask, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
     )
-    words = (word for part in parts_of(pieces, PART, RUN) if part for word in short_words(part))
+    words = (word for part in parts_of(pieces, CHUNK_CHARACTERS, MAX_UNBROKEN) if part for word in short_words(part))
     with typed("bpe"):
         library.train_from_iterator(words, trainer)
         return Tokenizer.from_json(library.to_str(), mask=mask)

@@ -1,4 +1,4 @@
-"""Autoencoder: some tokens are hidden, the rest is encoded, and a small decoder says what was hidden (MAE)."""
+"""Autoencoder: some tokens are hidden, the rest is encoded, and a small decoder predicts the hidden ones (MAE)."""
 
 import torch
 from jaxtyping import Float, Int
@@ -20,7 +20,7 @@ class Autoencoder(Model):
     """
 
     class Config(Model.Config):
-        """The decoder is a trunk of width `dim`, with places of its own; `summarised`: it reads the class tokens too."""
+        """The decoder is a trunk of width `dim`, with its own position codes; `summarised`: it reads the class tokens too."""
 
         encoder: Stream.Config
         decoder: Trunk.Config

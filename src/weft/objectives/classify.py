@@ -41,6 +41,6 @@ class Classify(Objective):
             losses = other.lerp(losses, batch.mixed.share)
         return Loss(losses.sum(), len(batch), None if model.training else misses(logits, batch.labels))
 
-    def settle(self, model: Stream, held_out: Iterable[Labelled]) -> None:
-        """Let the probabilities be no surer than answers to held-out pictures are right."""
+    def calibrate(self, model: Stream, held_out: Iterable[Labelled]) -> None:
+        """Lower the confidence to the accuracy on held-out pictures, where it is higher."""
         soften(model, ((model(batch.picture), batch.labels) for batch in held_out))

@@ -3,7 +3,7 @@
 import numpy as np
 from torch import Tensor
 
-from weft.data.bundles import Bundles
+from weft.data.bundles import Microbatches
 from weft.data.labelled.batches import LabelledBundle
 from weft.errors import ConfigError
 from weft.models.stream import Stream
@@ -27,7 +27,7 @@ class Number(Objective):
                 raise ConfigError(f"must be above 0 and finite, found {self.spread}", where="spread")
 
         def restored(self, values: Tensor) -> Tensor:
-            """What a model says, in the user's unit."""
+            """The model's output in the user's unit."""
             return values.double() * self.spread + self.mean
 
     unit = "texts"
@@ -35,14 +35,14 @@ class Number(Objective):
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Stream, batch: Bundles[LabelledBundle]) -> Loss:
+    def __call__(self, model: Stream, batch: Microbatches[LabelledBundle]) -> Loss:
         return added([self.one(model, bundle) for bundle in batch.each])
 
     def one(self, model: Stream, bundle: LabelledBundle) -> Loss:
         """The loss of one bundle."""
-        said = model(bundle.text.text())[:, 0]
+        predicted = model(bundle.text.text())[:, 0]
         wanted = (bundle.targets.double() - self.config.mean) / self.config.spread
-        return Loss(((said - wanted.to(said.dtype)) ** 2).sum(), len(wanted))
+        return Loss(((predicted - wanted.to(predicted.dtype)) ** 2).sum(), len(wanted))
 
 
 def standardised(targets: np.ndarray) -> Number.Config:

@@ -16,8 +16,7 @@ from weft.config import Part
 class Loss:
     """The sum of the losses of `count` things predicted. An empty batch is a sum of zero over zero things.
 
-    `wrong` is how many of them were predicted wrongly, told of models that are being evaluated, where an answer is right
-    or wrong.
+    `wrong` is the number of wrong answers. It is None in training, and where answers are not simply right or wrong.
     """
 
     total: Float[Tensor, ""]
@@ -33,7 +32,7 @@ def added(losses: Sequence[Loss]) -> Loss:
 
 
 def misses(logits: Float[Tensor, "B C"], targets: Int[Tensor, "B"]) -> int:
-    """How often the likeliest class is not the true one."""
+    """The number of samples whose likeliest class is not the true one."""
     return int((logits.detach().argmax(-1) != targets).sum())
 
 
@@ -51,5 +50,5 @@ class Objective(Part):
     def __call__(self, model: nn.Module, batch: Any) -> Loss:
         raise NotImplementedError
 
-    def settle(self, model: nn.Module, held_out: Iterable[Any]) -> None:
-        """A last touch on a model that has learned, by data that it has not seen; most objectives have none."""
+    def calibrate(self, model: nn.Module, held_out: Iterable[Any]) -> None:
+        """Correct a trained model's confidence on held-out data; most objectives do nothing here."""

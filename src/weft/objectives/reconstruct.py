@@ -58,7 +58,7 @@ def draw_shown(model: Autoencoder, batch: Picture, hide: float, *, seed: int = 0
 
 
 def truth(model: Autoencoder, batch: Picture) -> tuple[Float[Tensor, "B N P"], Bool[Tensor, "B N P"]]:
-    """The patches' pixels as the model should say them, and which of them are known (beyond the edge none are)."""
+    """The patches' pixels as the model should predict them, and which of them are known (beyond the edge none are)."""
     embed = model.encoder.embed
     pixels = embed.normalised(batch)
     known = torch.ones_like(pixels) if batch.missing is None else (~batch.missing).to(pixels.dtype).expand_as(pixels)

@@ -3,7 +3,7 @@
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.bundles import Bundles
+from weft.data.bundles import Microbatches
 from weft.data.tagged.batches import TaggedBundle
 from weft.models.stream import Stream
 from weft.objectives.objective import Loss, Objective, added, misses
@@ -20,7 +20,7 @@ class Tags(Objective):
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Stream, batch: Bundles[TaggedBundle]) -> Loss:
+    def __call__(self, model: Stream, batch: Microbatches[TaggedBundle]) -> Loss:
         return added([self.one(model, bundle) for bundle in batch.each])
 
     def one(self, model: Stream, bundle: TaggedBundle) -> Loss:

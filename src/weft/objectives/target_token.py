@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
@@ -18,7 +18,7 @@ class Paired(Protocol):
     """Targets with what they answer: a row of `given` each, or the row that `owner` names."""
 
     @property
-    def target(self) -> Lines: ...
+    def target(self) -> PaddedIds: ...
 
     @property
     def given(self) -> Any: ...
@@ -29,14 +29,14 @@ class Paired(Protocol):
 
 @runtime_checkable
 class Several(Protocol):
-    """What is computed in pieces, each for itself."""
+    """A batch in pieces, each computed by itself."""
 
     @property
     def each(self) -> Sequence[Paired]: ...
 
 
 class TargetToken(Objective):
-    """-sum log p(y_t | y_<t, x), teacher forcing: the decoder reads the true target, whatever it would have said.
+    """-sum log p(y_t | y_<t, x), teacher forcing: the decoder reads the true target, not its own predictions.
 
     In training the truth is softened: it counts 1 - `smoothing`, and all tokens alike share the rest (Szegedy et al.,
     2016; Vaswani et al., 2017). A model that is being evaluated is scored by the truth alone.

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.bundles import Bundles
+from weft.data.bundles import Microbatches
 from weft.data.labelled.batches import LabelledBundle
 from weft.errors import ConfigError
 from weft.models.stream import Stream
@@ -38,7 +38,7 @@ class TextClass(Objective):
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Stream, batch: Bundles[LabelledBundle]) -> Loss:
+    def __call__(self, model: Stream, batch: Microbatches[LabelledBundle]) -> Loss:
         return added([self.one(model, bundle) for bundle in batch.each])
 
     def one(self, model: Stream, bundle: LabelledBundle) -> Loss:
@@ -53,8 +53,8 @@ class TextClass(Objective):
         total = F.cross_entropy(logits, targets, weights, reduction="sum", label_smoothing=smoothing)
         return Loss(total, len(targets))
 
-    def settle(self, model: Stream, held_out: Iterable[Bundles[LabelledBundle]]) -> None:
-        """Let the probabilities be no surer than answers to held-out texts are right."""
+    def calibrate(self, model: Stream, held_out: Iterable[Microbatches[LabelledBundle]]) -> None:
+        """Lower the confidence to the accuracy on held-out texts, where it is higher."""
         soften(model, ((model(bundle.text.text()), bundle.targets) for batch in held_out for bundle in batch.each))
 
 

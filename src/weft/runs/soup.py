@@ -89,8 +89,9 @@ def _plain(run: Loaded) -> Loaded:
 
 
 def _check_same(first: Loaded, other: Loaded, name: str) -> None:
-    for key, what in (("task", "task"), ("model", "model")):
-        if first.config.get(key) != other.config.get(key):
+    kinds = [{"task": run.config.get("task"), "model": run.model.config} for run in (first, other)]
+    for what in kinds[0]:
+        if kinds[0][what] != kinds[1][what]:
             raise ConfigError(f"its {what} is not that of the first run", where=name, fix="average runs of one kind")
     for key in ("classes", "tags", "tokenizer_digest"):
         if first.config.get("data", {}).get(key) != other.config.get("data", {}).get(key):

@@ -6,7 +6,7 @@ from weft.errors import ConfigError
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import Size
-from weft.models.zoo.captioning import EYES
+from weft.models.zoo.captioning import CAPTION_ENCODERS
 from weft.tasks.picture_plan import OF_A_PICTURE, PRESETS, PictureTraining, shape
 from weft.tasks.planning import Catalogue, within
 
@@ -14,7 +14,7 @@ TOKENS, VOCAB = 16, 1024  # of a usual caption, and of a usual vocabulary, where
 LAYERS, HEAD = 2, 32  # of a decoder beside an encoder that has no layers; the width of its heads
 
 CAPTIONING = Catalogue(
-    models=EYES,
+    models=CAPTION_ENCODERS,
     presets=PRESETS,
     default="swift",
     recipes={

@@ -13,7 +13,7 @@ from weft.data.images.frames import Frames, by_shape
 from weft.errors import ConfigError, DataError
 from weft.generate.beam import Hypothesis
 from weft.generate.compute import prepared
-from weft.generate.decode import ROWS, Decoding, written
+from weft.generate.decode import MAX_HYPOTHESES, Decoding, written
 from weft.modalities.image import Picture
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
@@ -106,7 +106,7 @@ class Writer:
 
     def write_all(self, frames: Frames, how: Decoding) -> Iterator[tuple[np.ndarray, list[str]]]:
         """The best caption of every picture, a batch at a time: rows and texts."""
-        for rows, picture in by_shape(frames, self.stride, max(1, ROWS // how.beam)):
+        for rows, picture in by_shape(frames, self.stride, max(1, MAX_HYPOTHESES // how.beam)):
             yield rows, [best[0][0] for best in self.write(picture, how)]
 
     @torch.inference_mode()

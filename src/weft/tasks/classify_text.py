@@ -9,7 +9,7 @@ import torch
 
 from weft.config import Config, from_json
 from weft.data import samples
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.data.labelled import Example, looks_labelled, overlap, read_labelled, split_labelled, targets
 from weft.data.labelled.batches import LabelledBundles
 from weft.data.labelled.texts import LabelledTexts
@@ -203,7 +203,7 @@ def values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None 
     count = None if progress is None else counter(progress, len(rows), "texts")
     for start in range(0, len(order), AT_ONCE):
         some = order[start : start + AT_ONCE]
-        found[torch.from_numpy(some)] = model(Lines.of([rows[i] for i in some]).text()).float()
+        found[torch.from_numpy(some)] = model(PaddedIds.of([rows[i] for i in some]).text()).float()
         if count is not None:
             count(start + len(some))
     if progress is not None:

@@ -12,7 +12,7 @@ import torch
 from weft.config import Config, from_json
 from weft.core import PerToken
 from weft.data import samples
-from weft.data.masking import SHARE, Hider, MaskedWindows
+from weft.data.masking import SHARE, MaskedWindows, TokenMasker
 from weft.data.source import Source
 from weft.data.text import read_corpus
 from weft.errors import ConfigError, DataError, WeftError
@@ -126,9 +126,9 @@ class FillMask(EncoderTask):
 
     def source(self, data: TextData, tokenizer: Tokenizer, settings: Any) -> Source:
         read = _read_of(data)
-        hider = Hider(tokenizer, share=settings.hide, whole_words=settings.whole_words)
+        masker = TokenMasker(tokenizer, share=settings.hide, whole_words=settings.whole_words)
         return MaskedWindows(
-            read.train, read.valid, tokenizer, hider,
+            read.train, read.valid, tokenizer, masker,
             context=settings.context, fingerprint=data.fingerprint, seed=settings.seed,
         )  # fmt: skip
 
@@ -184,8 +184,8 @@ class FillMask(EncoderTask):
                 raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
             ids, examples, what, mark = read.valid, 1, f"held out: {read.rule}", read.fingerprint
         context = embed_of(model_of(run).config).context
-        hider = Hider(tokenizer, share=settings.hide, whole_words=settings.whole_words)
-        windows = MaskedWindows(ids, ids, tokenizer, hider, context=context, fingerprint=mark, seed=0)
+        masker = TokenMasker(tokenizer, share=settings.hide, whole_words=settings.whole_words)
+        windows = MaskedWindows(ids, ids, tokenizer, masker, context=context, fingerprint=mark, seed=0)
         total, right, seen = score(run, windows, progress)
         loss = total / max(1, seen)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(1, seen)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.data.decoding import shown
 from weft.data.files import ending, is_pattern
-from weft.data.split import Part, split
+from weft.data.split import CorpusPart, split
 from weft.data.text import ENDINGS, Corpus, Given, read_corpus
 from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError
@@ -63,8 +63,8 @@ def read_text(
     that stands for hidden ones.
     """
     corpus = read_corpus(sources)
-    train: Corpus | Part
-    held: Corpus | Part
+    train: Corpus | CorpusPart
+    held: Corpus | CorpusPart
     if valid is not None:
         train, held = corpus, read_corpus([valid])
         rule, fingerprint = f"the file {shown(valid)}", f"{corpus.fingerprint} {held.fingerprint}"

@@ -18,7 +18,7 @@ from weft.training.folder import RunFolder, check_place, fresh_folder, resume_co
 from weft.training.run import Work, size_of
 from weft.training.world import World
 
-CHECKPOINT_BYTES = 16  # for each weight: itself, the best so far, and what the optimizer remembers
+CHECKPOINT_BYTES_PER_WEIGHT = 16  # the weight, the best so far, and the state of the optimizer
 
 
 @contextlib.contextmanager
@@ -34,7 +34,7 @@ def claim(
         return
     world.share(work.training.batch)
     parent = Path(place) if place is not None else Path("runs")
-    require_space(parent, CHECKPOINT_BYTES * size_of(work.model, training=True))
+    require_space(parent, CHECKPOINT_BYTES_PER_WEIGHT * size_of(work.model, training=True))
     if work.training.tensorboard:
         require_board()
     if place is not None:

@@ -178,7 +178,7 @@ class RunFolder:
         return None
 
     def resume(self, progress: Progress) -> "Checkpoint | None":
-        """The newest checkpoint that verifies; later metrics are dropped, differences of the machine told."""
+        """The newest checkpoint that verifies; later metrics are dropped, differences of the machine reported."""
         from weft.training.checkpoint import environment, environment_differences, latest
 
         found = latest(self.path, report=progress.say)

@@ -19,17 +19,17 @@ from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
 from weft.amounts import count
 from weft.training.schedule import rate
-from weft.training.score import Score
+from weft.training.score import HeldOutScore
 
 REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes; a tenth of the run where that is less
-MARKS = 6  # the pace is that since so many looks ago: a slow moment does not move the end by much
+PACE_LOOKS = 6  # looks at the clock that the pace is measured over: a slow moment hardly moves the end
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
-EVALUATIONS = 10  # in a run, unless the user gives steps
-PROBE = 64  # held-out samples scored during training; the end scores all
-LANDING = 0.25  # of the steps so far are yet to come when patience is at its end
-TAIL = 0.1  # of the run: the stretch at its end whose weights are averaged
-SAFE_RATE = 1e-2  # the highest rate to advise where a run went wrong
-RECENT = 20  # losses that tell a diverging run from a noisy one
+EVALUATIONS = 10  # evaluations in a run, unless the user gives steps
+PROBE_SAMPLES = 64  # held-out samples scored during training; the end scores all
+LANDING_SHARE = 0.25  # steps that are still made when patience ends, as a share of those made: the rate falls to zero
+AVERAGED_SHARE = 0.1  # share of the run, at its end, whose weights are averaged
+MAX_ADVISED_LR = 1e-2  # the highest learning rate advised after a run has diverged
+RECENT_LOSSES = 20  # losses averaged to tell a diverging run from a noisy one
 
 
 class Fit:
@@ -56,14 +56,14 @@ class Fit:
         self.clock = Clock(state.seconds)
         self.saved_at: float | None = None
         self.saved_step = state.step if saved is not None else -1
-        self.marks: deque[tuple[float, int]] = deque([(state.seconds, state.step)], maxlen=MARKS)
+        self.marks: deque[tuple[float, int]] = deque([(state.seconds, state.step)], maxlen=PACE_LOOKS)
         self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
 
     def run(self) -> dict[str, Tensor]:
-        """Train to the end of the horizon; returns the best weights."""
+        """Train to the last step of the horizon; returns the best weights."""
         job, state = self.job, self.state
         job.stop.hold()
         job.progress.start(state.horizon.progress(state.step))
@@ -95,7 +95,7 @@ class Fit:
         return self.job.world.add(self.job.stop.asked is not None)[0] > 0
 
     def step(self) -> dict[str, Any]:
-        """Read a batch, go forward and backward, update; returns what is worth noting."""
+        """Read a batch, go forward and backward, update; returns a line for metrics.jsonl."""
         job, state, training = self.job, self.state, self.job.training
         began = self.clock.now()
         self.at = state.step
@@ -125,7 +125,7 @@ class Fit:
         """Take the weights into the average, at even distances through the last stretch of the run."""
         state, wanted = self.state, self.job.training.average
         left = (wanted - state.averaged - 1) / wanted if wanted else 0.0
-        if state.averaged >= wanted or state.horizon.progress(state.step) < 1 - TAIL * left:
+        if state.averaged >= wanted or state.horizon.progress(state.step) < 1 - AVERAGED_SHARE * left:
             return
         state.averaged += 1
         now = self.weights.tensors()
@@ -139,8 +139,8 @@ class Fit:
         """Stop a run whose loss has grown well past where it began."""
         state = self.state
         state.first_loss = loss if state.first_loss is None else state.first_loss
-        state.recent = [*state.recent[-RECENT + 1 :], loss]
-        if len(state.recent) == RECENT and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
+        state.recent = [*state.recent[-RECENT_LOSSES + 1 :], loss]
+        if len(state.recent) == RECENT_LOSSES and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
             raise self.diverged(f"the loss grew from {state.first_loss:.3g} to {loss:.3g}")
 
     def sound(self) -> bool:
@@ -152,7 +152,7 @@ class Fit:
         training, first = self.job.training, self.at * self.job.training.batch
         samples = range(first, first + training.batch)
         self.job.note({"step": self.at + 1, "diverged": why, "samples": list(samples)})
-        lower = float(f"{min(training.lr / 3, SAFE_RATE):.1g}")
+        lower = float(f"{min(training.lr / 3, MAX_ADVISED_LR):.1g}")
         kept = f"; the checkpoint of step {self.saved_step} is kept" if self.saved_step >= 0 else ""
         return Diverged(
             f"training diverged in step {self.at + 1}: {why} (samples {samples[0]} to {samples[-1]})",
@@ -162,7 +162,7 @@ class Fit:
     def look(self) -> float:
         """Score part of the held-out data and keep the weights if they are the best so far."""
         state = self.state
-        score = self.agreed(evaluate(self.job, most=PROBE))
+        score = self.agreed(evaluate(self.job, most=PROBE_SAMPLES))
         if not math.isfinite(score.loss):
             raise self.diverged("the held-out loss is not a finite number")
         if self.job.objective.comparable:
@@ -175,17 +175,17 @@ class Fit:
         self.job.show(self.job.model)
         return score.loss
 
-    def agreed(self, score: Score) -> Score:
+    def agreed(self, score: HeldOutScore) -> HeldOutScore:
         """The first process's score, in all processes."""
         agree = self.job.world.agree
         return replace(score, loss=agree(score.loss), errors=None if score.errors is None else agree(score.errors))
 
     def land(self) -> None:
-        """Where patience is at its end, bring the rate down to zero soon: a run cut off at a high rate ends badly."""
+        """When patience ends, let the learning rate fall to zero soon: a run cut off at a high rate ends badly."""
         state, patience = self.state, self.job.training.patience
         if state.landing is not None or not patience or state.waited < patience:
             return
-        soon = state.step + max(1, int(LANDING * state.step))
+        soon = state.step + max(1, int(LANDING_SHARE * state.step))
         if soon < state.horizon.end:
             state.horizon = state.horizon.refit(state.step, soon)
             state.landing = state.horizon.done
@@ -204,7 +204,7 @@ class Fit:
         self.job.progress.step(state.horizon.progress(state.step), values, left)
 
     def fit_to_clock(self) -> None:
-        """In a run by minutes, move the end to where the clock will be; never away again once it lands."""
+        """In a run by minutes, move the last step to where the time will be up; never later once the rate is landing."""
         job, state, now = self.job, self.state, self.state.seconds
         if job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
             return
@@ -225,7 +225,7 @@ class Fit:
         return self.state.seconds - self.saved_at >= SAVE_EVERY
 
     def save(self, *, last: bool = False) -> None:
-        """Write a checkpoint, unless this step has one. Weights that are of no use never replace good ones."""
+        """Write a checkpoint, unless this step has one. Weights that are not finite never replace good ones."""
         if not self.sound():
             raise self.diverged("the weights are not finite numbers")
         tensors = {"model": self.weights.tensors(), "optimizer": self.optimizer.tensors()}
@@ -239,13 +239,13 @@ class Fit:
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
-        """The last weights, their average with late ones, or earlier ones that did clearly better on held-out data."""
+        """The last weights, the average of late weights, or earlier weights that did clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
-        last = evaluate(self.job, most=PROBE)
+        last = evaluate(self.job, most=PROBE_SAMPLES)
         if self.average is not None:
             before = {name: t.clone() for name, t in self.weights.tensors().items()}
             self.weights.load(self.average)
-            averaged = evaluate(self.job, most=PROBE)
+            averaged = evaluate(self.job, most=PROBE_SAMPLES)
             if not last.beats(averaged):
                 say(f"the average of the weights at {state.averaged} moments is kept")
                 last = averaged
@@ -276,17 +276,17 @@ def accumulate(job: Job, indices: np.ndarray, step: int) -> tuple[float, float]:
 
 
 @torch.inference_mode()
-def evaluate(job: Job, *, most: int | None = None) -> Score:
-    """How well held-out data is predicted."""
+def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
+    """The score of the model on held-out data, at most `most` samples of it."""
     job.model.eval()
     total, seen, wrong = 0.0, 0, 0
-    told = True
+    judged = True  # whether every answer is right or wrong
     with eagerly(job.training, job.seconds):
         for batch in job.source.held_out(most=most):
             loss = job.objective(job.model, batch.to(job.device))
             total, seen = total + float(loss.total), seen + loss.count
-            told, wrong = told and loss.wrong is not None, wrong + (loss.wrong or 0)
-    return Score(total / max(seen, 1), wrong / seen if told and seen else None, seen)
+            judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
+    return HeldOutScore(total / max(seen, 1), wrong / seen if judged and seen else None, seen)
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from weft.amounts import duration
 from weft.errors import harmless
 
-FIRST_LINE = 2.0  # seconds after which a log tells how long the run will take
+FIRST_LINE_AFTER = 2.0  # seconds until the first line of a log, which says how long the run will take
 LINES_EVERY = 10.0  # seconds between lines after that, growing with the run
 
 
@@ -36,7 +36,7 @@ class Progress:
     def start(self, done: float) -> None:
         """Training begins, or goes on from a share already done."""
         self._began = time.monotonic()
-        self._next = self._began + FIRST_LINE
+        self._next = self._began + FIRST_LINE_AFTER
         if self.quiet or not (_terminal() or _notebook()):
             return
         from rich.console import Console

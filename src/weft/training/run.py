@@ -30,8 +30,8 @@ from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
 
-SMALL_STEP = 200_000  # weights in matrices, below which a training step is fastest on one thread
-TRAINING_BYTES = 16  # for each weight: itself, its gradient, and what the optimizer remembers
+SINGLE_THREAD_WEIGHTS = 200_000  # weights in matrices, below which a training step is fastest on one thread
+TRAINING_BYTES_PER_WEIGHT = 16  # the weight, its gradient, and the state of the optimizer
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def perform(
     """Train, from the start or from the last checkpoint, in a folder that was claimed."""
     device = pick_device()
     model = build(work.model, work.training.seed, work.start, work.frozen)
-    with suited_threads(model, small=SMALL_STEP):
+    with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         found = _found(folder, resume, progress, world)
         job = loop.Job(
             model=model,
@@ -107,8 +107,8 @@ def perform(
         weights = loop.Fit(job, state, saved).run()
     model.float()
     model.load_state_dict(dict(weights), strict=False)
-    with torch.inference_mode(), suited_threads(model, small=SMALL_STEP):
-        job.objective.settle(model.eval(), (batch.to(device) for batch in work.source.held_out()))
+    with torch.inference_mode(), suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
+        job.objective.calibrate(model.eval(), (batch.to(device) for batch in work.source.held_out()))
     model.cpu()  # where tasks measure and use it
     return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors())
 
@@ -154,7 +154,7 @@ def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model
 def build(
     config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None, frozen: Sequence[str] = ()
 ) -> Model:
-    """The model with its first weights, the same for the same seed; those that are given in place of its own."""
+    """The model with its first weights: drawn from the seed, or those that are given."""
     torch.manual_seed(seed)
     model: Model = config.build()
     if start is not None:
@@ -166,7 +166,7 @@ def build(
 def size_of(config: Model.Config, *, training: bool) -> int:
     """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
     size = parameters(outline(config))
-    each = TRAINING_BYTES if training else 4
+    each = TRAINING_BYTES_PER_WEIGHT if training else 4
     memory = _memory()
     if size * each > memory:
         raise ConfigError(

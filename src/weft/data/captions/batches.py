@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from weft.data.bundles import Lines
+from weft.data.bundles import PaddedIds
 from weft.data.draws import draws
 from weft.data.images.augment import Augment
 from weft.data.images.batches import Epochs
@@ -33,7 +33,7 @@ class Captioned:
     """Pictures, and captions of which each belongs to the picture that `owner` names."""
 
     given: Picture
-    target: Lines
+    target: PaddedIds
     owner: Int[Tensor, "R"]
 
     @property
@@ -51,14 +51,14 @@ class Captioned:
     def __getitem__(self, rows: slice) -> "Captioned":
         start, stop, _ = rows.indices(len(self))
         mine = (self.owner >= start) & (self.owner < stop)
-        target = Lines(self.target.ids[mine], self.target.lengths[mine])
+        target = PaddedIds(self.target.ids[mine], self.target.lengths[mine])
         return Captioned(self.given[rows], target, self.owner[mine] - start)
 
 
 def captioned(picture: Picture, captions: Sequence[Texts], around: Around) -> Captioned:
     """Pictures with all these captions."""
     owner = [row for row, texts in enumerate(captions) for _ in texts]
-    target = Lines.of([around.target(text) for texts in captions for text in texts])
+    target = PaddedIds.of([around.target(text) for texts in captions for text in texts])
     return Captioned(picture, target, torch.tensor(owner))
 
 

@@ -8,8 +8,8 @@ none of its rows names are left out too, and listed, but are no fault: a table m
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from weft.data.captions.picture_lookup import Shelves
 from weft.data.captions.recognising import has_stems, tables_in
-from weft.data.captions.shelves import Shelves
 from weft.data.captions.stems import in_place
 from weft.data.captions.tables import Asked, read_rows
 from weft.data.decoding import shown

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from weft.data.captions.shelves import listing_of
+from weft.data.captions.picture_lookup import listing_of
 from weft.data.captions.tables import caption_fault
 from weft.data.decoding import shown
 from weft.data.images.layout import arrange

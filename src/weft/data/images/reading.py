@@ -12,11 +12,11 @@ from pathlib import Path
 
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Found, Listed
-from weft.data.images.children import Children, Crash
+from weft.data.images.decode_all import tried
+from weft.data.images.decode_workers import Children, Crash
 from weft.data.images.layout import LAYOUT
 from weft.data.images.places import Gathered
 from weft.data.images.sources import gather
-from weft.data.images.trial import tried
 from weft.errors import ConfigError, DataError
 
 KEEP = 2**30  # bytes of small pictures that stay in memory

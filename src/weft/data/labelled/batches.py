@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from weft.data.bundles import Bundles, LikeLengths, Lines, in_order
+from weft.data.bundles import LikeLengths, Microbatches, PaddedIds, in_order
 
 
 @dataclass(frozen=True)
 class LabelledBundle:
     """Texts that are computed at once, and of each its class by number, or its number."""
 
-    text: Lines
+    text: PaddedIds
     targets: Int[Tensor, "B"] | Float[Tensor, "B"]
 
     def to(self, device: torch.device | str) -> "LabelledBundle":
@@ -49,20 +49,20 @@ class LabelledBundles:
         """Bundles in one round through the texts."""
         return self.order.per_epoch
 
-    def batch(self, indices: np.ndarray) -> Bundles[LabelledBundle]:
+    def batch(self, indices: np.ndarray) -> Microbatches[LabelledBundle]:
         """The bundles at these global indices."""
-        return Bundles(tuple(labelled(self.train, rows) for rows in self.order.each(indices)))
+        return Microbatches(tuple(labelled(self.train, rows) for rows in self.order.each(indices)))
 
-    def held_out(self, *, most: int | None = None) -> Iterator[Bundles[LabelledBundle]]:
+    def held_out(self, *, most: int | None = None) -> Iterator[Microbatches[LabelledBundle]]:
         """The held-out texts, in bundles of like length."""
         for rows in in_order(_lengths(self.valid[0]), most):
-            yield Bundles((labelled(self.valid, rows),))
+            yield Microbatches((labelled(self.valid, rows),))
 
 
 def labelled(data: tuple[Sequence[np.ndarray], np.ndarray], rows: Sequence[int] | np.ndarray) -> LabelledBundle:
     """Some of the texts with their targets as one bundle."""
     texts, targets = data
-    return LabelledBundle(Lines.of([texts[row] for row in rows]), torch.from_numpy(targets[np.asarray(rows)]))
+    return LabelledBundle(PaddedIds.of([texts[row] for row in rows]), torch.from_numpy(targets[np.asarray(rows)]))
 
 
 def _lengths(texts: Sequence[np.ndarray]) -> np.ndarray:

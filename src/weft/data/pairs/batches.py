@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from weft.data.bundles import Bundles, LikeLengths, Lines, in_order
+from weft.data.bundles import LikeLengths, Microbatches, PaddedIds, in_order
 from weft.modalities.text import Text
 
 
@@ -14,8 +14,8 @@ from weft.modalities.text import Text
 class Bundle:
     """Pairs that are computed at once. A source ends with the end token; a target stands between a start and the end."""
 
-    source: Lines
-    target: Lines
+    source: PaddedIds
+    target: PaddedIds
     owner = None  # each target has a source of its own
 
     @property
@@ -59,14 +59,14 @@ class PairBundles:
         """The share of tokens that are not padding."""
         return self.order.real_share
 
-    def batch(self, indices: np.ndarray) -> Bundles[Bundle]:
+    def batch(self, indices: np.ndarray) -> Microbatches[Bundle]:
         """The bundles at these global indices."""
-        return Bundles(tuple(self._bundle(self.train, rows) for rows in self.order.each(indices)))
+        return Microbatches(tuple(self._bundle(self.train, rows) for rows in self.order.each(indices)))
 
-    def held_out(self, *, most: int | None = None) -> Iterator[Bundles[Bundle]]:
+    def held_out(self, *, most: int | None = None) -> Iterator[Microbatches[Bundle]]:
         """The held-out pairs, in bundles of like length."""
         for rows in in_order(_lengths(self.valid), most):
-            yield Bundles((self._bundle(self.valid, rows),))
+            yield Microbatches((self._bundle(self.valid, rows),))
 
     def _bundle(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]], rows: Iterable[int]) -> Bundle:
         return bundle([pairs[row] for row in rows], self.end, self.start)
@@ -79,7 +79,7 @@ def _lengths(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 def bundle(pairs: Sequence[tuple[np.ndarray, np.ndarray]], end: int, start: int | None = None) -> Bundle:
     """Pairs of ids as one bundle, the end token put where it belongs; targets are read from `start` on."""
-    source = Lines.of([np.append(source, end) for source, _ in pairs])
+    source = PaddedIds.of([np.append(source, end) for source, _ in pairs])
     first = end if start is None else start
-    target = Lines.of([np.concatenate(([first], target, [end])) for _, target in pairs])
+    target = PaddedIds.of([np.concatenate(([first], target, [end])) for _, target in pairs])
     return Bundle(source, target)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from weft.data.bundles import Bundles, LikeLengths, Lines, in_order, padded
+from weft.data.bundles import LikeLengths, Microbatches, PaddedIds, in_order, padded
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TaggedRows:
 class TaggedBundle:
     """Sentences that are computed at once, the place of each word's first token, and its tag; -1 where there is no word."""
 
-    text: Lines
+    text: PaddedIds
     places: Int[Tensor, "B W"]
     tags: Int[Tensor, "B W"]
 
@@ -63,14 +63,14 @@ class TaggedBundles:
         """Bundles in one round through the sentences."""
         return self.order.per_epoch
 
-    def batch(self, indices: np.ndarray) -> Bundles[TaggedBundle]:
+    def batch(self, indices: np.ndarray) -> Microbatches[TaggedBundle]:
         """The bundles at these global indices."""
-        return Bundles(tuple(tagged(self.train, rows) for rows in self.order.each(indices)))
+        return Microbatches(tuple(tagged(self.train, rows) for rows in self.order.each(indices)))
 
-    def held_out(self, *, most: int | None = None) -> Iterator[Bundles[TaggedBundle]]:
+    def held_out(self, *, most: int | None = None) -> Iterator[Microbatches[TaggedBundle]]:
         """The held-out sentences, in bundles of like length."""
         for rows in in_order(self.valid.lengths(), most):
-            yield Bundles((tagged(self.valid, rows),))
+            yield Microbatches((tagged(self.valid, rows),))
 
 
 def tagged(data: TaggedRows, rows: Sequence[int] | np.ndarray) -> TaggedBundle:
@@ -78,7 +78,7 @@ def tagged(data: TaggedRows, rows: Sequence[int] | np.ndarray) -> TaggedBundle:
     places = [data.places[row] for row in rows]
     tags = [data.tags[row][: len(data.places[row])] for row in rows]
     return TaggedBundle(
-        Lines.of([data.texts[row] for row in rows]),
+        PaddedIds.of([data.texts[row] for row in rows]),
         torch.from_numpy(padded(places, 0)),
         torch.from_numpy(padded(tags, -1)),
     )

@@ -14,12 +14,12 @@ from weft.core import (
     PerToken,
     Plain,
     RmsNorm,
-    Shift,
     SilentInit,
+    TokenShift,
     Trunk,
 )
 from weft.errors import ConfigError
-from weft.modalities.text import Grams, TextEmbed
+from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
 from weft.position import Add, Learned, Rotary
 
@@ -120,7 +120,7 @@ def swift(size: Size, *, vocab: int, dropout: float = 0.0) -> Stream.Config:
         ),
         transform=Mlp.Config(activation="relu_squared", offsets=False),
         norm=norm,
-        shift=Shift.Config(),
+        shift=TokenShift.Config(),
         dropout=dropout,
     )
     return Stream.Config(
@@ -128,7 +128,7 @@ def swift(size: Size, *, vocab: int, dropout: float = 0.0) -> Stream.Config:
         embed=TextEmbed.Config(
             vocab=vocab,
             context=size.context,
-            grams=Grams.Config() if fine else None,
+            grams=HashedNgrams.Config() if fine else None,
             norm=norm,
             std=0.7,
             dropout=dropout,

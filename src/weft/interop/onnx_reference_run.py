@@ -1,8 +1,8 @@
 """Run in a process of its own: opens model.onnx by onnxruntime and writes down what it computes.
 
-    python onnx_witness.py FOLDER INPUTS.safetensors OUTPUTS.safetensors
+    python onnx_reference_run.py FOLDER INPUTS.safetensors OUTPUTS.safetensors
 
-Inputs are called `trial.name`, outputs `trial`. Imports nothing of weft's, so that nothing of weft's can help.
+Inputs are called `trial.name`, outputs `trial`. Imports nothing of weft's.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Whether two configs compute the same: compared as trees, sizes as the shapes of their weights."""
+"""In what two configs of models compute something else: compared as trees, sizes as the shapes of their weights."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model, Stream
 
 # Fields that say how a model starts, how it is trained or how long its inputs may be; or that only set shapes.
-BESIDE = frozenset(
+NOT_COMPARED = frozenset(
     {"std", "dropout", "drop", "init", "context", "memory_dim", "outputs", "ratio", "hidden", "reference"}
 )
 
@@ -34,7 +34,7 @@ def _plain(value: Any, dim: int) -> Any:
     if not isinstance(value, Config):
         return value
     dim = value.dim if isinstance(value, Stream.Config) else dim
-    fields = {name: item for name, item in vars(value).items() if name not in BESIDE}
+    fields = {name: item for name, item in vars(value).items() if name not in NOT_COMPARED}
     if isinstance(value, Attention.Config):
         width = value.width(dim)
         own = {"kv_heads": value.kv_heads or value.heads, "head_dim": width, "value_dim": value.value_dim or width}

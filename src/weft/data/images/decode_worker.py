@@ -1,6 +1,6 @@
 """A process that does nothing but decode pictures, so that a picture which crashes its decoder ends this process alone.
 
-Run as `python -m weft.data.images.child SECONDS`. Requests come on standard input, answers go to standard output; at the
+Run as `python -m weft.data.images.decode_worker SECONDS`. Requests come on standard input, answers go to standard output; at the
 end of its input it ends. It imports no more than decoding needs. One picture may take so many seconds: then the system
 ends the process, whatever the decoder does.
 """
@@ -13,8 +13,8 @@ from typing import IO
 
 from PIL import Image
 
+from weft.data.images.decode_protocol import BUFFER, receive_request, send_answer, send_ready
 from weft.data.images.decoding import SMALL, Decoded, decode
-from weft.data.images.messages import BUFFER, receive_request, send_answer, send_ready
 from weft.errors import DataError
 
 Decoder = Callable[[bytes, str], Decoded]

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from weft.data.images.album import digest
-from weft.data.images.children import Children
+from weft.data.images.decode_workers import Children
 from weft.data.images.decoding import SMALL, Decoded
 from weft.data.images.places import Entry
 from weft.errors import DataError

@@ -1,8 +1,8 @@
 """Run in a process of its own: opens a folder by the Hugging Face library and writes down what it computes.
 
-    python witness.py FOLDER INPUTS.safetensors OUTPUTS.safetensors [TEXTS.json IDS.json]
+    python reference_run.py FOLDER INPUTS.safetensors OUTPUTS.safetensors [TEXTS.json IDS.json]
 
-Imports nothing of weft's, so that nothing of weft's can help.
+Imports nothing of weft's, so that the numbers are the other library's alone.
 """
 
 import json

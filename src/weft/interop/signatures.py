@@ -1,7 +1,7 @@
-"""Faces: models with plain tensors in and one tensor out, under the names that other programs know them by.
+"""Signatures: models with plain tensors in and one tensor out, under the names that other programs know them by.
 
-A face says what its tensors are and gives inputs to try it on: other sizes than it was traced with, padding on either
-side, and rows with nothing real. Knows no file format.
+A signature describes its tensors and gives inputs to try it on: other sizes than it was traced with, padding on either
+side, and rows that are all padding. Knows no file format.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.core import Joint, Pooled, Summary
+from weft.core import PerClassToken, Pooled, Summary
 from weft.core.recurrent import Recurrent
 from weft.errors import ConfigError
 from weft.modalities.image import Picture, PictureEmbed
@@ -21,8 +21,8 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.tokens import Order, Tokens
 
-TRACED = (3, 7)  # rows and length of the inputs that a graph is made with
-TRIED = ((1, 1), (2, 4), (4, 12), (1, 140))  # the last is beyond two of the blocks that windows are cut into
+TRACED_SIZE = (3, 7)  # rows and length of the inputs that a graph is made with
+TRIED_SIZES = ((1, 1), (2, 4), (4, 12), (1, 140))  # the last is longer than two of the blocks that windows are cut into
 
 Inputs = dict[str, Tensor]
 
@@ -36,7 +36,7 @@ class Port:
     meaning: str
 
 
-class Face(nn.Module):
+class Signature(nn.Module):
     """`forward` takes the tensors of `inputs` in their order and gives `output`; `note` is what else users must know."""
 
     inputs: dict[str, Port]
@@ -54,7 +54,7 @@ class Face(nn.Module):
         raise NotImplementedError
 
     def trials(self) -> list[Inputs]:
-        """What it must give the same values for."""
+        """Inputs for which graph and model must give the same values."""
         raise NotImplementedError
 
     def counted(self, inputs: Inputs) -> Tensor | None:
@@ -62,7 +62,7 @@ class Face(nn.Module):
         return None
 
 
-class TextFace(Face):
+class TextSignature(Signature):
     """input_ids, attention_mask -> values for each token, or one for each text."""
 
     def __init__(self, model: Stream):
@@ -82,10 +82,10 @@ class TextFace(Face):
         return _values(self.model, Text(input_ids, attention_mask.bool()))
 
     def sample(self) -> Inputs:
-        return self._drawn(*TRACED)
+        return self._drawn(*TRACED_SIZE)
 
     def trials(self) -> list[Inputs]:
-        return [self._drawn(rows, min(length, self.context)) for rows, length in TRIED]
+        return [self._drawn(rows, min(length, self.context)) for rows, length in TRIED_SIZES]
 
     def counted(self, inputs: Inputs) -> Tensor | None:
         return inputs["attention_mask"].bool() if "length" in next(iter(self.output.values())).shape else None
@@ -94,7 +94,7 @@ class TextFace(Face):
         return {"input_ids": _ids(rows, length, self.vocab), "attention_mask": _mask(rows, length)}
 
 
-class PictureFace(Face):
+class PictureSignature(Signature):
     """pixel_values -> values for each picture, or for each of its tokens."""
 
     def __init__(self, model: Stream):
@@ -113,7 +113,7 @@ class PictureFace(Face):
         return _values(self.model, Picture(pixel_values))
 
     def sample(self) -> Inputs:
-        return self._drawn(TRACED[0], 3, 5)
+        return self._drawn(TRACED_SIZE[0], 3, 5)
 
     def trials(self) -> list[Inputs]:
         rows, columns = self.grid
@@ -124,7 +124,7 @@ class PictureFace(Face):
         return {"pixel_values": torch.rand(shape, generator=torch.Generator().manual_seed(rows))}
 
 
-class PairFace(Face):
+class PairSignature(Signature):
     """encoder_input_ids, attention_mask, decoder_input_ids -> logits for each token of the target."""
 
     def __init__(self, model: Seq2Seq):
@@ -147,10 +147,10 @@ class PairFace(Face):
         return self.model(Text(encoder_input_ids, attention_mask.bool()), Text(decoder_input_ids))
 
     def sample(self) -> Inputs:
-        return self._drawn(*TRACED, TRACED[1] + 2)
+        return self._drawn(*TRACED_SIZE, TRACED_SIZE[1] + 2)
 
     def trials(self) -> list[Inputs]:
-        lengths = zip(TRIED, (5, 1, 3, 140), strict=True)
+        lengths = zip(TRIED_SIZES, (5, 1, 3, 140), strict=True)
         return [self._drawn(b, min(n, self.contexts[0]), min(m, self.contexts[1])) for (b, n), m in lengths]
 
     def _drawn(self, rows: int, length: int, written: int) -> Inputs:
@@ -161,8 +161,8 @@ class PairFace(Face):
         }
 
 
-def face(model: Model) -> Face:
-    """The face of a model, refused where it has none."""
+def signature(model: Model) -> Signature:
+    """The signature of a model; a model that cannot be a graph is refused."""
     if any(isinstance(part, Recurrent) for part in model.modules()):
         raise ConfigError(
             "a recurrent model takes as many steps as its text has tokens, and a graph's steps are counted",
@@ -170,11 +170,11 @@ def face(model: Model) -> Face:
             fix="export a model without recurrence, such as swift",
         )
     if isinstance(model, Stream) and isinstance(model.embed, TextEmbed):
-        return TextFace(model)
+        return TextSignature(model)
     if isinstance(model, Stream) and isinstance(model.embed, PictureEmbed):
-        return PictureFace(model)
+        return PictureSignature(model)
     if isinstance(model, Seq2Seq) and all(isinstance(s.embed, TextEmbed) for s in (model.source, model.target)):
-        return PairFace(model)
+        return PairSignature(model)
     raise ConfigError(
         f"{type(model).__name__} over such inputs has no graph of its own",
         where="export",
@@ -191,7 +191,7 @@ def unstated(model: nn.Module) -> Iterator[None]:
     """
 
     def withhold(part: nn.Module, args: Any, tokens: Tokens) -> Tokens:
-        return dataclasses.replace(tokens, order=Order.ANY, along=None)
+        return dataclasses.replace(tokens, order=Order.ANY, line_axis=None)
 
     hooks = [part.register_forward_hook(withhold) for part in model.modules() if isinstance(part, TextEmbed)]
     try:
@@ -213,7 +213,7 @@ def _values(model: nn.Module, raw: Any) -> Tensor:
 
 def _output(model: Stream, each: tuple[str, ...]) -> dict[str, Port]:
     size = model.config.outputs or model.config.embed.size
-    if isinstance(model.head, Pooled | Joint):
+    if isinstance(model.head, Pooled | PerClassToken):
         assert size is not None
         meaning = "scores of the whole input, before a softmax" if size > 1 else "one number for the whole input"
         return {"logits": Port("float32", ("batch", size), meaning)}

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from pictures import encoded, pets, reasons, scene, write, wrong
 
-from weft.data.images import children, reading
-from weft.data.images.children import Children, Crash
+from weft.data.images import decode_workers, reading
+from weft.data.images.decode_workers import Children, Crash
 from weft.data.images.decoding import SMALL, Decoded, decode
 from weft.data.images.reading import read_images
 
@@ -21,7 +21,7 @@ from weft.data.images.reading import read_images
 DECODER = """
 import os, signal, sys, time
 from pathlib import Path
-from weft.data.images.child import serve, small
+from weft.data.images.decode_worker import serve, small
 
 def decoder(content, where):
     name = Path(where).name
@@ -206,7 +206,7 @@ def test_where_no_child_starts_pictures_are_read_here_and_that_is_noted(tmp_path
 
 def test_a_program_that_python_is_frozen_into_is_not_started_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    monkeypatch.setattr(children, "Child", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr(decode_workers, "Child", lambda *_: pytest.fail("started"))
     with Children() as pool:
         assert isinstance(pool.decode([("a.png", encoded(scene()))])[0], Decoded)
     assert pool.alone == 1 and pool.why
@@ -216,26 +216,26 @@ def test_a_suspect_is_never_decoded_here(rig: Rig, monkeypatch: pytest.MonkeyPat
     used = rig()
     reading.Children()
     with used[0] as pool:
-        start, starts = children.Child, iter([True])
+        start, starts = decode_workers.Child, iter([True])
 
         def once(*given):
             if next(starts, False):
                 return start(*given)
-            raise children.NoChild("no more processes")
+            raise decode_workers.NoChild("no more processes")
 
-        monkeypatch.setattr(children, "Child", once)
+        monkeypatch.setattr(decode_workers, "Child", once)
         answers = pool.decode([("segv.png", encoded(scene())), ("fine.png", encoded(scene()))])
         assert all(isinstance(answer, Crash) for answer in answers) and pool.alone == 0
 
 
 def test_arrays_need_no_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(children, "Child", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr(decode_workers, "Child", lambda *_: pytest.fail("started"))
     np.savez(tmp_path / "a.npz", x=np.zeros((4, 5, 5), np.uint8), y=np.arange(4))
     assert len(read_images(tmp_path / "a.npz").train) == 4
 
 
 def test_a_child_loads_no_more_than_it_needs():
-    code = "import sys, weft.data.images.child; print(*sys.modules)"
+    code = "import sys, weft.data.images.decode_worker; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not {"torch", "matplotlib", "tokenizers", "weft.data.images.reading", "weft.config"} & loaded
@@ -255,7 +255,7 @@ READER = """
 import sys, time
 from pathlib import Path
 from weft.data.images import reading
-from weft.data.images.children import Children
+from weft.data.images.decode_workers import Children
 
 def pause(done, total):
     Path(sys.argv[3]).touch()

@@ -40,7 +40,7 @@ HARMLESS = names(
 )
 
 
-class Given:
+class TheirConfig:
     """The keys of a config.json. Each is asked for by its type; `finish` judges the rest."""
 
     def __init__(self, data: Any, where: str):
@@ -49,7 +49,7 @@ class Given:
         self.data: dict[str, Any] = data
         self.where = where
         self._asked: set[str] = set()
-        self._inner: list[Given] = []
+        self._inner: list[TheirConfig] = []
         for key, why in REFUSED.items():
             if data.get(key) not in (None, False, {}, []):
                 raise ConfigError(f"{key}: {why}", where=where)
@@ -118,13 +118,13 @@ class Given:
             expected = " or ".join(map(repr, values)) or "nothing"
             raise ConfigError(f"{key} is {value!r:.80}; weft computes it only with {expected}", where=self.where)
 
-    def inner(self, key: str) -> "Given | None":
+    def inner(self, key: str) -> "TheirConfig | None":
         """An object inside; None where it is not there."""
         value = self.data.get(key)
         self._asked.add(key)
         if value is None:
             return None
-        self._inner.append(Given(value, f"{self.where}: {key}"))
+        self._inner.append(TheirConfig(value, f"{self.where}: {key}"))
         return self._inner[-1]
 
     def has(self, key: str) -> bool:

@@ -10,11 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 
+from weft.data.images.decode_protocol import BUFFER, READY, receive, receive_answer, send_request
 from weft.data.images.decoding import FIX, SMALL, Decoded, decode
-from weft.data.images.messages import BUFFER, READY, receive, receive_answer, send_request
 from weft.errors import DataError
 
-MODULE = "weft.data.images.child"
+MODULE = "weft.data.images.decode_worker"
 SECONDS = 60.0  # that one picture may take
 PIPE = 2**20  # bytes that may wait to be read
 ENDING = 5.0  # seconds that a child which no longer answers has to end by itself
