@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from commands import TINY, WEFT, Done, Weft, lines, text
 
@@ -45,6 +46,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a line\n".encode("utf-16"), "it looks like UTF-16LE"),
         (gzip.compress(b"some text\n" * 50), "this is gzip, not plain text"),
         (bytes(range(256)) * 20 + bytes(2000), "binary, not text"),
+    ],
+    ids=[
+        "nothing",
+        "white space",
+        "one character",
+        "two characters",
+        "not UTF-8",
+        "Latin-1",
+        "UTF-16",
+        "gzip",
+        "binary",
     ],
 )
 def test_text_that_cannot_be_read_names_file_line_and_remedy(weft: Weft, content: bytes, problem: str) -> None:
@@ -295,7 +307,7 @@ def command(*words: str, cwd: Path, start: tuple[str, ...] = (str(WEFT),), **env
     merged = {**ENVIRONMENT, **{k: v for k, v in environment.items() if v is not None}}
     for name in [name for name, value in environment.items() if value is None]:
         merged.pop(name, None)
-    done = subprocess.run([*start, *words], cwd=cwd, env=merged, capture_output=True, text=True, timeout=120,
+    done = processes.run([*start, *words], cwd=cwd, env=merged, capture_output=True, text=True, timeout=120,
                           errors="replace", stdin=subprocess.DEVNULL)  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
 

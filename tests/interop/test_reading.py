@@ -3,11 +3,11 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 from foreign import changed
@@ -173,7 +173,7 @@ def test_reading_imports_runs_and_fetches_nothing(folder: Path):
     pickled = Path(shutil.copytree(folder, folder.parent / "pickled"))
     (pickled / "model.safetensors").unlink()
     torch.save({"a": torch.zeros(1)}, pickled / "pytorch_model.bin")
-    done = subprocess.run([sys.executable, "-c", AUDIT, folder, evil, pickled], capture_output=True, text=True)
+    done = processes.run([sys.executable, "-c", AUDIT, folder, evil, pickled], capture_output=True, text=True)
     assert done.stdout.split("\n")[:3] == ["refused", "refused", "[]"], done.stderr
 
 
@@ -305,6 +305,6 @@ def test_reading_takes_little_more_memory_than_the_weights(tmp_path: Path):
     write_folder(tmp_path / "half", large.bfloat16())
     write_folder(tmp_path / "large", large.float())
     command = [sys.executable, "-c", MEMORY, tmp_path / "small", tmp_path / "half", tmp_path / "large"]
-    peaks = list(map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()))
+    peaks = list(map(int, processes.run(command, capture_output=True, text=True, check=True).stdout.split()))
     sizes = [sum(p.numel() * 4 for p in model.parameters()) for model in (small, large)]
     assert all((peak - peaks[0]) * 1024 < 1.2 * sizes[1] - sizes[0] for peak in peaks[1:])
