@@ -14,7 +14,7 @@ from foreign import changed
 from safetensors.torch import load_file, save_file
 
 from weft.errors import ConfigError, DataError, WeftError
-from weft.interop import hub, read_folder, recognises, write_folder
+from weft.interop import hub, read_folder, read_source, recognises, write_folder
 from weft.interop.given import REFUSED
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size, gpt
@@ -287,6 +287,13 @@ def test_a_name_that_is_no_folder_is_told_without_the_network(monkeypatch, tmp_p
     assert hub.is_name("openai-community/gpt2") and not hub.is_name("../gpt2") and not hub.is_name("a/..")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ConfigError, match="huggingface_hub is not installed"):
+        read_source("owner/name")
+
+
+def test_reading_a_folder_never_asks_the_hub(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "fetch", lambda name: pytest.fail(f"asked the Hub for {name}"))
+    with pytest.raises(DataError, match="no such folder"):
         read_folder("owner/name")
 
 

@@ -15,10 +15,10 @@ from weft.interop.hub import is_name
 from weft.models.outline import own_tensors
 from weft.models.stream import Model
 from weft.storage.soundness import broken_tensors
-from weft.storage.store import write_file
+from weft.storage.store import shown, write_file
 from weft.tasks.registry import task_named
 from weft.tasks.task import Loaded, Measured, Task, View, refuse_broken
-from weft.training.folder import RunFolder
+from weft.training.folder import RunFolder, nearest_run
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
@@ -145,8 +145,9 @@ class Run:
 
 
 def load(folder: str | Path, *, broken: bool = False) -> Run:
-    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder, or owner/name there.
+    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
 
+    The network is never used: `weft import owner/name` fetches a model and makes a run of it.
     `broken` lets weights with NaN or infinity pass, which are refused otherwise.
     """
     return Run(open_run(folder, broken=broken))
@@ -155,12 +156,12 @@ def load(folder: str | Path, *, broken: bool = False) -> Run:
 def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     """Config, model and weights of a run, each checked against the others."""
     place = RunFolder(folder)
-    if recognises(folder) or (not place.path.exists() and is_name(str(folder))):
+    if recognises(folder):
         from weft.tasks.importing import load_foreign
 
         return load_foreign(folder, broken=broken)
     if not place.path.is_dir():
-        raise WeftError("no such run", where=str(folder), fix="name a folder that weft train wrote")
+        raise _no_such_run(folder)
     config = place.config()
     model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
     size_of(model_config, training=False)
@@ -175,3 +176,12 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     if not broken:
         refuse_broken(broken_tensors(own_tensors(model)), place.path)
     return Loaded(place, config, model.eval())
+
+
+def _no_such_run(folder: str | Path) -> WeftError:
+    """The error for a run that is not there, with the nearest that is, and the way to a model of that name."""
+    near = nearest_run(Path(folder))
+    hints = [] if near is None else [f"did you mean {shown(near)}?"]
+    if is_name(str(folder)) and not Path(folder).exists():
+        hints.append(f"a model on the Hugging Face Hub is fetched first: weft import {folder}")
+    return WeftError("no such run", where=str(folder), fix=" — ".join(hints) or "name a folder that weft train wrote")
