@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 
 WEFT = Path(sys.executable).with_name("weft")
@@ -74,7 +75,7 @@ for line in sys.stdin:
 
 @cache
 def _server() -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return processes.start([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _ask(order: dict[str, Any]) -> Any:

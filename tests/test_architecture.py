@@ -2,10 +2,10 @@
 
 import ast
 import importlib
-import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 import weft
@@ -75,7 +75,7 @@ def test_the_order_is_tried_by_a_file_that_breaks_it(tmp_path: Path):
 def test_importing_is_light(module: str):
     heavy = {"torch", "numpy", "tokenizers", "matplotlib", "safetensors"}
     code = f"import sys, {module}; print(*sorted({heavy!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 

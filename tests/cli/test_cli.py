@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import processes
 import pytest
 from commands import TINY, WEFT, Done, Weft, lines, text
 
@@ -217,7 +218,7 @@ def test_prompts_may_be_piped_in(there: Weft) -> None:
 
 @pytest.mark.slow
 def test_prompts_may_be_piped_into_the_real_command(place: Path, trained: Done) -> None:
-    done = subprocess.run([WEFT, "predict", "run", "--json", "--set", "max_tokens=2"], input="The sea\n\nA row\n", cwd=place,
+    done = processes.run([WEFT, "predict", "run", "--json", "--set", "max_tokens=2"], input="The sea\n\nA row\n", cwd=place,
                           env=ENVIRONMENT, capture_output=True, text=True)  # fmt: skip
     assert [one["prompt"] for one in json.loads(done.stdout)["predictions"]] == ["The sea", "A row"]
 
@@ -262,7 +263,7 @@ def test_in_a_real_terminal_there_is_a_bar_and_the_plan_stays(weft: Weft) -> Non
     master, slave = pty.openpty()
     command = [str(WEFT), "train", "book.txt", *TINY, "--steps", "150", "--set", "evaluate_every=50"]
     environment = {**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "120"}
-    process = subprocess.Popen(
+    process = processes.start(
         command, cwd=weft.folder, stdin=slave, stdout=subprocess.PIPE, stderr=slave, env=environment
     )
     os.close(slave)

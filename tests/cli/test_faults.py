@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from commands import TINY, WEFT, Done, Weft, lines, text
 
@@ -45,6 +46,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a line\n".encode("utf-16"), "it looks like UTF-16LE"),
         (gzip.compress(b"some text\n" * 50), "this is gzip, not plain text"),
         (bytes(range(256)) * 20 + bytes(2000), "binary, not text"),
+    ],
+    ids=[
+        "nothing",
+        "white space",
+        "one character",
+        "two characters",
+        "not UTF-8",
+        "Latin-1",
+        "UTF-16",
+        "gzip",
+        "binary",
     ],
 )
 def test_text_that_cannot_be_read_names_file_line_and_remedy(weft: Weft, content: bytes, problem: str) -> None:
@@ -208,6 +220,49 @@ def test_a_folder_that_is_no_run(weft: Weft, command: str) -> None:
     assert "the name is too long" in weft.refused(command, "x" * 300, code=74)
 
 
+NO_HUB = """
+import sys, types
+class Refused(types.ModuleType):
+    def __getattr__(self, name):
+        if not name.startswith("__"):
+            raise SystemExit(f"the Hub's client was asked for {name}")
+sys.modules["huggingface_hub"] = Refused("huggingface_hub")
+from weft.interop import hub
+def fetch(name): raise SystemExit(f"the Hub was asked for {name}")
+hub.fetch = fetch
+"""
+USES = {
+    "predict": ["predict", "RUN", "x"],
+    "evaluate": ["evaluate", "RUN", "book.txt"],
+    "look": ["look", "RUN", "x"],
+    "embed": ["embed", "RUN", "x"],
+    "export": ["export", "RUN", "--out", "exported"],
+    "soup": ["soup", "RUN", "RUN", "--out", "soup"],
+    "from": ["train", "book.txt", *BRIEF, "--from", "RUN"],
+    "resume": ["train", "book.txt", *BRIEF, "--out", "RUN", "--resume"],
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_run_that_is_not_there_is_never_looked_for_on_the_hub(weft: Weft, run: Path, use: str) -> None:
+    (weft.folder / "runs").mkdir()
+    shutil.copytree(run, weft.folder / "runs" / "book-1")
+
+    def said(name: str) -> str:
+        return weft.refused(*(name if word == "RUN" else word for word in USES[use]), before=NO_HUB)
+
+    first, second = said("runs/bok-1"), said("owner/name")
+    assert "the Hub" not in first + second
+    if use != "resume":
+        assert "runs/bok-1: no such run\n  -> did you mean runs/book-1?" in first
+        assert "owner/name: no such run" in second and "weft import owner/name" in second
+
+
+def test_only_import_asks_the_hub(weft: Weft) -> None:
+    done = weft("import", "owner/name", before=NO_HUB)
+    assert "the Hub was asked for owner/name" in done.err
+
+
 # Runs that were tampered with
 
 
@@ -295,7 +350,7 @@ def command(*words: str, cwd: Path, start: tuple[str, ...] = (str(WEFT),), **env
     merged = {**ENVIRONMENT, **{k: v for k, v in environment.items() if v is not None}}
     for name in [name for name, value in environment.items() if value is None]:
         merged.pop(name, None)
-    done = subprocess.run([*start, *words], cwd=cwd, env=merged, capture_output=True, text=True, timeout=120,
+    done = processes.run([*start, *words], cwd=cwd, env=merged, capture_output=True, text=True, timeout=120,
                           errors="replace", stdin=subprocess.DEVNULL)  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 from pictures import encoded, pets, reasons, scene, write, wrong
 
@@ -236,7 +237,7 @@ def test_arrays_need_no_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_child_loads_no_more_than_it_needs():
     code = "import sys, weft.data.images.decode_worker; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not {"torch", "matplotlib", "tokenizers", "weft.data.images.reading", "weft.config"} & loaded
 
@@ -274,7 +275,7 @@ def test_no_child_outlives_its_parent(tmp_path: Path, sent: signal.Signals, busy
     files = write(tmp_path / "reader.py", READER), data, write(tmp_path / "decoder.py", DECODER), mark
     seconds = 60 if sent == signal.SIGINT else 2  # one that hangs and has lost its parent ends when its time is over
     command = [sys.executable, *map(str, files), str(seconds)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as parent:
+    with processes.start(command, stderr=subprocess.DEVNULL) as parent:
         until = time.monotonic() + 60
         while not mark.exists() and time.monotonic() < until:
             time.sleep(0.02)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 import torch
 from commands import TINY_SETTINGS, Weft, lines, text
@@ -469,9 +470,8 @@ def test_a_composed_run_in_another_process_needs_its_parts_defined(tmp_path: Pat
 
 
 def test_importing_weft_does_not_load_torch(weft: Weft) -> None:
-    import subprocess
 
     code = "import sys, weft, weft.cli.app; print('torch' in sys.modules, sorted(weft.__all__) == weft.__all__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False True\n", done.stderr
     assert lines(weft.folder) == []

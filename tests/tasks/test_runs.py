@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 from commands import TINY, Weft, lines, text
@@ -269,10 +270,10 @@ def test_a_place_that_cannot_be_written_is_refused_before_training(weft: Weft) -
 def test_the_installed_command_can_be_killed_and_resumed(weft: Weft, straight: Path) -> None:
     command = [str(Path(sys.executable).with_name("weft")), *TRAIN, "--out", "run"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, cwd=weft.folder, env=environment, stderr=subprocess.DEVNULL)
+    process = processes.start(command, cwd=weft.folder, env=environment, stderr=subprocess.DEVNULL)
     while process.poll() is None and len(lines(weft.folder / "run")) < 5:
         time.sleep(0.002)
     process.kill()
     process.wait()
-    assert subprocess.run([*command, "--resume"], cwd=weft.folder, env=environment).returncode == 0
+    assert processes.run([*command, "--resume"], cwd=weft.folder, env=environment).returncode == 0
     assert same(weft.folder / "run", straight)

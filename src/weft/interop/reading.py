@@ -1,11 +1,12 @@
 """Reading a Hugging Face folder: config.json, weights in safetensors, tokenizer.json. Runs no code that it finds.
 
-imported = read_folder("gpt2")         a folder, or owner/name on the Hub
+imported = read_folder("gpt2")         a folder
+imported = read_source("owner/name")   a folder, or a model on the Hub: the only way to the network
 imported.model                         built and filled, ready for use
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,8 @@ def recognises(path: str | Path) -> bool:
 
 
 def read_folder(source: str | Path) -> Imported:
-    """The model in a folder, or on the Hub where no such folder exists and the name is like owner/name."""
+    """The model in a folder. The network is never used."""
     folder = Path(source)
-    fetched = str(source) if not folder.exists() and hub.is_name(str(source)) else None
-    if fetched is not None:
-        folder = hub.fetch(fetched)
     _refuse_files(folder)
     data = _json(folder, "config.json")
     if data is None:
@@ -118,9 +116,15 @@ def read_folder(source: str | Path) -> Imported:
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
         broken=broken,
-        hub=fetched,
         files=tuple(path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors", ".txt")),
     )
+
+
+def read_source(source: str | Path) -> Imported:
+    """The model in a folder, or fetched from the Hub where no such folder exists and the name is like owner/name."""
+    if Path(source).exists() or not hub.is_name(str(source)):
+        return read_folder(source)
+    return replace(read_folder(hub.fetch(str(source))), hub=str(source))
 
 
 def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str], tuple[str, ...]]:
@@ -142,7 +146,9 @@ def _refuse_files(path: Path) -> None:
     if path.is_dir():
         return
     if not path.exists():
-        raise DataError("no such folder", where=store.shown(path), fix="name a folder, or owner/name on the Hub")
+        raise DataError(
+            "no such folder", where=store.shown(path), fix="name a folder; weft import also takes owner/name"
+        )
     suffix = path.suffix.lower()
     if suffix in PICKLES:
         raise pickle_error(path)

@@ -12,7 +12,7 @@ import torch
 from weft.config import field_types
 from weft.data.images.frames import SMALL
 from weft.errors import WeftError
-from weft.interop import Imported, read_folder
+from weft.interop import Imported, read_folder, read_source
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
@@ -70,7 +70,7 @@ class ForeignFolder(RunFolder):
 
 
 def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
-    """A Hugging Face folder, or owner/name on the Hub, ready for use."""
+    """A Hugging Face folder, ready for use."""
     imported = read_folder(source)
     if not broken:
         refuse_broken(imported.broken, imported.source)
@@ -82,7 +82,7 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
     """A Hugging Face folder, or owner/name on the Hub, written as a run; what is to be said of it comes with it."""
     if out is not None:
         check_place(RunFolder(out), resume=False)
-    imported = read_folder(source)
+    imported = read_source(source)
     config, files = as_run(imported)
     folder = RunFolder(out if out is not None else fresh_folder(imported.name))
     make_folder(folder.path)

@@ -152,8 +152,9 @@ class NoSettings(Config):
 
 
 def load(folder: str | Path, *, broken: bool = False) -> Run:
-    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder. Never the network.
+    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
 
+    The network is never used: `weft import owner/name` fetches a model and makes a run of it.
     `broken` lets weights with NaN or infinity pass, which are refused otherwise.
     """
     return Run(open_run(folder, broken=broken))

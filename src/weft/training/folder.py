@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.config import read_json, write_json
-from weft.errors import ConfigError, StorageError, WeftError
+from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.storage import store
 from weft.training.earlier import upgraded
 from weft.training.progress import Progress
@@ -230,6 +230,16 @@ def fresh_folder(stem: str, parent: str | Path = "runs") -> Path:
             number += 1
         except OSError as error:
             raise store.storage_error(error, path) from error
+
+
+def nearest_run(path: Path) -> Path | None:
+    """The run beside a path that is not there whose name is most like it; None where none is like it."""
+    try:
+        beside = [one.name for one in path.parent.iterdir() if RunFolder(one).exists]
+    except OSError:
+        return None
+    close = closest(path.name, beside)
+    return None if close is None else path.parent / close
 
 
 def resume_command(folder: Path) -> str:

@@ -23,7 +23,8 @@ class State:
     """Where a run stands: all that a checkpoint holds besides tensors.
 
     `landing` is the share of the run that was done when patience ended and the rate began to fall to zero; `evaluate_every`
-    is decided once, by the first end that the run had.
+    is decided once, by the first end that the run had. A run by minutes measures its looks at held-out data: all took
+    `look_seconds`, the last one `look_cost`, and each scores `probe` samples.
     """
 
     step: int = 0
@@ -38,6 +39,9 @@ class State:
     landing: float | None = None
     evaluate_every: int = 0
     averaged: int = 0
+    look_seconds: float = 0.0
+    look_cost: float = 0.0
+    probe: int | None = None
 
     @property
     def left(self) -> float:

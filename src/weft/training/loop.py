@@ -16,16 +16,13 @@ from weft.errors import Diverged, Interrupted
 from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
 from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
+from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.precision import Weights, pick_precision
 from weft.amounts import count
 from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
 
-REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes; a tenth of the run where that is less
-PACE_LOOKS = 6  # looks at the clock that the pace is measured over: a slow moment hardly moves the end
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
-EVALUATIONS = 10  # evaluations in a run, unless the user gives steps
-PROBE_SAMPLES = 64  # held-out samples scored during training; the end scores all
 LANDING_SHARE = 0.25  # steps that are still made when patience ends, as a share of those made: the rate falls to zero
 AVERAGED_SHARE = 0.1  # share of the run, at its end, whose weights are averaged
 MAX_ADVISED_LR = 1e-2  # the highest learning rate advised after a run has diverged
@@ -56,26 +53,28 @@ class Fit:
         self.clock = Clock(state.seconds)
         self.saved_at: float | None = None
         self.saved_step = state.step if saved is not None else -1
-        self.marks: deque[tuple[float, int]] = deque([(state.seconds, state.step)], maxlen=PACE_LOOKS)
         self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
+        self.pace = Pace(job.seconds, state)
+        self.skipped = False  # whether a look was left out for want of time
 
     def run(self) -> dict[str, Tensor]:
         """Train to the last step of the horizon; returns the best weights."""
         job, state = self.job, self.state
         job.stop.hold()
         job.progress.start(state.horizon.progress(state.step))
+        self.pace.fit_end()
         try:
             while not self.ended() and not self.asked():
                 line = self.step()
+                self.pace.fit_end()
                 self.blend()
-                if state.step % state.evaluate_every == 0 and state.step < state.horizon.end:
+                if self.pace.look_is_due() and self.affords_look():
                     line["held_out"] = self.look()
                 job.note(line)
                 self.show(line)
-                self.fit_to_clock()
                 if self.due():
                     self.save()
             self.save(last=True)
@@ -159,10 +158,28 @@ class Fit:
             fix=f"start again with a lower rate, say --set lr={lower:g}{kept}",
         )
 
+    def affords_look(self) -> bool:
+        """Whether there is time for a look. A run by minutes first measures what looking costs."""
+        if not self.pace.gauged:
+            began = self.clock.now()
+            evaluate(self.job, most=LEAST_PROBE)
+            self.pace.gauge(self.spent_since(began))
+        affords = self.pace.affords_look()
+        if not affords and not self.skipped and self.job.training.evaluate_every:
+            self.job.progress.say("evaluations take long: some are left out, to keep them within a tenth of the time")
+        self.skipped = self.skipped or not affords
+        return affords
+
+    def spent_since(self, began: float) -> float:
+        """Seconds since a moment, now counted as the run's, in all processes."""
+        agree, now = self.job.world.agree, self.clock.now()
+        self.state.seconds = agree(now)
+        return agree(now - began)
+
     def look(self) -> float:
         """Score part of the held-out data and keep the weights if they are the best so far."""
-        state = self.state
-        score = self.agreed(evaluate(self.job, most=PROBE_SAMPLES))
+        state, began = self.state, self.clock.now()
+        score = self.agreed(evaluate(self.job, most=self.pace.probe))
         if not math.isfinite(score.loss):
             raise self.diverged("the held-out loss is not a finite number")
         if self.job.objective.comparable:
@@ -173,6 +190,7 @@ class Fit:
             state.lowest, state.waited = (score.loss, 0) if better else (state.lowest, state.waited + 1)
         self.land()
         self.job.show(self.job.model)
+        self.pace.looked(self.spent_since(began))
         return score.loss
 
     def agreed(self, score: HeldOutScore) -> HeldOutScore:
@@ -203,18 +221,6 @@ class Fit:
         left = (state.horizon.end - state.step) * typical
         self.job.progress.step(state.horizon.progress(state.step), values, left)
 
-    def fit_to_clock(self) -> None:
-        """In a run by minutes, move the last step to where the time will be up; never later once the rate is landing."""
-        job, state, now = self.job, self.state, self.state.seconds
-        if job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
-            return
-        seconds, step = self.marks[0]
-        pace = (now - seconds) / max(1, state.step - step)
-        left = max(1.0, (job.seconds - now) / pace)
-        end = int(state.step + left)
-        state.horizon = state.horizon.refit(state.step, end if state.landing is None else min(end, state.horizon.end))
-        self.marks.append((now, state.step))
-
     def due(self) -> bool:
         """Whether it is time for a checkpoint; the time that saving takes does not count."""
         every = self.job.training.checkpoint_every
@@ -241,11 +247,11 @@ class Fit:
     def choose(self) -> dict[str, Tensor]:
         """The last weights, the average of late weights, or earlier weights that did clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
-        last = evaluate(self.job, most=PROBE_SAMPLES)
+        last = evaluate(self.job, most=self.pace.probe)
         if self.average is not None:
             before = {name: t.clone() for name, t in self.weights.tensors().items()}
             self.weights.load(self.average)
-            averaged = evaluate(self.job, most=PROBE_SAMPLES)
+            averaged = evaluate(self.job, most=self.pace.probe)
             if not last.beats(averaged):
                 say(f"the average of the weights at {state.averaged} moments is kept")
                 last = averaged

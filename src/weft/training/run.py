@@ -1,5 +1,6 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
+import math
 import os
 import statistics
 import time
@@ -32,6 +33,7 @@ from weft.training.world import World
 
 SINGLE_THREAD_WEIGHTS = 200_000  # weights in matrices, below which a training step is fastest on one thread
 TRAINING_BYTES_PER_WEIGHT = 16  # the weight, its gradient, and the state of the optimizer
+MEASURING_SHARE = 0.1  # the most of a run by minutes that goes into measuring its steps beforehand
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def parameters(model: nn.Module) -> int:
 
 
 def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
-    """Measured seconds of a training step, on a model that is thrown away."""
+    """Measured seconds of a training step, on a model that is thrown away; fewer steps are tried where they are slow."""
     import numpy as np
 
     model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
@@ -202,12 +204,14 @@ def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
     objective = work.objective.build()
     job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None,
                    lambda *args, **more: True, lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
-    times = []
+    times: list[float] = []
     for step in range(steps + 2):
+        if sum(times) > MEASURING_SHARE * (work.budget.seconds or math.inf):
+            break
         start = time.perf_counter()
         _, seen = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)
         weights.collect()
         optimizer.step(seen, 1e-6)
         weights.clear()
         times.append(time.perf_counter() - start)
-    return statistics.median(times[2:])
+    return statistics.median(times[2:] or times[-1:])

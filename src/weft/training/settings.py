@@ -52,7 +52,7 @@ class Training(Config):
         "seed": "all randomness follows from it",
         "precision": "auto, fp32 or bf16; auto takes what is faster here",
         "compile": "auto, never or always; auto compiles runs of half an hour and more",
-        "evaluate_every": "steps between looks at the held-out data; by default ten looks",
+        "evaluate_every": "steps between looks at the held-out data; by default ten looks, and never more than a tenth of a run by minutes",
         "checkpoint_every": "steps between checkpoints; by default one a minute",
         "patience": "number of evaluations without a better held-out loss after which training ends early: the rate falls to zero over a quarter more steps",
         "record_samples": "note the samples of each step in metrics.jsonl",
