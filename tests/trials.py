@@ -34,6 +34,9 @@ class Trial:
     embeds: bool = False
     looks: bool = True
     hf: dict[str, Any] | None = None  # settings of a model that the Hugging Face library has too
+    returns: dict[str, Any] = field(
+        default_factory=dict
+    )  # from there: the task, if another, and settings to predict with
     onnx: bool = True
 
     @property
@@ -52,6 +55,7 @@ TRIALS: dict[str, Trial] = {
         metrics={"loss", "perplexity", "bits_per_byte"},
         embeds=True,
         hf={"model": "gpt", "model.embed.grams.buckets": None, "tokenizer": "bytes"},
+        returns={"settings": {"temperature": 0.0, "max_tokens": 6}},
     ),
     "fill-mask": Trial(
         files=("book.txt",),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -276,19 +277,21 @@ def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_pa
     done = run.export(tmp_path / "folder")
     assert done["to"] == "hf" and done["difference"] <= 1e-4
     back = weft.load(tmp_path / "folder")
-    theirs, ours = back.model.state_dict(), run.model.state_dict()
-    assert sorted(tuple(t.shape) for t in theirs.values()) == sorted(tuple(t.shape) for t in ours.values())
-    try:
-        found = back.predict(trial.input)
-    except WeftError:
+    assert back.report["task"] == trial.returns.get("task", name)
+    if back.report["task"] != name:
         return
-    assert [set(one) & trial.answer for one in found] == [trial.answer]
+    ours, theirs = (one.predict(trial.input, **trial.returns.get("settings", {}))[0] for one in (run, back))
+    assert {key: value for key, value in theirs.items() if isinstance(value, str)} == {
+        key: value for key, value in ours.items() if isinstance(value, str)
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, trial in TRIALS.items() if trial.onnx])
-def test_a_run_becomes_a_graph(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+def test_a_run_becomes_a_graph(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # sizes are symbols while a graph is traced
     run = train(name, TRIALS[name].data, out=tmp_path / "run")
     done = run.export(tmp_path / "graph", to="onnx")
     assert done["to"] == "onnx" and done["difference"] <= 1e-4 and (tmp_path / "graph" / "model.onnx").exists()
