@@ -34,9 +34,7 @@ class Trial:
     embeds: bool = False
     looks: bool = True
     hf: dict[str, Any] | None = None  # settings of a model that the Hugging Face library has too
-    returns: dict[str, Any] = field(
-        default_factory=dict
-    )  # from there: the task, if another, and settings to predict with
+    returns: str | None = None  # the task that it comes back from there with, where that is another
     onnx: bool = True
 
     @property
@@ -55,7 +53,6 @@ TRIALS: dict[str, Trial] = {
         metrics={"loss", "perplexity", "bits_per_byte"},
         embeds=True,
         hf={"model": "gpt", "model.embed.grams.buckets": None, "tokenizer": "bytes"},
-        returns={"settings": {"temperature": 0.0, "max_tokens": 6}},
     ),
     "fill-mask": Trial(
         files=("book.txt",),
@@ -90,6 +87,7 @@ TRIALS: dict[str, Trial] = {
         metrics={"f1", "precision", "recall", "exact", "well_formed", "loss", "perplexity"},
         looks=False,
         hf={"model": "transformer", "tokenizer": "bytes"},
+        returns="translate",
     ),
     "classify-text": Trial(
         files=("opinions.tsv",),

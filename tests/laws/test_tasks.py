@@ -277,13 +277,11 @@ def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_pa
     done = run.export(tmp_path / "folder")
     assert done["to"] == "hf" and done["difference"] <= 1e-4
     back = weft.load(tmp_path / "folder")
-    assert back.report["task"] == trial.returns.get("task", name)
-    if back.report["task"] != name:
-        return
-    ours, theirs = (one.predict(trial.input, **trial.returns.get("settings", {}))[0] for one in (run, back))
-    assert {key: value for key, value in theirs.items() if isinstance(value, str)} == {
-        key: value for key, value in ours.items() if isinstance(value, str)
-    }
+    assert back.report["task"] == (trial.returns or name)
+    (ours,), (theirs,) = run.predict(trial.input), back.predict(trial.input)
+    assert set(theirs) >= TRIALS[back.report["task"]].answer
+    for key in ("label", "words", "tags"):
+        assert ours.get(key) == theirs.get(key)
 
 
 @pytest.mark.slow
