@@ -1,0 +1,162 @@
+"""The sizes that are planned, against a table of them: for budgets, amounts of data, models and presets.
+
+tests/fixtures/sizes.json says what was decided when it was written; the rate of matrix products is stated, not measured.
+How to ask the planners is known to the four functions that `PLANNERS` names, and to nothing else here.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from trials import DATA
+
+from weft.models.zoo.vision import Sight, VisionSize
+from weft.tasks import encoder_plan, pair_plan, picture_plan, text_plan
+from weft.tasks.registry import TASKS
+from weft.tasks.task import Request
+from weft.training.run import Budget
+
+SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
+RATE = 1e11  # multiply-adds times two a second
+SHOWN = ("dim", "depth", "heads", "context", "patch", "batch", "tokens", "rows", "dropout", "strength", "lr", "warmup")
+SIDE = 32  # pixels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What a size is asked for; `amount` is the tokens or the pictures to learn from."""
+
+    task: str
+    model: str | None = None
+    preset: str | None = None
+    minutes: float | None = None
+    amount: int
+    vocab: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The case in words, as the table has it."""
+        length = f"minutes={self.minutes:g}" if self.minutes is not None else "steps=100"
+        more = {"model": self.model, "preset": self.preset, "amount": self.amount, "vocab": self.vocab}
+        return " ".join([self.task, length, *(f"{name}={value}" for name, value in more.items() if value is not None)])
+
+    @property
+    def request(self) -> Request:
+        """The same as a planner takes it."""
+        budget = Budget(steps=100) if self.minutes is None else Budget(minutes=self.minutes)
+        given = {"precision": "fp32"}
+        return Request((), self.model, self.preset, budget, None, given, torch.device("cpu"))
+
+
+def of_text(case: Case) -> dict[str, Any]:
+    request, read = case.request, SimpleNamespace(
+        tokenizer=SimpleNamespace(size=case.vocab, kind="bpe"), train=range(case.amount)
+    )  # fmt: skip
+    settings = text_plan.CATALOGUE.first_settings(request, text_plan.TextTraining, text_plan.KEPT)
+    return vars(text_plan.choose_model(request, settings, read, request.budget)[1])
+
+
+def of_pairs(case: Case) -> dict[str, Any]:
+    request, read = case.request, SimpleNamespace(
+        tokenizer=SimpleNamespace(size=case.vocab, kind="bpe"), tokens=case.amount, context=128
+    )  # fmt: skip
+    settings = pair_plan.CATALOGUE.first_settings(request, TASKS[case.task].settings, pair_plan.KEPT)
+    return vars(pair_plan.choose_model(request, settings, read, request.budget)[1])
+
+
+def of_whole_texts(case: Case) -> dict[str, Any]:
+    task: Any = TASKS[case.task]
+    running, request = case.task == "fill-mask", case.request
+    wish = encoder_plan.Wish(task.head, None if running else 3, case.vocab or 0, case.amount, 40, running=running)
+    settings = encoder_plan.first_settings(request, task.settings)
+    return vars(encoder_plan.choose_encoder(request, settings, wish, request.budget)[1])
+
+
+def of_pictures(case: Case) -> dict[str, Any]:
+    task: Any = TASKS[case.task]
+    request = case.request
+    settings, name = task.first_settings(request), task.model_name(request)
+    outputs = 10 if case.task == "classify-images" else None
+    make = picture_plan.make_of(task.catalogue.models[name], settings, Sight(SIDE, SIDE), outputs)
+    cost = _cost_of(case.task, name)
+    ladder = task.ladders.get(name, name)
+    size = picture_plan.choose_size(request, settings, ladder, case.amount, SIDE, request.budget, cost)
+    rounds = task.rounds(request, settings, request.budget, make(size), case.amount)
+    decided = picture_plan.decided(request, settings, make(size), SIDE, rounds=rounds, without=task.without)
+    net = {} if size.net is None else {"net": list(size.net.widths)}
+    return {**vars(decided), **(net if ladder != "vit" else {})}
+
+
+@cache
+def _cost_of(name: str, model: str) -> Callable[[VisionSize], float]:
+    """The operations to learn from a picture, counted once for each size."""
+    task: Any = TASKS[name]
+    settings = task.first_settings(Case(task=name, model=model, amount=1).request)
+    outputs = 10 if name == "classify-images" else None
+    make = picture_plan.make_of(task.catalogue.models[model], settings, Sight(SIDE, SIDE), outputs)
+    return cache(lambda size: task.cost(make(size), settings))
+
+
+PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
+    "language-model": of_text,
+    "translate": of_pairs,
+    "parse": of_pairs,
+    "fill-mask": of_whole_texts,
+    "classify-text": of_whole_texts,
+    "tag-text": of_whole_texts,
+    "classify-images": of_pictures,
+    "reconstruct-images": of_pictures,
+    "distill-images": of_pictures,
+    "caption": of_pictures,
+}
+
+
+def planned(case: Case) -> dict[str, Any]:
+    """What is decided for a case, in the words of settings."""
+    found = PLANNERS[case.task](case)
+    kept = {name: found[name] for name in (*SHOWN, "net") if found.get(name) is not None}
+    return {name: float(f"{v:.6g}") if isinstance(v, float) else v for name, v in kept.items()}
+
+
+def cases() -> Iterator[Case]:
+    """Every task with its usual model over a grid; its other models and its (small) presets at one point of it."""
+    for name, planner in PLANNERS.items():
+        task, pictures = TASKS[name], planner is of_pictures
+        amounts = (300, 5_000, 100_000) if pictures else (10_000, 1_000_000, 100_000_000)
+        vocabs = (None,) if pictures else (64, 8192)
+        for minutes in (1.0, 5.0, 20.0, 60.0, None):
+            for amount in amounts:
+                for vocab in vocabs:
+                    yield Case(task=name, minutes=minutes, amount=amount, vocab=vocab)
+        for model in task.models:
+            for minutes in (1.0, 60.0):
+                yield Case(task=name, model=model, minutes=minutes, amount=amounts[1], vocab=vocabs[-1])
+        for preset in list(task.presets)[: 2 if pictures else None]:
+            yield Case(task=name, preset=preset, minutes=5.0, amount=amounts[1], vocab=vocabs[-1])
+
+
+@pytest.fixture(autouse=True)
+def rated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The speed of the machine is stated."""
+    monkeypatch.setattr("weft.tasks.planning.product_rate", lambda device, dtype: RATE)
+
+
+def test_the_table_has_every_case_and_every_task() -> None:
+    assert [case.key for case in cases()] == list(SIZES) and list(TASKS) == sorted(PLANNERS, key=list(TASKS).index)
+
+
+@pytest.mark.parametrize("task", PLANNERS)
+def test_what_is_planned_is_what_was_planned(task: str) -> None:
+    found = {case.key: planned(case) for case in cases() if case.task == task}
+    assert found == {key: size for key, size in SIZES.items() if key.split()[0] == task}
+
+
+def test_the_table_is_no_constant() -> None:
+    for task in PLANNERS:
+        sizes = [size for key, size in SIZES.items() if key.split()[0] == task and "preset" not in key]
+        assert len({(size.get("dim"), size.get("depth"), str(size.get("net"))) for size in sizes}) >= 3, task
