@@ -13,7 +13,7 @@ from marian import loss, marian, padded
 from race import Call, race
 from report import Table, arguments, hand_in, with_bf16
 
-from weft.data.bundles import Microbatches
+from weft.data.batch import Microbatches
 from weft.data.pairs.batches import PairBundles, bundle
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from weft.data.bundles import PaddedIds
+from weft.data.batch import PaddedIds
 from weft.data.pairs.batches import PairBundles
 
 END = 99

@@ -7,7 +7,7 @@ from tiny import VOCAB, close, ids, pictures, randomised
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.bundles import PaddedIds
+from weft.data.batch import PaddedIds
 from weft.data.captions.batches import Captioned
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq

@@ -8,7 +8,7 @@ from tiny import PAIR_ZOO, VOCAB, close, ids, translation_model
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.bundles import Microbatches, PaddedIds
+from weft.data.batch import Microbatches, PaddedIds
 from weft.data.pairs.batches import bundle
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq

@@ -9,7 +9,7 @@ from tiny import VOCAB, close, ids, randomised
 
 from weft.config import from_json
 from weft.core import Attention, Block, Mlp, PerToken, Pooled, Trunk
-from weft.data.bundles import Microbatches, PaddedIds
+from weft.data.batch import Microbatches, PaddedIds
 from weft.data.labelled.batches import LabelledBundle
 from weft.data.masking import Masked
 from weft.data.tagged.batches import TaggedBundle

@@ -24,8 +24,8 @@ def import_(
 ) -> None:
     """Make a run of a model from the Hugging Face library."""
     output.prepare()
-    from weft.tasks.importing import import_run
-    from weft.tasks.run import Run
+    from weft.runs.importing import import_run
+    from weft.runs.run import Run
 
     loaded, remarks = import_run(source, out)
     output.imported(Run(loaded).report, remarks, json)
@@ -46,8 +46,8 @@ def export(
 ) -> None:
     """Write a run for another tool, and let that tool prove that it computes the same."""
     output.prepare()
-    from weft.tasks import load
-    from weft.tasks.exporting import check_target
+    from weft.runs import load
+    from weft.runs.exporting import check_target
 
     check_target(to)
     output.exported(load(run, broken=broken).export(out, to=to), json)  # type: ignore[arg-type]

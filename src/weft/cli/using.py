@@ -36,7 +36,7 @@ def predict(
 ) -> None:
     """Use a trained model."""
     output.prepare()
-    from weft.tasks import load
+    from weft.runs import load
 
     loaded = load(run, broken=broken)
     settings = settings_of(set_, loaded.predict)
@@ -73,7 +73,7 @@ def evaluate(
 ) -> None:
     """Measure a trained model on data."""
     output.prepare()
-    from weft.tasks import load
+    from weft.runs import load
 
     output.evaluated(load(run, broken=broken).evaluate(data or None), json)
 
@@ -105,7 +105,7 @@ def look(
 ) -> None:
     """See what a model attends to."""
     output.prepare()
-    from weft.tasks import load
+    from weft.runs import load
 
     kind = None if output_ is None else output_.suffix.lower()
     if kind not in (None, ".png", ".svg", ".html"):
@@ -143,8 +143,8 @@ def embed(
 ) -> None:
     """Vectors of texts or pictures, in which like things are near each other."""
     output.prepare()
-    from weft.tasks import load
-    from weft.tasks.embedding import embed_inputs
+    from weft.runs import load
+    from weft.runs.embedding import embed_inputs
 
     loaded = load(run, broken=broken)
     found = embed_inputs(loaded, inputs or piped(), output_, query, best, settings_of(set_, loaded.embed))

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from weft.data.bundles import PaddedIds
+from weft.data.batch import PaddedIds
 from weft.errors import ConfigError
 from weft.generate.beam import Beam, BeamSearch, Hypothesis
 from weft.generate.compute import Compute, prepared
@@ -127,4 +127,4 @@ def written(
 def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], end: int) -> Tokens:
     """The encoder's tokens for sources of ids."""
     lines = PaddedIds.of([np.append(source, end) for source in sources])
-    return model.memorise(lines.to(next(model.parameters()).device).text())
+    return model.memorise(lines.to(next(model.parameters()).device).raw())

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from weft.config import Config
-from weft.data.bundles import PaddedIds
+from weft.data.batch import PaddedIds
 from weft.inspect.nearest import NearestView
 from weft.inspect.reading import ReadingView
 from weft.inspect.translation import Look
@@ -63,7 +63,7 @@ def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) ->
     for start in range(0, len(order), AT_ONCE):
         some = order[start : start + AT_ONCE]
         lines = PaddedIds.of([rows[i] for i in some])
-        x = model.encode(lines.text()).x.float()
+        x = model.encode(lines.raw()).x.float()
         real = lines.real[..., None]
         vector = x[:, 0] if how.summary == "class" else (x * real).sum(1) / real.sum(1)
         found[some] = (torch.nn.functional.normalize(vector, dim=-1) if how.normalise else vector).numpy()

@@ -12,7 +12,7 @@ import torch
 from weft.codecs import TextMarks
 from weft.config import Config
 from weft.core.recording import Reading, record
-from weft.data.bundles import PaddedIds
+from weft.data.batch import PaddedIds
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
@@ -79,7 +79,7 @@ class TranslationView:
         self.tokenizer, self.how = tokenizer, how
         self.source_ids, self.target_ids = [*source, marks.end], [*target, marks.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
-        given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).text()
+        given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).raw()
         self._readings = readings_of(model, given, [marks.start, *self.target_ids[:-1]])
         how.indices(*self.pieces.weights.shape[:2])
 

@@ -41,6 +41,10 @@ class Picture:
         """The same on another device."""
         return Picture(*(None if t is None else t.to(device) for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
 
+    def raw(self) -> "Picture":
+        """As an embedder takes it."""
+        return self
+
     def __len__(self) -> int:
         return self.pixels.shape[0]
 

@@ -32,6 +32,8 @@ class Autoencoder(Model):
             if not isinstance(self.encoder.embed, PatchEmbed.Config):
                 raise ConfigError("an autoencoder of pictures reads patches", where="Autoencoder.encoder.embed")
 
+    config: Config
+
     def __init__(self, config: Config):
         super().__init__()
         self.config = config

@@ -68,6 +68,8 @@ class Distilled(Model):
             if not 0 <= self.momentum < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.momentum}", where="momentum")
 
+    config: Config
+
     def __init__(self, config: Config):
         super().__init__()
         self.config = config

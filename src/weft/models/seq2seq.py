@@ -35,6 +35,8 @@ class Seq2Seq(Model):
             if tables[0] != tables[1]:
                 raise ConfigError(f"tables of {tables[0]} and {tables[1]} cannot be one", where="Seq2Seq.shared")
 
+    config: Config
+
     def __init__(self, config: Config):
         super().__init__()
         self.config = config

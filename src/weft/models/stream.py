@@ -27,6 +27,7 @@ class Model(Part, nn.Module):
     class Config(BaseConfig):
         """The wirings."""
 
+    config: Config
     frozen: tuple[str, ...] = ()  # parts whose weights are not trained
 
     def freeze(self, *names: str) -> "Model":
@@ -72,6 +73,8 @@ class Stream(Model):
                 for part in (block.mix, block.read):
                     if isinstance(part, Attention.Config):
                         part.width(self.dim)  # refuses a width that does not divide, before anything is built
+
+    config: Config
 
     def __init__(self, config: Config):
         super().__init__()

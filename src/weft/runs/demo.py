@@ -9,7 +9,7 @@ from weft.inspect.alignment import alignment_error_rate, links
 from weft.inspect.translation import TranslationView
 from weft.modalities.words import words
 from weft.storage.store import write_file
-from weft.tasks.run import Run
+from weft.runs.run import Run
 from weft.tasks.start import train
 
 SHOWN = "The agreement on the European Economic Area was signed in August 1992."

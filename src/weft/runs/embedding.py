@@ -12,7 +12,7 @@ from weft.errors import WeftError
 from weft.storage.store import write_file
 from weft.tasks.encoders import EncoderTask
 from weft.tasks.language_model import LanguageModel
-from weft.tasks.run import Run
+from weft.runs.run import Run
 
 
 def embed_inputs(

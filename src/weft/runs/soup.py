@@ -14,7 +14,7 @@ from torch import Tensor
 from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged
 from weft.storage.store import make_folder
-from weft.tasks.run import Run, open_run
+from weft.runs.run import Run, open_run
 from weft.tasks.task import Loaded
 from weft.training.card import model_card
 from weft.training.folder import check_place

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.amounts import count
 from weft.data import samples
 from weft.data.captions.batches import fitting
 from weft.data.captions.reading import read_captions
@@ -20,7 +21,6 @@ from weft.tasks.caption_plan import CaptionTraining
 from weft.tasks.pair_data import MOST_TOKENS, vocabulary
 from weft.tasks.picture_data import PictureData, counted, held_apart
 from weft.tasks.text_data import several
-from weft.amounts import count
 from weft.training.progress import Progress
 
 Ids = list[np.ndarray]  # the captions of a picture

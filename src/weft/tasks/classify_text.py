@@ -9,7 +9,7 @@ import torch
 
 from weft.config import Config, from_json
 from weft.data import samples
-from weft.data.bundles import PaddedIds
+from weft.data.batch import PaddedIds
 from weft.data.labelled import Example, looks_labelled, overlap, read_labelled, split_labelled, targets
 from weft.data.labelled.batches import LabelledBundles
 from weft.data.labelled.texts import LabelledTexts

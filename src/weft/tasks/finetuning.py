@@ -16,8 +16,8 @@ from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged, with_adapters
 from weft.models.stream import Model
 from weft.tasks.recipes.recipe import Recipe
-from weft.tasks.settings import SizedTraining, with_settings
 from weft.tasks.request import Loaded, Request
+from weft.tasks.settings import SizedTraining, with_settings
 from weft.training.precision import Weights
 
 FINETUNE_TABLE_LR = 0.1  # of the usual learning rate, for the tables and heads of a run of weft's

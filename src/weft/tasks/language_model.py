@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from weft.codecs.text import only_texts
 from weft.data.datasets.texts import TextData
 from weft.data.running import RunningIds
 from weft.data.source import Source
-from weft.data.split import Part
+from weft.data.split import CorpusPart
 from weft.data.text import Corpus, read_corpus
 from weft.data.windows import TextWindows, score_windows
 from weft.generate import Sampling, Session, generate
@@ -25,8 +25,8 @@ from weft.objectives import NextToken
 from weft.objectives.scoring import scored
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
-from weft.tasks.settings import TextTraining, with_settings
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import TextTraining, with_settings
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -116,7 +116,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Corpus:
         return read_corpus(sources)
 
-    def measure(self, run: Loaded, held_out: Corpus | Part, progress: Progress) -> Measured:
+    def measure(self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress) -> Measured:
         tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
         ids = encode_pieces(tokenizer, held_out.pieces())
         total, seen = scored(NextToken.Config(), run.model, score_windows(ids, context))

@@ -20,8 +20,8 @@ from weft.objectives.objective import Objective
 from weft.tasks.finetuning import first_training, frozen_parts
 from weft.tasks.recipes.recipe import choose_budget
 from weft.tasks.record import DataRecord
-from weft.tasks.settings import SizedTraining, with_settings
 from weft.tasks.request import Draft, Request
+from weft.tasks.settings import SizedTraining, with_settings
 from weft.tasks.task import Task
 from weft.training.folder import RunFolder
 from weft.training.precision import pick_precision

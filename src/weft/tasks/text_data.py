@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.amounts import amount
 from weft.data.decoding import shown
 from weft.data.files import ending, is_pattern
 from weft.data.split import CorpusPart, split
@@ -19,7 +20,6 @@ from weft.modalities.around import Around
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer import Tokenizer
 from weft.training.folder import RunFolder
-from weft.amounts import amount
 
 SEVERAL = 3  # names that are listed in full
 

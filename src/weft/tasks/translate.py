@@ -21,8 +21,8 @@ from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
 from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
-from weft.tasks.settings import PairTraining
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import PairTraining
 from weft.tasks.task import Task
 from weft.tasks.writing import TextWriter, answer_all, answered
 from weft.training.progress import Progress

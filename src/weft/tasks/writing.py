@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from weft.codecs import TextCodec
+from weft.data.like_lengths import scored as micro_batches
 from weft.data.pairs import Held
-from weft.data.pairs.batches import PairBundles
+from weft.data.pairs.batches import PairRows
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
 from weft.generate.decode import Decoding, decode
@@ -26,7 +27,6 @@ SPARE_TOKENS = 10  # that an answer may have beyond what its input's length lets
 USUAL_RATIO = 2.0  # target tokens for each source token, where nobody knows what a model learned from
 UNSPACED = re.compile(r"[。！？]$")  # ends a sentence that no space follows
 SHOWN = 5  # examples in an evaluation
-SCORED_TOKENS = 4096  # tokens a side that are scored at once
 
 Answer = tuple[str, Hypothesis]
 
@@ -101,9 +101,8 @@ class TextWriter:
         fitting = [(s, t) for s, t in zip(sources, targets, strict=True) if len(t) < self.context]
         if not fitting:
             return 0.0, 0
-        marks = {"end": self.target.marks.end, "start": self.target.marks.start}
-        batches = PairBundles(fitting, fitting, **marks, tokens=SCORED_TOKENS, fingerprint="", seed=0)
-        return scored(TargetToken.Config(), self.model, batches.held_out())
+        marks = self.target.marks
+        return scored(TargetToken.Config(), self.model, micro_batches(PairRows(fitting, marks.end, marks.start)))
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from weft.amounts import count
 from weft.errors import Diverged, Interrupted
 from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
 from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
 from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.precision import Weights, pick_precision
-from weft.amounts import count
 from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from weft.amounts import count
 from weft.core.threads import suited_threads
 from weft.data.source import Source
 from weft.errors import ConfigError, StorageError
@@ -24,7 +25,6 @@ from weft.training.checkpoint import Checkpoint, latest
 from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_device, pick_precision
-from weft.amounts import count
 from weft.training.progress import Progress
 from weft.training.schedule import Budget, Horizon
 from weft.training.settings import Training

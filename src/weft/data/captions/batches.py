@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from weft.data.bundles import PaddedIds
+from weft.data.batch import PaddedIds
 from weft.data.draws import draws
 from weft.data.images.augment import Augment
 from weft.data.images.batches import Epochs

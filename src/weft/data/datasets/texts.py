@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from weft.amounts import amount
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.decoding import shown
-from weft.data.split import Part, split
+from weft.data.split import CorpusPart, split
 from weft.data.text import Corpus, Given, read_corpus
 from weft.errors import listed
-from weft.amounts import amount
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextData(Dataset[Corpus | Part, Corpus | Part]):
+class TextData(Dataset[Corpus | CorpusPart, Corpus | CorpusPart]):
     """Text in parts that stream, and the corpus that both are of."""
 
     corpus: Corpus
@@ -28,8 +28,8 @@ class TextReader(Reader[TextData]):
 
     def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> TextData:
         corpus = read_corpus(sources or [self.text()])
-        train: Corpus | Part
-        held: Corpus | Part
+        train: Corpus | CorpusPart
+        held: Corpus | CorpusPart
         if valid is not None:
             train, held = corpus, read_corpus([valid])
             rule, fingerprint = held_in(valid), f"{corpus.fingerprint} {held.fingerprint}"

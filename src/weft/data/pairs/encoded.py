@@ -7,8 +7,10 @@ import numpy as np
 
 from weft.amounts import count
 from weft.codecs import Codecs, TextCodec
+from weft.data.batch import PaddedIds
 from weft.data.datasets.pairs import PairData
-from weft.data.pairs.batches import PairBundles
+from weft.data.like_lengths import LikeLengthSource
+from weft.data.pairs.batches import PairRows
 from weft.errors import DataError, listed
 
 Ids = tuple[np.ndarray, np.ndarray]
@@ -48,10 +50,11 @@ class PairIds:
         """Target tokens to train on."""
         return sum(len(target) + 1 for _, target in self.train)
 
-    def source(self, tokens: int, seed: int) -> PairBundles:
+    def source(self, tokens: int, seed: int) -> LikeLengthSource[PaddedIds, PaddedIds]:
         """The samples: micro-batches of about `tokens` tokens a side."""
-        end, mark = self.codec.tokenizer.end, self.data.fingerprint
-        return PairBundles(self.train, self.held_out, end=end, tokens=tokens, fingerprint=mark, seed=seed)
+        end = self.codec.tokenizer.end
+        train, held = (PairRows(pairs, end, end) for pairs in (self.train, self.held_out))
+        return LikeLengthSource(train, held, tokens=tokens, fingerprint=self.data.fingerprint, seed=seed)
 
     @property
     def minutes(self) -> float:

@@ -11,8 +11,8 @@ from typing import Any
 from weft.models.stream import Model, Stream
 from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
 from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
-from weft.tasks.settings import TextTraining
 from weft.tasks.request import Request
+from weft.tasks.settings import TextTraining
 from weft.training.schedule import Budget
 
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches

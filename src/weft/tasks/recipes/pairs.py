@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.codecs import Codecs, TextCodec
 from weft.data.datasets.pairs import PairData
-from weft.data.pairs.batches import PairBundles
+from weft.data.like_lengths import LikeLengthSource
 from weft.data.pairs.encoded import PairIds
 from weft.data.source import Source
 from weft.modalities import tokenizer_making as tokenizers
@@ -17,8 +17,8 @@ from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
-from weft.tasks.settings import PairTraining
 from weft.tasks.request import Draft, Loaded, Request
+from weft.tasks.settings import PairTraining
 from weft.training.schedule import Budget
 
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
@@ -157,7 +157,7 @@ def _paper_rate(request: Request, size: Size, steps: float) -> dict[str, Any]:
 
 def batch_in_words(training: PairTraining, source: Source) -> str:
     """The size of a step: tokens in a micro-batch, and how many of them are padding."""
-    assert isinstance(source, PairBundles)
+    assert isinstance(source, LikeLengthSource)
     batch = f"micro-batches of {training.tokens} tokens ({1 - source.real_share:.0%} padding)"
     return batch if training.batch == 1 else f"{batch}, {training.batch} in a step"
 

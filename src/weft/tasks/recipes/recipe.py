@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from weft.errors import ConfigError, WeftError, nearest
 from weft.models.zoo import Size
-from weft.tasks.settings import SizedTraining
 from weft.tasks.request import Request
+from weft.tasks.settings import SizedTraining
 from weft.training.precision import pick_precision, product_rate
 from weft.training.schedule import Budget
 from weft.training.settings import Training

@@ -1,83 +1,16 @@
-"""Bundles: sequences of like length that are computed at once. Knows ids and lengths; refuses to know what they mean."""
+"""Rows of like length, computed at once: a source of samples, and the order behind it. Knows lengths alone."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol
 
 import numpy as np
-import torch
-from jaxtyping import Int
-from torch import Tensor
 
+from weft.data.batch import G, Microbatches, Samples, W
 from weft.data.order import key, numbers, permuted
-from weft.modalities.text import Text
 
 SCORED = 4096  # tokens a side in one bundle of held-out sequences
-
-
-@dataclass(frozen=True)
-class PaddedIds:
-    """Sequences of ids of different lengths, padded behind."""
-
-    ids: Int[Tensor, "B N"]
-    lengths: Int[Tensor, "B"]
-
-    @staticmethod
-    def of(rows: Sequence[np.ndarray]) -> "PaddedIds":
-        """Rows of ids put into one tensor."""
-        return PaddedIds(torch.from_numpy(padded(rows, 0)), torch.tensor([len(row) for row in rows]))
-
-    def to(self, device: torch.device | str) -> "PaddedIds":
-        """The same on another device."""
-        return PaddedIds(self.ids.to(device), self.lengths.to(device))
-
-    @property
-    def real(self) -> Tensor:
-        """True where a token is not padding."""
-        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
-
-    def text(self) -> Text:
-        """As a model reads them; where none is shorter than the others there is no padding to speak of."""
-        even = bool((self.lengths == self.ids.shape[1]).all())
-        return Text(self.ids, None if even else self.real, padded_behind=True)
-
-
-def padded(rows: Sequence[np.ndarray], filler: int) -> np.ndarray:
-    """Rows of whole numbers in one array, as wide as the longest."""
-    table = np.full((len(rows), max(len(row) for row in rows)), filler, np.int64)
-    for cells, row in zip(table, rows, strict=True):
-        cells[: len(row)] = row
-    return table
-
-
-class Movable(Protocol):
-    """What a bundle must be able to do."""
-
-    def to(self, device: torch.device | str) -> Self:
-        """The same on another device."""
-        ...
-
-
-B = TypeVar("B", bound=Movable)
-
-
-@dataclass(frozen=True)
-class Microbatches(Generic[B]):
-    """The samples of a step: each is a bundle, computed for itself."""
-
-    each: tuple[B, ...]
-
-    def to(self, device: torch.device | str) -> "Microbatches[B]":
-        """The same on another device."""
-        return Microbatches(tuple(bundle.to(device) for bundle in self.each))
-
-    def __len__(self) -> int:
-        return len(self.each)
-
-    def __getitem__(self, rows: slice) -> "Microbatches[B]":
-        return Microbatches(self.each[rows])
 
 
 class LikeLengths:
@@ -148,3 +81,60 @@ def _real_share(lengths: np.ndarray, cuts: np.ndarray) -> float:
     """The share of tokens that are not padding."""
     filled = sum((lengths[a:b].max(0) * (b - a)).sum() for a, b in pairwise(cuts))
     return float(lengths.sum() / filled)
+
+
+class Rows(Protocol[G, W]):
+    """Encoded rows of different lengths."""
+
+    def lengths(self) -> np.ndarray:
+        """A row of lengths for each row, a column for each of its sides; the last column counts first."""
+        ...
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Samples[G, W]:
+        """Some of the rows as samples."""
+        ...
+
+
+class LikeLengthSource(Generic[G, W]):
+    """A `Source` whose samples are micro-batches of rows of like length: at most about `tokens` tokens, padding included.
+
+    Where rows are short, `rows` bounds a micro-batch too: a step over hundreds of short texts would learn little more
+    than one over dozens.
+    """
+
+    def __init__(
+        self,
+        train: Rows[G, W],
+        held_out: Rows[G, W],
+        *,
+        tokens: int,
+        fingerprint: str,
+        seed: int,
+        rows: int | None = None,
+    ):
+        self.train, self.valid, self.fingerprint = train, held_out, fingerprint
+        self.order = LikeLengths(train.lengths(), tokens=tokens, fingerprint=fingerprint, seed=seed, rows=rows)
+
+    @property
+    def per_epoch(self) -> int:
+        """Micro-batches in one epoch."""
+        return self.order.per_epoch
+
+    @property
+    def real_share(self) -> float:
+        """The share of tokens that are not padding."""
+        return self.order.real_share
+
+    def batch(self, indices: np.ndarray) -> Microbatches[G, W]:
+        """The micro-batches at these global indices."""
+        return Microbatches(tuple(self.train.take(rows) for rows in self.order.each(indices)))
+
+    def held_out(self, *, most: int | None = None) -> Iterator[Microbatches[G, W]]:
+        """The held-out rows, in micro-batches of like length."""
+        return scored(self.valid, most)
+
+
+def scored(rows: Rows[G, W], most: int | None = None) -> Iterator[Microbatches[G, W]]:
+    """Rows to be scored, in micro-batches of like length; at most `most`, spread evenly over the lengths."""
+    for some in in_order(rows.lengths(), most):
+        yield Microbatches((rows.take(some),))
