@@ -26,13 +26,15 @@ from weft.objectives.objective import Objective
 from weft.tasks.encoder_data import TextData, vocabulary
 from weft.tasks.encoder_plan import EncoderTraining, Wish, embed_of
 from weft.tasks.encoders import EncoderTask, model_of
-from weft.tasks.task import Loaded, Measured, with_settings
-from weft.tasks.text_data import Read, described, read_text
+from weft.tasks.planning import RunningTraining, with_bound
+from weft.tasks.task import Loaded, Measured, Plan, Request, with_settings
+from weft.tasks.text_data import Read, described, final_seconds, part, read_text
 from weft.training.card import finite
+from weft.training.pace import scored_within
 from weft.training.progress import Progress, counter
 
 
-class MaskTraining(EncoderTraining):
+class MaskTraining(EncoderTraining, RunningTraining):
     """Settings of a training on hidden tokens."""
 
     batch: int = 32
@@ -42,6 +44,7 @@ class MaskTraining(EncoderTraining):
 
     about = {
         **{name: text for name, text in EncoderTraining.about.items() if name not in ("tokens", "rows", "summary")},
+        "held_out": RunningTraining.about["held_out"],
         "batch": "windows of text in a step",
         "micro": "windows computed at once",
         "hide": "share of the tokens that are hidden",
@@ -102,11 +105,14 @@ class FillMask(EncoderTask):
         vocab = settings.vocab
         if kind == "bpe" and vocab is None and tokenizer is None:
             vocab = vocabulary(read_corpus(given).bytes)
-        read = read_text(given, valid, tokenizer, kind=kind, vocab=vocab, mask=True)
+        read = read_text(given, valid, tokenizer, kind=kind, vocab=vocab, mask=True, most=settings.held_out)
         return Running(
             (), (), read.rule, read.fingerprint, described(read.corpus), [described(read.corpus)],
             {"train_tokens": len(read.train), "held_out_tokens": len(read.valid)}, read,
         )  # fmt: skip
+
+    def plan(self, request: Request) -> Plan:
+        return super().plan(with_bound(request))
 
     def made_tokenizer(self, data: TextData, settings: Any) -> Tokenizer:
         return _read_of(data).tokenizer
@@ -169,6 +175,13 @@ class FillMask(EncoderTask):
         return "\n".join(lines)
 
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
+        return self.measured(run, data, progress, None)
+
+    def last_measured(self, run: Loaded, progress: Progress) -> Measured:
+        return self.measured(run, (), progress, final_seconds(run.config))
+
+    def measured(self, run: Loaded, data: Sequence[str], progress: Progress, seconds: float | None) -> Measured:
+        """Measures on data; where all of it would take more than some seconds, on windows spread evenly over it."""
         settings, tokenizer = from_json(run.config["training"], MaskTraining), self.tokenizer(run)
         if data:
             corpus, what = read_corpus(data), ", ".join(data)
@@ -186,10 +199,11 @@ class FillMask(EncoderTask):
         context = embed_of(model_of(run).config).context
         hider = Hider(tokenizer, share=settings.hide, whole_words=settings.whole_words)
         windows = MaskedWindows(ids, ids, tokenizer, hider, context=context, fingerprint=mark, seed=0)
-        total, right, seen = score(run, windows, progress)
+        total, right, seen, most = score(run, windows, progress, seconds)
+        more = {} if most is None else {"part": part(progress, most, windows.windows, "windows")}
         loss = total / max(1, seen)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(1, seen)}
-        return Measured(what, examples, finite(metrics), {"hidden": seen})
+        return Measured(what, examples, finite(metrics), {"hidden": seen, **more})
 
 
 def filler(run: Loaded) -> Stream:
@@ -221,20 +235,30 @@ def candidates(
 
 
 @torch.inference_mode()
-def score(run: Loaded, windows: MaskedWindows, progress: Progress) -> tuple[float, int, int]:
-    """The summed loss of hidden tokens in nats, how many were guessed right, and their number."""
+def score(
+    run: Loaded, windows: MaskedWindows, progress: Progress, seconds: float | None
+) -> tuple[float, int, int, int | None]:
+    """The summed loss of hidden tokens in nats, how many were guessed right, their number, and that of the windows.
+
+    Where all windows (None) would take more than some seconds, a number of them spread evenly is scored.
+    """
     model = filler(run).eval()
-    count = counter(progress, -(-len(windows.valid) // windows.room), "windows")
-    total, right, seen, done = 0.0, 0, 0, 0
-    for batch in windows.held_out():
-        assert model.head is not None
-        logits = model.head.values(model.encode(batch.text()).x[batch.hidden])
-        truth = batch.truth[batch.hidden]
-        total += float(torch.nn.functional.cross_entropy(logits, truth, reduction="sum"))
-        right, seen, done = right + int((logits.argmax(-1) == truth).sum()), seen + truth.numel(), done + len(batch)
-        count(done)
+
+    def scored(most: int | None, listen: Callable[[int], None]) -> tuple[float, int, int]:
+        total, right, seen, done = 0.0, 0, 0, 0
+        for batch in windows.held_out(most=most):
+            assert model.head is not None
+            logits = model.head.values(model.encode(batch.text()).x[batch.hidden])
+            truth = batch.truth[batch.hidden]
+            total += float(torch.nn.functional.cross_entropy(logits, truth, reduction="sum"))
+            right, seen, done = right + int((logits.argmax(-1) == truth).sum()), seen + truth.numel(), done + len(batch)
+            listen(done)
+        return total, right, seen
+
+    most = scored_within(seconds, windows.windows, lambda few: scored(few, lambda done: None))
+    found = scored(most, counter(progress, most or windows.windows, "windows"))
     progress.stop()
-    return total, right, seen
+    return *found, most
 
 
 def _read_of(data: TextData) -> Read:

@@ -12,7 +12,7 @@ import torch
 from weft.config import from_json
 from weft.data import samples
 from weft.data.text import ENDINGS, Given, read_corpus
-from weft.data.windows import score_windows
+from weft.data.windows import count_windows, score_windows
 from weft.errors import DataError, WeftError
 from weft.generate import Sampling, Session, generate
 from weft.generate.compute import Compute, prepared
@@ -21,14 +21,15 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.models.zoo import PRESETS
 from weft.objectives import NextToken
-from weft.tasks.planning import first_weights
+from weft.tasks.planning import first_weights, with_bound
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, View, with_settings
-from weft.tasks.text_data import data_record, looks_like_text, named, read_text, tokenizer_of
+from weft.tasks.text_data import data_record, final_seconds, looks_like_text, named, part, read_text, tokenizer_of
 from weft.tasks.text_plan import CATALOGUE, KEPT, TextTraining, budget_for, choose_model, context_of, plan_lines, shape
 from weft.tasks.text_views import Glancing, Vectors, text_vectors, text_view
 from weft.training.card import finite
 from weft.training.folder import RunFolder
-from weft.training.progress import Progress
+from weft.training.pace import scored_within
+from weft.training.progress import Progress, counter
 from weft.training.run import Budget, Outcome, Work
 
 SAMPLE = 300  # tokens shown of what a new run writes
@@ -74,11 +75,14 @@ class LanguageModel(Task):
         return all(looks_like_text(source) for source in sources)
 
     def plan(self, request: Request) -> Plan:
+        request = with_bound(request)
         CATALOGUE.check(request)
         settings = CATALOGUE.first_settings(request, TextTraining, KEPT)
         tokenizer = None if request.origin is None else _tokenizer(request.origin)
         sources = request.sources or _sample()
-        read = read_text(sources, request.valid, tokenizer, kind=settings.tokenizer, vocab=settings.vocab)
+        read = read_text(
+            sources, request.valid, tokenizer, kind=settings.tokenizer, vocab=settings.vocab, most=settings.held_out
+        )
         budget = budget_for(request, read)
         config, settings = choose_model(request, settings, read, budget)
         work = Work(
@@ -102,7 +106,9 @@ class LanguageModel(Task):
         settings = from_json(config["training"], TextTraining, where=f"{where}: training")
         model = from_json(config["model"], Stream.Config, where=f"{where}: model")
         tokenizer, data = tokenizer_of(folder, config, model.embed.size), config["data"]
-        read = read_text(sources or tuple(data["sources"]) or _sample(), data["valid"], tokenizer)
+        read = read_text(
+            sources or tuple(data["sources"]) or _sample(), data["valid"], tokenizer, most=settings.held_out
+        )
         moved = {"data": {**data, **named(sources)}} if sources else {}
         return Work(
             model=model,
@@ -116,14 +122,15 @@ class LanguageModel(Task):
 
     def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
         data, folder = run.config["data"], run.folder.path
+        measured = self.measured(run, (), progress, final_seconds(run.config))
         return Ending(
-            metrics=self.evaluate(run, (), progress).metrics,
+            metrics=measured.metrics,
             summary=f"A language model trained by weft on {data['described']}.",
             use=f'weft predict {shlex.quote(str(folder))} "Once upon a"',
             facts={
                 "model": f"{run.config['model_name']}, {shape(from_json(run.config['model'], Stream.Config))}",
                 "tokens": f"{data['tokenizer']}, vocabulary {data['vocabulary']}",
-                "held out": data["rule"],
+                "held out": data["rule"] + measured.more.get("part", ""),
                 "seed": str(run.config["training"]["seed"]),
             },
             unit=UNITS.get(data["tokenizer"], "token"),
@@ -176,7 +183,12 @@ class LanguageModel(Task):
         return [np.array([*opening, *tokenizer.encode(text)][-context:] or [tokenizer.end]) for text in inputs]
 
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
-        tokenizer, more = _tokenizer(run), {}
+        return self.measured(run, data, progress, None)
+
+    def measured(self, run: Loaded, data: Sequence[str], progress: Progress, seconds: float | None) -> Measured:
+        """Measures on data; where all of it would take more than some seconds, on windows spread evenly over it."""
+        tokenizer = _tokenizer(run)
+        more: dict[str, Any] = {}
         if data:
             corpus, what = read_corpus(data), ", ".join(data)
             ids, size, documents = encode_pieces(tokenizer, corpus.pieces()), corpus.bytes, corpus.documents
@@ -184,13 +196,17 @@ class LanguageModel(Task):
             more = {"unknown": unknown} if unknown else {}
         else:
             record = run.config["data"]
-            read = read_text(tuple(record["sources"]) or _sample(), record["valid"], tokenizer)
+            most = run.config["training"].get("held_out")
+            read = read_text(tuple(record["sources"]) or _sample(), record["valid"], tokenizer, most=most)
             if read.fingerprint != run.config["fingerprint"]:
                 problem = "the data of this run has changed since it was trained"
                 raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
             ids, size, what = read.valid, read.valid_bytes, f"held out: {read.rule}"
             documents = max(1, int((ids[1:] == tokenizer.end).sum()))
-        total, seen = score(run.model, ids, run.config["training"]["context"])  # type: ignore[arg-type]
+        total, seen = score(run.model, ids, run.config["training"]["context"], progress, seconds)  # type: ignore[arg-type]
+        if seen < len(ids) - 1:
+            more["part"] = part(progress, seen, len(ids) - 1, "tokens")
+            size = round(size * seen / (len(ids) - 1))
         loss = total / max(1, seen)
         metrics = {
             "loss": loss,
@@ -201,15 +217,32 @@ class LanguageModel(Task):
 
 
 @torch.inference_mode()
-def score(model: Stream, ids: np.ndarray, context: int) -> tuple[float, int]:
-    """The summed loss of a text in nats, every token scored once after at least half a context, and their number."""
-    objective, device = NextToken.Config().build(), next(model.parameters()).device
+def score(
+    model: Stream, ids: np.ndarray, context: int, progress: Progress, seconds: float | None = None
+) -> tuple[float, int]:
+    """The summed loss of a text in nats, every token scored once after at least half a context, and their number.
+
+    Where all of the text would take more than some seconds, windows spread evenly over it are scored.
+    """
+    objective, device, windows = (
+        NextToken.Config().build(),
+        next(model.parameters()).device,
+        count_windows(len(ids), context),
+    )
     model.eval()
-    total, seen = 0.0, 0
-    for batch in score_windows(ids, context):
-        loss = objective(model, batch.to(device))
-        total, seen = total + float(loss.total), seen + loss.count
-    return total, seen
+
+    def scored(most: int | None, listen: Callable[[int], None]) -> tuple[float, int]:
+        total, seen, done = 0.0, 0, 0
+        for batch in score_windows(ids, context, most=most):
+            loss = objective(model, batch.to(device))
+            total, seen, done = total + float(loss.total), seen + loss.count, done + len(batch)
+            listen(done)
+        return total, seen
+
+    most = scored_within(seconds, windows, lambda few: scored(few, lambda done: None))
+    found = scored(most, counter(progress, most or windows, "windows"))
+    progress.stop()
+    return found
 
 
 def opening_of(run: Loaded, tokenizer: Tokenizer) -> list[int]:

@@ -110,7 +110,10 @@ def encode_pairs(
     if tokenizer is None:
         kind = kind or "bpe"
         tokenizer = tokenizers.train(
-            kind, ended(chain.from_iterable(texts)), vocab or vocabulary(data.characters, kind)
+            kind,
+            ended(chain.from_iterable(texts)),
+            vocab or vocabulary(data.characters, kind),
+            characters=sum(len(text) for pair in texts for text in pair),
         )
     train = _ids(tokenizer, texts)
     held = _ids(tokenizer, [(one.source, spelt(one.references[0])) for one in data.held_out])

@@ -1,13 +1,14 @@
 """What plans of all tasks share: which model is meant, what may be set, how long to train, and the plan in words."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from weft.core.trunk import MAX_DEPTH
+from weft.data.split import HELD_OUT
 from weft.errors import ConfigError, WeftError, nearest
 from weft.models.stream import Model
 from weft.models.zoo import Size
@@ -65,6 +66,26 @@ class ReaderTraining(SizedTraining):
     def check(self) -> None:
         super().check()
         within(self, "context", 1, 2**20)
+
+
+class RunningTraining(ReaderTraining):
+    """Settings of a training on running text. Runs that began before `held_out` was known hold out a whole tenth."""
+
+    held_out: int | None = None
+
+    about = {
+        **ReaderTraining.about,
+        "held_out": f"the most bytes of text to hold out of a tenth; by default {HELD_OUT:,}",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "held_out", 1, 2**40)
+
+
+def with_bound(request: Request) -> Request:
+    """A wish to train on running text, with the most bytes to hold out decided."""
+    return replace(request, settings={"held_out": HELD_OUT, **request.settings})
 
 
 class RowTraining(ReaderTraining):

@@ -19,7 +19,8 @@ from weft.modalities.around import Around
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer import Tokenizer
 from weft.training.folder import RunFolder
-from weft.training.progress import amount
+from weft.training.pace import FINAL_SHARE
+from weft.training.progress import Progress, amount
 
 SEVERAL = 3  # names that are listed in full
 
@@ -56,11 +57,12 @@ def read_text(
     kind: str | None = None,
     vocab: int | None = None,
     mask: bool = False,
+    most: int | None = None,
 ) -> Read:
     """The user's files as ids, split into what is trained on and what is held out.
 
     With no tokenizer one is made, of a kind and size that suit the text unless they are given; `mask` asks for a token
-    that stands for hidden ones.
+    that stands for hidden ones. `most` is the most bytes to hold out, without limit where it is none.
     """
     corpus = read_corpus(sources)
     train: Corpus | Part
@@ -69,14 +71,15 @@ def read_text(
         train, held = corpus, read_corpus([valid])
         rule, fingerprint = f"the file {shown(valid)}", f"{corpus.fingerprint} {held.fingerprint}"
     else:
-        parts = split(corpus)
+        parts = split(corpus, most=most)
         train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, corpus.fingerprint
     if tokenizer is None:
         chosen, size = tokenizers.choose(corpus.characters, corpus.distinct, corpus.bytes)
         kind = kind or ("bpe" if vocab else chosen)
         tokenizer = tokenizers.train(
-            kind, train.pieces(), vocab or (size or 1024 if kind == "bpe" else None), mask=mask
-        )
+            kind, train.pieces(), vocab or (size or 1024 if kind == "bpe" else None), mask=mask,
+            characters=train.characters,
+        )  # fmt: skip
     ids, held_ids = encode_pieces(tokenizer, train.pieces()), encode_pieces(tokenizer, held.pieces())
     if len(ids) < 3 or len(held_ids) < 2:
         where = ", ".join(shown(str(source)) for source in sources)
@@ -141,6 +144,19 @@ def around_of(config: Mapping[str, Any], tokenizer: Tokenizer) -> Around:
     end = ends[0] if isinstance(ends, list) else ends
     before = tokenizer.marks[0] if tokenizer.processed else ()
     return Around(tuple(imported["opening"]) or (end,), end, before)
+
+
+def final_seconds(config: Mapping[str, Any]) -> float | None:
+    """The time for the last evaluation of a run by minutes; None, without limit, in other runs."""
+    minutes = config["budget"]["minutes"]
+    return None if minutes is None else FINAL_SHARE * 60 * minutes
+
+
+def part(progress: Progress, scored: int, all: int, things: str) -> str:
+    """How much of the held-out data a last evaluation has scored, said to those who watch and for the model card."""
+    text = f"{scored:,} of {all:,} held-out {things} scored, spread evenly, to keep to the time"
+    progress.say(text)
+    return f"; {text}"
 
 
 @lru_cache(maxsize=4)

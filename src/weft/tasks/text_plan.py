@@ -11,7 +11,7 @@ from weft.tasks import sizing
 from weft.tasks.planning import (
     OF_A_READER,
     Catalogue,
-    ReaderTraining,
+    RunningTraining,
     choose_budget,
     fitted,
     model_line,
@@ -38,7 +38,7 @@ CATALOGUE = Catalogue(
 )
 
 
-class TextTraining(ReaderTraining):
+class TextTraining(RunningTraining):
     """Settings of a language model's training."""
 
 
