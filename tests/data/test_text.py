@@ -239,6 +239,31 @@ def test_identical_documents_fall_on_the_same_side(
         assert parts.rule.startswith("the last")
 
 
+def test_of_a_large_text_a_bounded_number_of_bytes_is_held_out(tmp_path: Path) -> None:
+    many = read_corpus([lines(tmp_path / "many.jsonl", [f"document {i} " + "x" * (i % 7) for i in range(2000)])])
+    one = read_corpus([write(tmp_path / "one.txt", "a book äöü " * 2000)])
+    for corpus in (many, one):
+        whole, parts = split(corpus), split(corpus, most=500)
+        assert whole.valid.bytes > 1500 and 300 < parts.valid.bytes < 700
+        assert parts.train.bytes == corpus.bytes - parts.valid.bytes
+        assert " 0%" not in parts.rule
+    assert set(documents(split(many, most=500).valid)) < set(documents(split(many).valid))
+
+
+def test_a_bound_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
+    for count in (5, 100):
+        corpus = read_corpus([lines(tmp_path / "a.jsonl", [f"document {i}" * 9 for i in range(count)])])
+        for most in (None, corpus.bytes // 9, 10**9):
+            assert documents(split(corpus, most=most).valid) == documents(split(corpus).valid)
+            assert split(corpus, most=most).rule == split(corpus).rule
+
+
+def test_documents_larger_than_the_bound_are_cut(tmp_path: Path) -> None:
+    corpus = read_corpus([lines(tmp_path / "a.jsonl", [f"book {i} " * 1000 for i in range(30)])])
+    parts = split(corpus, most=500)
+    assert 400 < parts.valid.bytes < 600 and parts.rule.startswith("the last 0.")
+
+
 def test_one_huge_document_among_many_is_not_held_out(tmp_path: Path) -> None:
     for huge in range(30):
         texts = [f"note {i} of {huge}" for i in range(24)] + [f"book {huge} " * 1000]

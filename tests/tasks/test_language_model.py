@@ -1,6 +1,7 @@
 """The language-model task from Python: train, predict, evaluate, load, start from another run, compose by hand."""
 
 import gzip
+import itertools
 import json
 import math
 import shutil
@@ -15,12 +16,13 @@ import pytest
 import torch
 from commands import TINY_SETTINGS, Weft, lines, text
 from safetensors.torch import load_file, save_file
+from stopping import stopped_in
 
 import weft
 from weft import WeftError
 from weft.core import Attention, Block, Mlp, PerToken, Trunk
 from weft.data.windows import TextWindows
-from weft.errors import ConfigError, DataError, StorageError
+from weft.errors import ConfigError, DataError, Interrupted, StorageError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed
 from weft.models import Stream
@@ -154,6 +156,78 @@ def test_held_out_data_can_be_named(book: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(book.parent)  # it is found from anywhere
     found = weft.load(tmp_path / "run").evaluate()
     assert found["metrics"] == run.report["metrics"] and found["bytes"] == 29
+
+
+TEXTS = [{}, {"task": "fill-mask", "vocab": 300}]
+TEXT_IDS = ["language-model", "fill-mask"]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)
+def test_a_new_run_holds_out_a_bounded_part_and_remembers_the_bound(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: dict[str, Any]
+) -> None:
+    settings = {**kind, "steps": 6}
+    whole = train(book, out=tmp_path / "whole", **settings)
+    monkeypatch.setattr("weft.tasks.planning.HELD_OUT", 120)
+    bounded = train(book, out=tmp_path / "bounded", **settings)
+    asked = train(book, out=tmp_path / "asked", held_out=200, **settings)
+    sizes = [run.config["data"]["held_out_tokens"] for run in (whole, bounded, asked)]
+    assert sizes[0] > sizes[2] > sizes[1] and bounded.config["training"]["held_out"] == 120
+    with pytest.raises(Interrupted), stopped_in(3, monkeypatch):
+        train(book, out=tmp_path / "run", **settings)
+    monkeypatch.setattr("weft.tasks.planning.HELD_OUT", 300)
+    again = weft.train(book, out=tmp_path / "run", resume=True, quiet=True)
+    assert again.report["metrics"] == bounded.report["metrics"]
+    assert again.evaluate()["metrics"] == bounded.evaluate()["metrics"]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)
+def test_a_run_that_began_without_a_bound_keeps_its_split(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: dict[str, Any]
+) -> None:
+    settings = {**kind, "steps": 6}
+    whole = train(book, out=tmp_path / "whole", **settings)
+    with pytest.raises(Interrupted), stopped_in(3, monkeypatch):
+        train(book, out=tmp_path / "run", **settings)
+    path = tmp_path / "run" / "config.json"
+    config = json.loads(path.read_text())
+    del config["training"]["held_out"]
+    path.write_text(json.dumps(config))
+    monkeypatch.setattr("weft.tasks.planning.HELD_OUT", 120)
+    again = weft.train(book, out=tmp_path / "run", resume=True, quiet=True)
+    assert again.report["metrics"] == whole.report["metrics"] and again.evaluate()["data"] == whole.evaluate()["data"]
+    before, after = (load_file(run.folder / "model.safetensors") for run in (whole, again))
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)
+def test_a_last_evaluation_that_would_take_too_long_scores_a_part_and_says_so(
+    book: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kind: dict[str, Any],
+) -> None:
+    asked: list[float | None] = []
+
+    def few(seconds: float | None, samples: int, score: Any) -> int | None:
+        asked.append(seconds)
+        score(2)
+        return None if seconds is None else 5
+
+    for name in ("language_model", "fill_mask"):
+        monkeypatch.setattr(f"weft.tasks.{name}.scored_within", few)
+    monkeypatch.setattr("weft.training.run.step_seconds", lambda *_: 1.0)
+    ticks = itertools.count()
+    monkeypatch.setattr("weft.training.loop.Clock.now", lambda clock: float(next(ticks)))
+    run = train(book, out=tmp_path / "run", steps=None, minutes=0.1, quiet=False, **kind)
+    assert asked == [pytest.approx(0.6)] and "spread evenly, to keep to the time" in capsys.readouterr().err
+    assert "spread evenly" in (tmp_path / "run" / "README.md").read_text()
+    part, all = run.report["metrics"], run.evaluate()
+    assert asked[1:] == [None] and "part" not in all
+    assert part["loss"] != all["metrics"]["loss"] and part["loss"] == pytest.approx(all["metrics"]["loss"], rel=0.2)
+    if not kind:
+        assert part["bits_per_byte"] == pytest.approx(all["metrics"]["bits_per_byte"], rel=0.2)
 
 
 def test_epochs_are_rounds_through_the_data(book: Path, tmp_path: Path) -> None:

@@ -82,17 +82,27 @@ class TextCodec(Codec):
         self._read = read
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, **how: object) -> Self:
+    def of(cls, tokenizer: Tokenizer, role: Role = "whole") -> Self:
         """The codec of a tokenizer that was just made."""
-        config = cls.Config(digest=tokenizer.digest).replace(**how)
-        return cls(config, read=lambda name: tokenizer.to_json())
+        return cls(cls.Config(digest=tokenizer.digest, role=role), read=lambda name: tokenizer.to_json())
 
     @classmethod
     def learn(
-        cls, pieces: Iterable[str | None], kind: str, vocab: int | None, *, mask: bool = False, **how: object
+        cls,
+        pieces: Iterable[str | None],
+        kind: str,
+        vocab: int | None,
+        *,
+        characters: int,
+        mask: bool = False,
+        role: Role = "whole",
     ) -> Self:
-        """The codec of a tokenizer made for a stream of texts; `vocab` is the size of a bpe vocabulary."""
-        return cls.of(tokenizers.train(kind, pieces, vocab if kind == "bpe" else None, mask=mask), **how)
+        """The codec of a tokenizer made for a stream of texts with this many characters.
+
+        `vocab` is the size of a bpe vocabulary; `mask` asks for a token that stands for hidden ones.
+        """
+        made = tokenizers.train(kind, pieces, vocab, mask=mask, characters=characters)
+        return cls.of(made, role)
 
     @property
     def tokenizer(self) -> Tokenizer:

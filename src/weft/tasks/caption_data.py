@@ -72,8 +72,9 @@ def encoded(data: PictureData, settings: CaptionTraining, known: tuple[Tokenizer
     texts = [text for captions in data.train.captions for text in captions]
     if known is None:
         kind = settings.tokenizer or "bpe"
-        size = settings.vocab or vocabulary(sum(map(len, texts)), kind)
-        tokenizer = tokenizers.train(kind, ended(texts), size)
+        characters = sum(map(len, texts))
+        size = settings.vocab or vocabulary(characters, kind)
+        tokenizer = tokenizers.train(kind, ended(texts), size, characters=characters)
         known = tokenizer, Around((tokenizer.end,), tokenizer.end)
     tokenizer, around = known
     ids, held_ids = (caption_ids(tokenizer, album.captions) for album in (data.train, data.held_out))

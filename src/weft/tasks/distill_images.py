@@ -13,6 +13,7 @@ from weft.data.images.batches import SCORED
 from weft.data.images.reading import read_images
 from weft.data.images.views import PictureViews
 from weft.data.source import Source
+from weft.errors import WeftError
 from weft.models.distilled import Distilled, summary
 from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import distilled
@@ -90,31 +91,24 @@ class DistillImages(PictureTask):
     def predict(
         self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
     ) -> list[dict[str, Any]]:
-        how = with_settings(Describing(), settings)
-        teacher = seer(run)
-        names, pictures = given_pictures(run, inputs)
-        found = []
-        for name, picture in zip(names, pictures, strict=True):
-            read = as_read(run, picture, embed_of(teacher.config), how)
-            with torch.inference_mode():
-                vector = summary(teacher.encode(read))[0]
-            found.append({"input": name, "vector": [round(v, 6) for v in vector.tolist()]})
-        return found
+        _model(run)
+        names, vectors = _named_vectors(run, inputs, settings)
+        return [{"input": name, "vector": vector} for name, vector in zip(names, vectors, strict=True)]
 
     def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
-        return np.array([one["vector"] for one in self.predict(run, inputs, settings, None)], np.float32)
+        return np.array(_named_vectors(run, inputs, settings)[1], np.float32)
 
     def shown(self, prediction: Mapping[str, Any]) -> str:
         return f"{prediction['input']}: " + " ".join(f"{v:.4g}" for v in prediction["vector"])
 
     def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
-        settings = from_json(run.config["training"], ViewsTraining)
+        model, settings = _model(run), from_json(run.config["training"], ViewsTraining)
         if data:
             found = read_images(data, labels=False, skip=settings.allowed)
             album, what = found.held_out or found.train, ", ".join(data)
         else:
             album, what = self.own_data(run)
-        model, frames = _model(run), frames_for(run, album)
+        frames = frames_for(run, album)
         stride = embed_of(model.config.student).stride
         views = PictureViews(
             frames, frames, near=settings.near, how=settings.augment, stride=stride, fingerprint="", seed=0
@@ -137,6 +131,24 @@ def seer(run: Loaded) -> Stream:
     return stream.eval()
 
 
+def _named_vectors(
+    run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]
+) -> tuple[list[str], list[list[float]]]:
+    """The names of pictures, and a vector for each."""
+    how, teacher = with_settings(Describing(), settings), seer(run)
+    names, pictures = given_pictures(run, inputs)
+    found = []
+    for picture in pictures:
+        read = as_read(run, picture, embed_of(teacher.config), how)
+        with torch.inference_mode():
+            vector = summary(teacher.encode(read))[0]
+        found.append([round(v, 6) for v in vector.tolist()])
+    return names, found
+
+
 def _model(run: Loaded) -> Distilled:
-    assert isinstance(run.model, Distilled)
+    """The student and its teacher; a model that came from elsewhere without a head has neither."""
+    if not isinstance(run.model, Distilled):
+        fix = "use weft embed and weft look, or teach it classes of yours: weft train photos/ --from RUN"
+        raise WeftError("this model has no head that could answer or be measured", where=str(run.folder.path), fix=fix)
     return run.model

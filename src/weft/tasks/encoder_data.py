@@ -47,7 +47,8 @@ def tokenizer_for(texts: Sequence[str], kind: str | None, vocab: int | None) -> 
     """A tokenizer for texts: by default word pieces, so that a token says something by itself."""
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     kind = kind or "bpe"
-    return tokenizers.train(kind, ended(texts), vocab or (vocabulary(size) if kind == "bpe" else None))
+    vocab = vocab or (vocabulary(size) if kind == "bpe" else None)
+    return tokenizers.train(kind, ended(texts), vocab, characters=sum(map(len, texts)))
 
 
 def vocabulary(size: int) -> int:

@@ -35,7 +35,7 @@ from weft.tasks.encoder_plan import (
     start_weights,
     stream_config,
 )
-from weft.tasks.task import Ending, Loaded, Plan, Request, Task, View, with_settings
+from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, View, with_settings
 from weft.tasks.text_data import named, tokenizer_of
 from weft.tasks.text_plan import shape
 from weft.tasks.text_views import Glancing, Vectors, text_vectors, text_view
@@ -163,7 +163,7 @@ class EncoderTask(Task):
         )  # fmt: skip
 
     def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data, measured = run.config["data"], self.evaluate(run, (), progress)
+        data, measured = run.config["data"], self.last_measured(run, progress)
         return Ending(
             metrics=measured.metrics,
             summary=f"{self.ability(data)}: trained by weft on {data['described']}.",
@@ -171,12 +171,16 @@ class EncoderTask(Task):
             facts={
                 "model": f"{run.config['model_name']}, {shape(model_of(run).config)}",
                 **self.amounts(data),
-                "held out": data["rule"],
+                "held out": data["rule"] + measured.more.get("part", ""),
                 "seed": str(run.config["training"]["seed"]),
             },
             unit=self.unit,
             pictures={**measured.pictures, **adapter_file(run)},
         )
+
+    def last_measured(self, run: Loaded, progress: Progress) -> Measured:
+        """The evaluation at the end of a run."""
+        return self.evaluate(run, (), progress)
 
     def amounts(self, data: Mapping[str, Any]) -> dict[str, str]:
         """How much there was to learn from, for the model card."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +14,7 @@ from weft.data.running import RunningIds
 from weft.data.source import Source
 from weft.data.split import CorpusPart
 from weft.data.text import Corpus, read_corpus
-from weft.data.windows import TextWindows, score_windows
+from weft.data.windows import TextWindows, count_windows, score_windows
 from weft.generate import Sampling, Session, generate
 from weft.generate.compute import Compute, prepared
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
@@ -22,8 +23,8 @@ from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
-from weft.objectives.scoring import scored
 from weft.tasks.planning import check_vocabulary, with_model_settings
+from weft.tasks.measuring import scored_in_time
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import TextTraining, with_settings
@@ -57,7 +58,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         kind, size = tokenizers.choose(data.corpus.characters, data.corpus.distinct, data.corpus.bytes)
         kind = training.tokenizer or ("bpe" if training.vocab else kind)
         vocab = training.vocab or (size or 1024 if kind == "bpe" else None)
-        return {"text": TextCodec.learn(data.train.pieces(), kind, vocab, role="line")}
+        return {"text": TextCodec.learn(data.train.pieces(), kind, vocab, characters=data.train.characters, role="line")}
 
     def encode(
         self, data: TextData, codecs: Codecs, training: TextTraining, known: Model.Config | None, progress: Progress
@@ -116,15 +117,18 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Corpus:
         return read_corpus(sources)
 
-    def measure(self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress) -> Measured:
+    def measure(
+        self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress, seconds: float | None = None
+    ) -> Measured:
         tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
         ids = encode_pieces(tokenizer, held_out.pieces())
-        total, seen = scored(NextToken.Config(), run.model, score_windows(ids, context))
-        loss, documents = total / max(1, seen), max(1, int((ids[1:] == tokenizer.end).sum()))
-        bits = total / math.log(2) / max(1, held_out.bytes)
+        windows, batches = count_windows(len(ids), context), partial(score_windows, ids, context)
+        total, seen, part = scored_in_time(NextToken.Config(), run.model, windows, batches, progress, seconds)
+        size, documents = held_out.bytes * seen / max(1, len(ids) - 1), max(1, int((ids[1:] == tokenizer.end).sum()))
+        loss, bits = total / max(1, seen), total / math.log(2) / max(1, size)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": bits}
         unknown = sum(tokenizer.unknown(piece) for piece in held_out.pieces() if piece)
-        more = {"tokens": seen, "bytes": held_out.bytes, **({"unknown": unknown} if unknown else {})}
+        more = {"tokens": seen, "bytes": round(size), **part, **({"unknown": unknown} if unknown else {})}
         return Measured(documents, metrics, more)
 
     def look(self, run: Loaded, input: Any, how: Any) -> View:

@@ -74,7 +74,9 @@ class Parse(Task[PairData, PairIds, PairTraining]):
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])
 
-    def measure(self, run: Loaded, held_out: Sequence[Held], progress: Progress) -> Measured:
+    def measure(
+        self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
+    ) -> Measured:
         """Labelled bracket precision, recall and F1 as evalb has them, and the share of outputs that were well formed."""
         found = answer_all(run, held_out, parsed, to_symbols, progress)
         gold = [read_tree(one.references[0]) for one in found.held]

@@ -194,6 +194,13 @@ def embed_of(config: Stream.Config) -> PictureEmbed.Config:
     return config.embed
 
 
+def backbone_name(config: Stream.Config) -> str:
+    """Which of the models that classify pictures a trained backbone is."""
+    if getattr(config.embed, "net", None) is None:
+        return "vit"
+    return "vit-hybrid" if config.trunk.all_blocks() else "resnet"
+
+
 def operations(config: Stream.Config, *, training: bool = True, part: float = 1.0) -> float:
     """Floating-point operations to train on one picture of the size that the model is made for, or to name one.
 

@@ -28,6 +28,7 @@ from weft.tasks.picture_plan import (
     EFFICIENCY,
     PRESETS,
     PictureTraining,
+    backbone_name,
     budget_for,
     choose_size,
     decided,
@@ -199,7 +200,7 @@ class PictureTask(Task):
         """The name of the model that is asked for, given or inherited."""
         if request.origin is None or self.goes_on(request):
             return self.catalogue.model_name(request)
-        return "vit"  # the backbone of every model that learns without labels
+        return backbone_name(request.origin.model.backbone()[0])
 
     def rounds(
         self, request: Request, settings: PictureTraining, budget: Budget, backbone: Stream.Config, pictures: int

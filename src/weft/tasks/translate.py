@@ -82,7 +82,9 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         source, target = (said or language(column) for said, column in zip(asked, columns, strict=True))
         return grouped(read_pairs(sources, source=source, target=target).rows)
 
-    def measure(self, run: Loaded, held_out: Sequence[Held], progress: Progress) -> Measured:
+    def measure(
+        self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
+    ) -> Measured:
         found = answer_all(run, held_out, TextWriter.write_long, str, progress)
         return found.measured(*translation_measures(found.answers, found.held))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, Protocol, final
 
 from weft.amounts import amount
 from weft.data import samples
@@ -11,6 +11,12 @@ from weft.data.decoding import shown
 from weft.data.split import CorpusPart, split
 from weft.data.text import Corpus, Given, read_corpus
 from weft.errors import listed
+
+
+class HoldsOut(Protocol):
+    """What may be said of the text: the most bytes to hold out of it."""
+
+    held_out: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +32,9 @@ class TextReader(Reader[TextData]):
     sample: ClassVar[str]
     text: Callable[[], Given]  # that ships
 
-    def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> TextData:
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None
+    ) -> TextData:
         corpus = read_corpus(sources or [self.text()])
         train: Corpus | CorpusPart
         held: Corpus | CorpusPart
@@ -34,7 +42,7 @@ class TextReader(Reader[TextData]):
             train, held = corpus, read_corpus([valid])
             rule, fingerprint = held_in(valid), f"{corpus.fingerprint} {held.fingerprint}"
         else:
-            parts = split(corpus)
+            parts = split(corpus, most=asked.held_out)
             train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, corpus.fingerprint
         skipped = listed([f"{name} ({reason})" for name, reason in corpus.skipped])
         return TextData(
