@@ -18,8 +18,11 @@ from trials import DATA, PIXELS
 
 import weft
 from weft.data.source import Source
-from weft.tasks.registry import task_named
+from weft.data.batch import AtTokens, EvenIds, Samples
+from weft.tasks.planning import record_of, restore, training_of
+from weft.tasks.registry import card_named
 from weft.training.folder import RunFolder
+from weft.training.progress import Progress
 
 HOME = DATA.parent
 BEGUN: dict[str, Any] = json.loads((HOME / "begun.json").read_text())
@@ -36,15 +39,28 @@ ASKED: dict[str, tuple[Any, dict[str, Any]]] = {
 
 def source_of(folder: Path, data: list[Path]) -> Source:
     """The source of a run that was begun, with its data named again. How to reach it is known here and nowhere else."""
-    run = RunFolder(folder)
-    config = run.config()
-    return task_named(config["task"]).restore(run, config, tuple(map(str, data))).source
+    run, sources = RunFolder(folder), tuple(map(str, data))
+    config, card = run.config(), card_named(run.config()["task"])
+    training = training_of(card.task, config, str(folder))
+    found = card.reader.read(sources, record_of(config, str(folder)).valid, training)
+    return restore(card.task, run, found, sources, Progress(quiet=True)).work.source
+
+
+def is_shifted(batch: Samples) -> bool:
+    """Whether what is wanted is the next token of a window."""
+    given, wanted = batch.given, batch.wanted
+    if not isinstance(given, EvenIds) or not isinstance(wanted, AtTokens):
+        return False
+    return torch.equal(given.ids[:, 1:], wanted.values[:, :-1])
 
 
 def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
     """All tensors of a batch, in the order of its fields."""
     if isinstance(batch, torch.Tensor):
         yield batch
+    elif isinstance(batch, Samples) and is_shifted(batch):  # stored as one window, a token longer than the model reads
+        yield torch.cat([batch.given.ids, batch.wanted.values[:, -1:]], 1)
+        yield from tensors_of(batch.wanted.where)
     elif is_dataclass(batch):
         for field in fields(batch):
             yield from tensors_of(getattr(batch, field.name))

@@ -12,7 +12,9 @@ from weft.modalities.tokenizer import Tokenizer, codes_of
 from weft.modalities.tokenizer_json import MAX_VOCAB, UNKNOWN, byte_letters, made, typed
 
 KINDS = ("bytes", "characters", "bpe")
-LEARNED_CHARACTERS = 20_000_000  # characters that merges are learned from; of a longer text stretches spread evenly over it
+LEARNED_CHARACTERS = (
+    20_000_000  # characters that merges are learned from; of a longer text stretches spread evenly over it
+)
 
 
 def choose(characters: int, distinct: int, bytes: int) -> tuple[str, int | None]:
@@ -96,7 +98,11 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool, char
     trainer = trainers.BpeTrainer(
         vocab_size=vocab - 1 - mask, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
     )
-    words = (word for part in sampled(parts_of(pieces, CHUNK_CHARACTERS, MAX_UNBROKEN), characters) for word in short_words(part))
+    words = (
+        word
+        for part in sampled(parts_of(pieces, CHUNK_CHARACTERS, MAX_UNBROKEN), characters)
+        for word in short_words(part)
+    )
     with typed("bpe"):
         library.train_from_iterator(words, trainer)
         return Tokenizer.from_json(library.to_str(), mask=mask)

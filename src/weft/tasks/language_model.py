@@ -23,8 +23,8 @@ from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
-from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.measuring import scored_in_time
+from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import TextTraining, with_settings
@@ -58,7 +58,9 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         kind, size = tokenizers.choose(data.corpus.characters, data.corpus.distinct, data.corpus.bytes)
         kind = training.tokenizer or ("bpe" if training.vocab else kind)
         vocab = training.vocab or (size or 1024 if kind == "bpe" else None)
-        return {"text": TextCodec.learn(data.train.pieces(), kind, vocab, characters=data.train.characters, role="line")}
+        return {
+            "text": TextCodec.learn(data.train.pieces(), kind, vocab, characters=data.train.characters, role="line")
+        }
 
     def encode(
         self, data: TextData, codecs: Codecs, training: TextTraining, known: Model.Config | None, progress: Progress

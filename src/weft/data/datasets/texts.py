@@ -32,9 +32,7 @@ class TextReader(Reader[TextData]):
     sample: ClassVar[str]
     text: Callable[[], Given]  # that ships
 
-    def read(
-        self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None
-    ) -> TextData:
+    def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> TextData:
         corpus = read_corpus(sources or [self.text()])
         train: Corpus | CorpusPart
         held: Corpus | CorpusPart
