@@ -23,8 +23,8 @@ from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.tasks.caption import Caption
 from weft.tasks.caption_data import read_captioned
 from weft.tasks.caption_plan import CaptionTraining
-from weft.tasks.importing import import_run
-from weft.tasks.registry import recognise
+from weft.runs.importing import import_run
+from weft.tasks.recognising import recognise
 from weft.tasks.text_data import around_of
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
@@ -36,8 +36,8 @@ SHAPES = captioned_shapes().take(range(24))
 def brief(patch: pytest.MonkeyPatch) -> None:
     """What takes long and has tests of its own is left out."""
     decoded_here(patch)
-    patch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
-    patch.setattr("weft.tasks.translation_measures.RESAMPLES", 20)
+    patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
+    patch.setattr("weft.objectives.measures.translation.RESAMPLES", 20)
 
 
 @pytest.fixture(autouse=True)

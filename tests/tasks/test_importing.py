@@ -17,7 +17,7 @@ from weft.cli.app import run as command
 from weft.errors import DataError, WeftError
 from weft.modalities.text import Text
 from weft.modalities.tokenizer_making import train as make_tokenizer
-from weft.tasks.importing import import_run
+from weft.runs.importing import import_run
 from weft.tasks.picture_plan import CATALOGUE
 from weft.tasks.pictures import TUNED
 

@@ -60,7 +60,7 @@ def copy(trained: weft.Run, tmp_path: Path) -> Path:
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     """Short samples and no pictures, once one run was made with both."""
     monkeypatch.setattr("weft.tasks.language_model.SAMPLE", 10)
-    monkeypatch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
+    monkeypatch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
 
 
 # Training
@@ -256,7 +256,7 @@ def test_without_data_the_sample_is_used_and_no_file_is_left(tmp_path: Path, mon
 
 
 def test_a_run_by_steps_has_the_same_size_on_every_machine(book: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("weft.tasks.planning.product_rate", lambda *_: pytest.fail("the machine was measured"))
+    monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda *_: pytest.fail("the machine was measured"))
     plain = dict.fromkeys(("dim", "depth", "heads", "context"))
     run = train(book, out=tmp_path / "run", steps=1, precision="fp32", **plain)
     assert run.config["training"]["dim"] >= 64
@@ -265,7 +265,7 @@ def test_a_run_by_steps_has_the_same_size_on_every_machine(book: Path, tmp_path:
 def test_a_run_by_minutes_is_sized_by_the_machine(book: Path, tmp_path: Path, monkeypatch: Any) -> None:
     sizes = []
     for rate in (1e8, 1e13):
-        monkeypatch.setattr("weft.tasks.planning.product_rate", lambda *_, rate=rate: rate)
+        monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda *_, rate=rate: rate)
         monkeypatch.setattr("weft.training.run.parameters", lambda model: 1)
         request = _request(book, minutes=10.0)
         sizes.append(LanguageModel().plan(request).work.training.dim)
@@ -273,7 +273,7 @@ def test_a_run_by_minutes_is_sized_by_the_machine(book: Path, tmp_path: Path, mo
 
 
 def _request(book: Path, **budget: Any) -> Any:
-    from weft.tasks.task import Request
+    from weft.tasks.request import Request
     from weft.training.schedule import Budget
 
     return Request((str(book),), None, None, Budget(**budget), None, {"precision": "fp32"}, torch.device("cpu"))

@@ -18,7 +18,7 @@ from trials import DATA
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks import encoder_plan, pair_plan, picture_plan, text_plan
 from weft.tasks.registry import TASKS
-from weft.tasks.task import Request
+from weft.tasks.request import Request
 from weft.training.run import Budget
 
 SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
@@ -143,7 +143,7 @@ def cases() -> Iterator[Case]:
 @pytest.fixture(autouse=True)
 def rated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The speed of the machine is stated."""
-    monkeypatch.setattr("weft.tasks.planning.product_rate", lambda device, dtype: RATE)
+    monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda device, dtype: RATE)
 
 
 def test_the_table_has_every_case_and_every_task() -> None:

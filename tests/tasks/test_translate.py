@@ -17,9 +17,9 @@ import weft
 from weft.data.pairs import Held
 from weft.data.samples.phrasebook import phrasebook
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
-from weft.tasks.registry import recognise
+from weft.tasks.recognising import recognise
 from weft.tasks.translate import Translate, sentences
-from weft.tasks.translation_measures import translation_measures
+from weft.objectives.measures.translation import translation_measures
 
 TINY = {"dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4}
 ROWS = [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
@@ -47,8 +47,8 @@ def trained(pairs: Path) -> weft.Run:
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     """No pictures and few resamples, once one run was made with them."""
-    monkeypatch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
-    monkeypatch.setattr("weft.tasks.translation_measures.RESAMPLES", 5)
+    monkeypatch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
+    monkeypatch.setattr("weft.objectives.measures.translation.RESAMPLES", 5)
 
 
 @pytest.mark.parametrize("model", PAIR_ZOO)
