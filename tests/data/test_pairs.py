@@ -4,17 +4,22 @@ import io
 import json
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from weft.data import decoding
-from weft.data.pairs import Held, Pair, Pairs, overlap, po, read_pairs, split_pairs, tmx
-from weft.data.pairs.columns import choose, is_header, language, languages_of_file
-from weft.data.pairs.parallel import departure
-from weft.data.pairs.suspects import swapped
+from weft.data import decoding, roles
+from weft.data.columns import columns_of
+from weft.data.known_roles import PAIR
+from weft.data.languages import language, languages_of_file
+from weft.data.readers import po, tmx
+from weft.data.readers.pair_texts import Held, Pair, Pairs, overlap, split_pairs
+from weft.data.readers.pairs import read_pairs
+from weft.data.readers.parallel import departure
+from weft.data.readers.suspects import swapped
 from weft.errors import ConfigError, DataError
 
 ROWS = [
@@ -24,6 +29,14 @@ ROWS = [
     ("It's 5 o'clock.", "Il est 5 heures."),
 ]
 SHARED = Path(__file__).parents[3] / "shared/data/translation"
+
+
+def is_header(cells: Sequence[str], source: str | None, target: str | None) -> bool:
+    return roles.is_header(cells, [], PAIR, (source, target), doubtful=False)
+
+
+def choose(names: list[str | None], source: str | None, target: str | None, *, where: str) -> tuple[int, ...]:
+    return roles.choose(columns_of(names, []), PAIR, (source, target), where=where, fix="").places
 
 
 def write(path: Path, data: bytes | str) -> Path:

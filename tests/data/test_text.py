@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.data import decoding, jsonl
+from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.split import Part, split
-from weft.data.text import Corpus, read_corpus
 from weft.errors import ConfigError, DataError
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer_making import KINDS, train

@@ -14,7 +14,7 @@ from stopping import stopped_in
 from tiny import PAIR_ZOO
 
 import weft
-from weft.data.pairs import Held
+from weft.data.readers.pair_texts import Held
 from weft.data.samples.phrasebook import phrasebook
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.tasks.registry import recognise

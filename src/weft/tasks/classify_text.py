@@ -10,9 +10,11 @@ import torch
 from weft.config import Config, from_json
 from weft.data import samples
 from weft.data.bundles import Lines
-from weft.data.labelled import Example, looks_labelled, overlap, read_labelled, split_labelled, targets
 from weft.data.labelled.batches import LabelledBundles
-from weft.data.labelled.texts import LabelledTexts
+from weft.data.readers import labelled
+from weft.data.readers.labelled import read_labelled
+from weft.data.readers.labelled_texts import Example, LabelledTexts, overlap, split_labelled, targets
+from weft.data.survey import Judgement, Survey
 from weft.errors import DataError
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
@@ -81,8 +83,8 @@ class ClassifyText(EncoderTask):
     example = "A text of yours."
     bundles = LabelledBundles
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return bool(sources) and all(looks_labelled(source) for source in sources)
+    def judge(self, survey: Survey) -> Judgement:
+        return labelled.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, settings: Any, tokenizer: Tokenizer | None = None

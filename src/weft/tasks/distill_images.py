@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from weft.data.images.batches import SCORED
 from weft.data.images.reading import read_images
 from weft.data.images.views import PictureViews
 from weft.data.source import Source
+from weft.data.survey import NO, Judgement, Survey
 from weft.models.distilled import Distilled, summary
 from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import distilled
@@ -51,8 +51,8 @@ class DistillImages(PictureTask):
     catalogue = TEACHING
     takes = ("distill-images",)
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return False  # pictures are for classifying, unless someone asks for this
+    def judge(self, survey: Survey) -> Judgement:
+        return NO  # pictures are for classifying, unless someone asks for this
 
     def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
         return distilled(backbone)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from weft.config import Config, from_json
 from weft.core import PerToken
 from weft.data import samples
 from weft.data.masking import SHARE, Hider, MaskedWindows
+from weft.data.readers.corpus import read_corpus
 from weft.data.source import Source
-from weft.data.text import read_corpus
+from weft.data.survey import NO, Judgement, Survey
 from weft.errors import ConfigError, DataError, WeftError
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import frame_blanks
@@ -91,8 +91,8 @@ class FillMask(EncoderTask):
     example = "Once ___ a time"
     takes = ("fill-mask",)
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return False  # a text is for continuing, unless someone asks for this
+    def judge(self, survey: Survey) -> Judgement:
+        return NO  # a text is for continuing, unless someone asks for this
 
     def read(
         self, sources: Sequence[str], valid: str | None, settings: Any, tokenizer: Tokenizer | None = None

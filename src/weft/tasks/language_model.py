@@ -11,7 +11,9 @@ import torch
 
 from weft.config import from_json
 from weft.data import samples
-from weft.data.text import ENDINGS, Given, read_corpus
+from weft.data.readers import corpus
+from weft.data.readers.corpus import ENDINGS, Given, read_corpus
+from weft.data.survey import Judgement, Survey
 from weft.data.windows import score_windows
 from weft.errors import DataError, WeftError
 from weft.generate import Sampling, Session, generate
@@ -23,7 +25,7 @@ from weft.models.zoo import PRESETS
 from weft.objectives import NextToken
 from weft.tasks.planning import first_weights
 from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, View, with_settings
-from weft.tasks.text_data import data_record, looks_like_text, named, read_text, tokenizer_of
+from weft.tasks.text_data import data_record, named, read_text, tokenizer_of
 from weft.tasks.text_plan import CATALOGUE, KEPT, TextTraining, budget_for, choose_model, context_of, plan_lines, shape
 from weft.tasks.text_views import Glancing, Vectors, text_vectors, text_view
 from weft.training.card import finite
@@ -70,8 +72,8 @@ class LanguageModel(Task):
     use = Writing
     streams = True
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return all(looks_like_text(source) for source in sources)
+    def judge(self, survey: Survey) -> Judgement:
+        return corpus.judge(survey)
 
     def plan(self, request: Request) -> Plan:
         CATALOGUE.check(request)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.pairs import Held, Pair, overlap, split_pairs
 from weft.data.pairs.batches import PairBundles
+from weft.data.readers.pair_texts import Held, Pair, overlap, split_pairs
 from weft.errors import DataError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.data.files import ending
-from weft.data.pairs import Held, Pair
+from weft.data.readers import trees
+from weft.data.readers.pair_texts import Held, Pair
+from weft.data.readers.trees import read_tree, read_trees
 from weft.data.samples.trees import sample_trees
-from weft.data.trees import Tree, draw, labelled_f1, linearise, parse_linear, read_trees, sentence
-from weft.data.trees.files import read_tree
+from weft.data.survey import Judgement, Survey
+from weft.data.trees import Tree, draw, labelled_f1, linearise, parse_linear, sentence
 from weft.errors import ConfigError
 from weft.generate.beam import Hypothesis
 from weft.generate.decode import Decoding
@@ -19,7 +20,6 @@ from weft.tasks.sequences import PairTask
 from weft.tasks.task import Loaded
 from weft.training.progress import Progress
 
-ENDINGS = (".mrg", ".parse", ".ptb", ".tree", ".trees")
 APART = re.compile(r"([.,:;!?()\"]+)(?=\s|$)")  # marks that treebanks write as words of their own
 
 
@@ -32,8 +32,8 @@ class Parse(PairTask):
     sample = "trees of weft's own small English grammar"
     example = "the dog sees the old man in the park ."
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return all(path.is_file() and ending(path, ENDINGS) is not None for path in sources)
+    def judge(self, survey: Survey) -> Judgement:
+        return trees.judge(survey)
 
     def read(self, sources: Sequence[str], valid: str | None, settings: PairTraining) -> PairData:
         for name in ("source", "target", "skip"):

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.config import from_json
-from weft.data.pairs import Held
 from weft.data.pairs.batches import PairBundles
+from weft.data.readers.pair_texts import Held
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
 from weft.generate.decode import Decoding, decode

@@ -4,6 +4,7 @@ In a world of several processes the first one plans and writes; the others take 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,10 @@ def train(
             if out is not None:
                 check_place(RunFolder(out), resume)
             origin = open_run(from_) if from_ is not None else None
-            chosen = _choose(sources, task, origin)
+            chosen, why = _choose(sources, task, origin)
             valid = None if valid is None else str(valid)
             plan = chosen.plan(Request(sources, model, preset, budget, valid, settings, device, origin, progress))
+            plan = replace(plan, lines={"task": "", **why, **plan.lines})
         work = plan.work if resume or not world.first else plan.work.decided(device)
         with claim(work, out, resume=resume, world=world, stem=plan.stem) as folder:
             for name, text in {**plan.lines, "run": shown(folder.path)}.items():
@@ -89,13 +91,15 @@ def train(
     return Run(Loaded(folder, folder.config(), outcome.model), reports=world.first)
 
 
-def _choose(sources: tuple[str, ...], name: str | None, origin: Loaded | None) -> Task:
-    """The task that is named, or that the files or the run to start from are of."""
+def _choose(sources: tuple[str, ...], name: str | None, origin: Loaded | None) -> tuple[Task, dict[str, str]]:
+    """The task that is named, or that the files or the run to start from are of; also a line that says why."""
+    why: dict[str, str] = {}
     was = None if origin is None else origin.config.get("task")
     if name is not None:
         chosen = task_named(name)
     elif sources:
-        chosen = recognise(sources)
+        chosen, reason = recognise(sources)
+        why = {"found": reason}
     elif was is not None:
         chosen = task_named(was)
     else:
@@ -103,7 +107,7 @@ def _choose(sources: tuple[str, ...], name: str | None, origin: Loaded | None) -
         raise WeftError("no data named", where="weft train", fix=fix)
     if origin is not None and was not in (chosen.name, *chosen.takes):
         raise WeftError(f"the run to start from is of the task {was}, not {chosen.name}", where="--from")
-    return chosen
+    return chosen, why
 
 
 def _restore(folder: RunFolder, sources: tuple[str, ...]) -> Plan:

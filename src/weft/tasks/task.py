@@ -10,6 +10,7 @@ import torch
 
 from weft.config import Config, field_types
 from weft.data.documents import Document
+from weft.data.survey import Judgement, Survey
 from weft.errors import ConfigError, WeftError, listed, nearest
 from weft.models.stream import Model
 from weft.training.folder import RunFolder
@@ -127,8 +128,8 @@ class Task:
     takes: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
     streams: ClassVar[bool] = False  # whether a prediction can be shown as it is made
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        """Whether the files look like this task's data."""
+    def judge(self, survey: Survey) -> Judgement:
+        """Whether the files are this task's data, by a survey of them."""
         raise NotImplementedError
 
     def plan(self, request: Request) -> Plan:

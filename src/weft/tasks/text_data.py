@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.files import ending, is_pattern
+from weft.data.readers.corpus import Corpus, Given, read_corpus
 from weft.data.split import Part, split
-from weft.data.text import ENDINGS, Corpus, Given, read_corpus
 from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError
 from weft.modalities import tokenizer_making as tokenizers
@@ -39,13 +38,6 @@ class Read:
     def windows(self, context: int, seed: int) -> TextWindows:
         """The samples of a model that reads so many tokens."""
         return TextWindows(self.train, self.valid, context=context, fingerprint=self.fingerprint, seed=seed)
-
-
-def looks_like_text(source: Path) -> bool:
-    """Whether a file, folder or pattern is likely to be text."""
-    if source.is_dir():
-        return any(ending(path, ENDINGS) for path in source.rglob("*"))
-    return ending(source, ENDINGS) is not None or (is_pattern(source) and not source.suffix)
 
 
 def read_text(

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Literal
 from weft.config import Config
 from weft.data import documents
 from weft.data.files import ending
-from weft.data.jsonl import numbered, read_object
-from weft.data.pairs import Held, Pair, Pairs, read_pairs
-from weft.data.pairs.columns import is_known, language
-from weft.data.pairs.formats import ENDINGS
+from weft.data.languages import language
+from weft.data.readers import pairs
+from weft.data.readers.pair_texts import Held, Pair, Pairs
+from weft.data.readers.pairs import read_pairs
 from weft.data.samples.phrasebook import LANGUAGES, phrasebook
+from weft.data.survey import Judgement, Survey
 from weft.errors import ConfigError, WeftError, nearest
 from weft.generate.beam import Hypothesis
 from weft.generate.decode import Decoding
@@ -29,7 +30,6 @@ from weft.tasks.text_data import around_of, several
 from weft.tasks.translation_measures import translation_measures
 from weft.training.progress import Progress
 
-FORMS = (".tsv", ".csv", ".tmx", ".po")  # that nothing else is likely to be
 SENTENCE = re.compile(r"(?<=[.!?…。！？।؟])[\"'»”’)\]]*\s+|(?<=[。！？])")
 UNSPACED = re.compile(r"[。！？]$")
 
@@ -68,10 +68,8 @@ class Translate(PairTask):
     example = "My house is tiny and cozy."
     looking = Looking
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        if len(sources) == 2 and all(path.is_file() and _language(path) for path in sources):
-            return True
-        return all(path.is_file() and (ending(path, FORMS) is not None or _pairs_in_json(path)) for path in sources)
+    def judge(self, survey: Survey) -> Judgement:
+        return pairs.judge(survey)
 
     def read(self, sources: Sequence[str], valid: str | None, settings: PairTraining) -> PairData:
         if not sources:
@@ -191,22 +189,3 @@ def _phrasebook(settings: PairTraining) -> PairData:
         described="weft's phrasebook",
         notes=(f"{len(rows):,} pairs, en -> {target}", f"the first: {rows[0].source} -> {rows[0].target}"),
     )
-
-
-def _pairs_in_json(path: Path) -> bool:
-    """Whether the first line of a .jsonl file is an object of two texts, and not of one to continue."""
-    if ending(path, (".jsonl",)) is None:
-        return False
-    try:
-        _, line = next(numbered(path), (0, ""))
-        found = read_object(line, where=str(path), fix="")
-    except WeftError:
-        return False  # the task that reads it will say what is wrong
-    named = [name for name in found if name == "translation" or is_known(name)]
-    return "text" not in found and (len(named) > 1 or named == ["translation"])
-
-
-def _language(path: Path) -> bool:
-    """Whether a file's ending looks like the name of a language: corpus.en, corpus.fr.gz."""
-    suffixes = [s for s in path.suffixes if s != ".gz"]
-    return bool(suffixes) and language(suffixes[-1][1:]) is not None and ending(path, ENDINGS) is None

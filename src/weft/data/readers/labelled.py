@@ -1,4 +1,4 @@
-"""Texts with a label each, a class or a number, from files. Refuses to know tokens.
+"""Texts with a label each, a class or a number, from tables or folders of classes. Refuses to know tokens.
 
 Texts are held in memory, in the order of the files. White space around a text and a label is dropped, inside a text it
 stays. Rows without a text or a label are left out and counted.
@@ -10,15 +10,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.data.bad_rows import BadRows, Skip, reasons
+from weft.data.columns import NEARLY_ALL, number
 from weft.data.decoding import shown
-from weft.data.faults import Faults
 from weft.data.files import ending, find
-from weft.data.labelled.columns import NUMBERS, SAY, number
-from weft.data.labelled.formats import LAYOUT, TABLES, Reading, Row, read_classes, read_table
-from weft.data.labelled.texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
+from weft.data.jsonl import kind as kind_in_json
+from weft.data.known_roles import ENOUGH, LABEL, LABELLED, TEXT, holds_text
+from weft.data.languages import meaning
+from weft.data.readers.class_folders import LAYOUT, judge_folder, read_classes
+from weft.data.readers.labelled_texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
+from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.data.tables import ENDINGS as TABLES
+from weft.data.tables import Row, Table, as_cell, open_table
 from weft.errors import DataError
 
+SAY = "say which columns they are, by name or number: --set text_column=… --set label_column=…"
+HEADER = "give it a header line with the names text and label"
+OBJECT = 'write {"text": "…", "label": "…"} on every line'
 LEAST = 10  # texts to learn from
+CLEAR = 5  # rows for each different label, at least, where no name says that it is one
+SENTENCE = 3  # words of a typical text among several columns with other names
 FEW, SMALL = 20, 100  # whole numbers are classes if they are so few and so small
 
 
@@ -36,7 +47,7 @@ def read_labelled(
     text: str | int | None = None,
     label: str | int | None = None,
     kind: Kind | None = None,
-    skip: int | float | None = None,
+    skip: Skip = None,
     fewest: int = 1,
     learn: bool = True,
 ) -> LabelledTexts:
@@ -59,7 +70,7 @@ def read_labelled(
             gathered.folder(Path(source), found.paths)
         for path in found.paths:
             if path in tables:
-                gathered.table(read_table(path, *asked, firm=learn))
+                gathered.table(path, asked, learn)
             elif tables:
                 gathered.skipped.append((shown(path), "not a table, though others here are"))
     texts = gathered.texts(kind, fewest)
@@ -70,7 +81,7 @@ def read_labelled(
 class _Gathered:
     """The rows of one file after another, and what was wrong with others."""
 
-    def __init__(self, skip: int | float | None):
+    def __init__(self, skip: Skip):
         self.rows: list[Placed] = []
         self.files: list[TextFile] = []
         self.notes: list[str] = []
@@ -78,41 +89,52 @@ class _Gathered:
         self.columns: list[tuple[str, str]] = []
         self.taken: set[str] = set()
         self.without_text, self.without_label = Gaps(), Gaps()
-        self.faults = Faults(skip)
+        self.bad = BadRows(skip)
 
-    def table(self, reading: Reading) -> None:
+    def table(self, path: Path, asked: tuple[str | None, str | None], firm: bool) -> None:
         """Take all rows of one table; a table is taken once, however often it is named."""
-        real = os.path.realpath(reading.path)
+        real = os.path.realpath(path)
         if real in self.taken:
             return
         self.taken.add(real)
         before = len(self.rows)
-        for row in reading.rows:
-            if isinstance(row, DataError):
-                self.faults.take(row)
-            else:
-                self.take(row, f"{shown(reading.path)}, line {row.line}")
-        self.files.append(TextFile(reading.path, len(self.rows) - before))
-        self.notes += reading.notes
-        self.columns.append(reading.columns)
+        table = open_table(path, LABELLED, asked, objects=OBJECT)
+        places = (0, 0)
+        if table is None or not table.columns:
+            self.columns.append((asked[0] or "text", asked[1] or "label"))
+        else:
+            (text, label), _ = table.choose(LABELLED, asked, fix=SAY if firm else HEADER, firm=firm)
+            places = text, label
+            self.columns.append((_title(table, text), _title(table, label)))
+            self.notes.append(_taken(table, text, label))
+        for item in table.rows() if table is not None else ():
+            try:
+                if isinstance(item, DataError):
+                    raise item
+                if table is not None and item.cells != []:
+                    self.take(*_cells(table, item, places), table.where(item.line))
+            except DataError as error:
+                self.bad.take(error)
+        self.files.append(TextFile(path, len(self.rows) - before))
 
     def folder(self, root: Path, files: Sequence[Path]) -> None:
         """Take the text files of a folder, each of the class that its folder names."""
         if not root.is_dir():
             raise DataError("a text without a label", where=shown(root), fix=LAYOUT)
         counts: Counter[str] = Counter()
-        for path, label, row in read_classes(root, files):
-            if row is None:
+        for path, label, text in read_classes(root, files):
+            if text is None:
                 self.skipped.append((shown(path), "in no folder that would name its class"))
             else:
-                self.take(row, shown(path))
+                self.take(text, shown(label), shown(path))
                 counts[label] += 1
         self.files += [TextFile(root / name, count) for name, count in counts.items()]
         self.notes.append(f"{shown(root)}: each of {len(counts)} folders is a class")
         self.columns.append(("text", "label"))
 
-    def take(self, row: Row, where: str) -> None:
-        text, label = row.text.strip(), row.label.strip()
+    def take(self, text: str, label: str, where: str) -> None:
+        """Take one text with its label, or note what is missing."""
+        text, label = text.strip(), label.strip()
         if not text:
             self.without_text.add(where)
         if not label:
@@ -124,7 +146,7 @@ class _Gathered:
         """All that was gathered, if it is enough and not too much of it was bad."""
         kind = kind or kind_of([row.label for row in self.rows])
         examples = [Example(row.text, label) for row in self.rows if (label := self.label(row, kind)) is not None]
-        self.faults.check(len(examples))
+        self.bad.check(len(examples))
         counts, total = Counter(row.label for row in examples), len(examples)
         if kind == "classes":
             examples = [row for row in examples if counts[row.label] >= fewest]
@@ -134,12 +156,12 @@ class _Gathered:
             classes=in_order({row.label for row in examples}) if kind == "classes" else (),
             columns=self.columns[0] if self.columns else ("text", "label"),
             files=tuple(self.files),
-            skipped=(*self.skipped, *self.faults.listed()),
+            skipped=(*self.skipped, *self.bad.listed()),
             notes=tuple(self.notes),
             fingerprint=fingerprint_of(examples),
             without_text=self.without_text,
             without_label=self.without_label,
-            bad=self.faults.count,
+            bad=self.bad.count,
             dropped=total - len(examples),
         )
 
@@ -148,7 +170,7 @@ class _Gathered:
         value = number(row.label)
         if kind == "numbers" and value is None:
             problem = f"the label {shown(row.label[:40])!r} is not a number, as the others are"
-            self.faults.take(DataError(problem, where=row.where, fix="mend it, or delete the row"))
+            self.bad.take(DataError(problem, where=row.where, fix="mend it, or delete the row"))
             return None
         whole = value is not None and value.is_integer() and abs(value) < SMALL
         return f"{value:.0f}" if whole and kind == "classes" and "." in row.label else row.label
@@ -157,7 +179,7 @@ class _Gathered:
 def kind_of(labels: Sequence[str]) -> Kind:
     """Numbers where nearly all labels are numbers, unless they are few small whole ones."""
     values = [value for label in labels if (value := number(label)) is not None]
-    if not labels or len(values) < NUMBERS * len(labels):
+    if not labels or len(values) < NEARLY_ALL * len(labels):
         return "classes"
     few = len(set(values)) <= FEW and all(value.is_integer() and abs(value) < SMALL for value in values)
     return "classes" if few else "numbers"
@@ -168,8 +190,9 @@ def _check(found: LabelledTexts, where: str, learn: bool) -> None:
     left = f"; rows without a text: {found.without_text}" * bool(found.without_text.count)
     left += f"; rows without a label: {found.without_label}" * bool(found.without_label.count)
     if not found.rows:
-        why = "".join(f"\n     {name}: {reason}" for name, reason in found.skipped[:10])
-        raise DataError(f"0 labelled texts{left}{why}", where=where, fix="name files that hold texts with labels")
+        raise DataError(
+            f"0 labelled texts{left}{reasons(found.skipped)}", where=where, fix="name files that hold texts with labels"
+        )
     if not learn:
         return
     if len(found.rows) < LEAST:
@@ -182,3 +205,69 @@ def _check(found: LabelledTexts, where: str, learn: bool) -> None:
     if found.kind == "classes" and different * 2 > len(found.rows):
         problem = f"{different:,} different labels for {len(found.rows):,} texts: this does not look like classes"
         raise DataError(problem, where=where, fix=f"give every class at least two texts; or {SAY}")
+
+
+def _title(table: Table, place: int) -> str:
+    """What to call a column in a report."""
+    return (table.names[place] or f"column {place + 1}").strip()
+
+
+def _taken(table: Table, text: int, label: int) -> str:
+    """Which columns were taken, in words."""
+    name, names = shown(table.path), table.names
+    if table.separator is not None:
+        return f"{name}: {table.known}; the text is column {text + 1}, the label column {label + 1} of {len(names)}"
+    fields = shown(names[text] or ""), shown(names[label] or "")
+    return f"{name}: the text is the field {fields[0]!r}, the label {fields[1]!r}, of {len(names)} fields"
+
+
+def _cells(table: Table, row: Row, places: tuple[int, int]) -> tuple[str, str]:
+    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false."""
+    text, label = places
+    found = table.value(row, label)
+    if isinstance(found, dict | list):
+        problem = f'the field "{table.names[label]}" is {kind_in_json(found)}, expected a string or a number'
+        raise DataError(problem, where=table.where(row.line), fix=OBJECT)
+    return "" if table.value(row, text) is None else table.text(row, text), as_cell(found)
+
+
+# Recognition
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are tables with a text and its label in a row, or folders of classes."""
+    return survey.weakest(_judge_source)
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    tables = weakest(map(judge_table, source.tables))
+    return judge_folder(source) if source.kind == "folder" and tables.level == "no" else tables
+
+
+def judge_table(table: Table) -> Judgement:
+    """Whether it is clear which column is the text and which the label, and whether they look like that."""
+    columns = table.columns
+    sides = sum(meaning(column.name) is not None and holds_text(column) for column in columns)
+    if len(columns) < 2 or sides > 1 or not table.even or any(column.looks == "picture" for column in columns):
+        return NO  # two languages, or pictures, or no table
+    texts = sorted((c for c in columns if holds_text(c) and c.values and not c.is_class), key=lambda c: -c.length)
+    labels = [column for column in columns if column.is_class or column.is_number]
+    maybe = NO
+    if texts and labels:
+        ask = f"--set text_column={texts[0].called} --set label_column={labels[-1].called}"
+        maybe = Judgement("possible", "a column of text, and others that could be its label", ask)
+    try:
+        (first, second), how = table.choose(LABELLED, (None, None), fix=SAY)
+    except DataError:
+        return maybe
+    text, label = columns[first], columns[second]
+    if not holds_text(text) or not (label.is_class or label.is_number):
+        return maybe
+    why = f"texts (column {text.called}) with a label each (column {label.called})"
+    if "by what it holds" not in how:
+        return Judgement("sure", f"{why}, by their names")
+    few = label.is_number or label.distinct * CLEAR <= len(label.values)
+    other = table.header and len(columns) > 2 and not (TEXT.means(text.name or "") or LABEL.means(label.name or ""))
+    if not few or len(label.values) < ENOUGH or text.length < 2 * label.length or (other and text.words < SENTENCE):
+        return maybe
+    return Judgement("sure", f"{why}, by what they hold")
