@@ -13,7 +13,7 @@ import weft
 SOURCE = Path(weft.__file__).parent
 # Names in one row do not import each other. `errors` and `version` stand before what raises and shows them.
 ORDER = [
-    {"errors", "version"},
+    {"errors", "version", "machine"},
     {"config", "requirements"},
     {"storage"},
     {"tokens"},

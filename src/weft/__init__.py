@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
+from weft.machine import avoid_broken_amx
 from weft.version import VERSION as __version__
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from weft.tasks import load as load
     from weft.tasks import train as train
     from weft.tokens import Tokens as Tokens
+
+avoid_broken_amx()
 
 _homes = {
     "Run": "weft.tasks",
