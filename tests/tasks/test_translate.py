@@ -119,6 +119,7 @@ def test_the_same_pairs_in_any_kind_of_file_train_the_same_weights(pairs: Path, 
 def test_files_of_pairs_are_recognised(tmp_path: Path, pairs: Path) -> None:
     for name in ("x.csv", "x.tmx", "x.po", "c.en", "c.fr.gz", "d.txt", "e.txt", "t.mrg"):
         (tmp_path / name).write_text("x")
+    (tmp_path / "x.csv").write_text("a dog runs,un chien court\n")
     for names in (["x.csv"], ["x.tmx"], ["x.po"], ["c.en", "c.fr.gz"]):
         assert recognise([str(tmp_path / name) for name in names]).name == "translate"
     for line, name in (

@@ -60,7 +60,7 @@ def train(
     json: Json = False,
 ) -> None:
     """Train a model on your files and write a run folder."""
-    output.prepare()
+    output.prepare(data or ())
     from weft.tasks import train as train_
 
     settings = settings_of(set_, train_, {"seed": seed, "precision": precision})

@@ -14,12 +14,16 @@ from weft.requirements import check_requirements
 Report = Mapping[str, Any]
 
 
-def prepare() -> None:
-    """Before a command computes: are the libraries there, and quiet?"""
+def prepare(sources: Sequence[str] = ()) -> None:
+    """Before a command computes: are the files that are named there, and the libraries, and are they quiet?"""
     warnings.filterwarnings("ignore")
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if sources:
+        from weft.data.survey import Survey
+
+        Survey(sources).check()
     check_requirements()
 
 

@@ -14,6 +14,7 @@ from weft.data.images.formats import named_as_picture
 LONGEST_LABEL = 60  # characters of a label that nobody named as one
 NEARLY_ALL = 0.9  # of the values of a column must look alike
 PREFIX = 20  # characters; values that all begin with as many equal ones are codes or credits, not texts
+LISTED = 20  # columns that a message lists
 TRIED = 400  # values looked at to tell what a column holds
 ABSENT = {"na", "n/a", "nan", "null", "none", "-", "?"}
 MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -142,4 +143,5 @@ def columns_of(names: Sequence[str | None], rows: Sequence[Sequence[str]]) -> li
 
 def listed(columns: Sequence[Column]) -> str:
     """Columns for a message, a line each."""
-    return "".join(f"\n     {column}" for column in columns)
+    more = f"\n     and {len(columns) - LISTED} more" if len(columns) > LISTED else ""
+    return "".join(f"\n     {column}" for column in columns[:LISTED]) + more

@@ -128,9 +128,9 @@ def choose(
             free = [column for column in columns if column.place not in used]
             named = how == "by its name"
             places = role.by_name([column.name for column in columns]) if named else role.by_content(free)
-            place = next((place for place in places if place not in used), None)
-            if place is not None and role.name not in taken:
-                taken[role.name] = place, how
+            left = [place for place in places if place not in used]
+            if left and role.name not in taken:
+                taken[role.name] = left[0], how
     unclear = [role.name for role in sorted(roles, key=lambda role: role.last) if role.name not in taken]
     if unclear:
         problem = f"which column holds the {unclear[0]} is not clear; its columns:{listed(columns)}"

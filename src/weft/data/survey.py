@@ -85,8 +85,7 @@ class Surveyed:
             from weft.data.images.archives import first_names
 
             return first_names(self.path, FILES)
-        root = self.path if self.kind == "folder" else Path()
-        return [file.relative_to(root).as_posix() for file in self.files]
+        return [file.as_posix() for file in self.files]
 
     @cached_property
     def endings(self) -> Counter[str]:

@@ -82,7 +82,7 @@ class FillMask(EncoderTask):
 
     name = "fill-mask"
     summary = "learn to fill in blanks in texts"
-    files = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
+    files = "text of any ending, or .jsonl (field text), gzip of these, several files, or a folder of them"
     sample = "English sentences by a grammar of weft's own"
     settings = MaskTraining
     use = Guessing

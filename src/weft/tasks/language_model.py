@@ -59,7 +59,7 @@ class LanguageModel(Task):
 
     name = "language-model"
     summary = "learn to continue a text"
-    files = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
+    files = "text of any ending, or .jsonl (field text), gzip of these, several files, or a folder of them"
     models = {
         "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
         "gpt": "GPT-2's layout: learned positions, pre-norm, GELU",

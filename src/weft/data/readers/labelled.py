@@ -251,10 +251,11 @@ def judge_table(table: Table) -> Judgement:
     if len(columns) < 2 or sides > 1 or not table.even or any(column.looks == "picture" for column in columns):
         return NO  # two languages, or pictures, or no table
     texts = sorted((c for c in columns if holds_text(c) and c.values and not c.is_class), key=lambda c: -c.length)
-    labels = [column for column in columns if column.is_class or column.is_number]
+    labels = [column for column in columns if (column.is_class or column.is_number) and column.distinct > 1]
+    labels.sort(key=lambda column: (column.looks != "label", not column.is_class, column.distinct))
     maybe = NO
     if texts and labels:
-        ask = f"--set text_column={texts[0].called} --set label_column={labels[-1].called}"
+        ask = f"--set text_column={texts[0].called} --set label_column={labels[0].called}"
         maybe = Judgement("possible", "a column of text, and others that could be its label", ask)
     try:
         (first, second), how = table.choose(LABELLED, (None, None), fix=SAY)

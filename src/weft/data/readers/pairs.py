@@ -15,7 +15,7 @@ from weft.data.bad_rows import BadRows, Skip, reasons
 from weft.data.columns import Column
 from weft.data.decoding import read_text, shown
 from weft.data.files import ending, find
-from weft.data.known_roles import OFTEN_NUMBERS, holds_text
+from weft.data.known_roles import OFTEN_NUMBERS, PICTURE, holds_text
 from weft.data.languages import bare, language, languages_of_file, meaning
 from weft.data.readers import po
 from weft.data.readers.pair_formats import ENDINGS, Reading, read_file
@@ -26,6 +26,7 @@ from weft.data.tables import Table, excerpt
 from weft.errors import DataError
 
 OWN = (".po", ".tmx")  # endings that hold nothing else
+OTHER = (".txt", ".md", ".tsv", ".csv", ".jsonl")  # of texts that outnumber them where a folder holds something else
 ALIKE = 3.0  # times that texts of one side may be longer than those of the other
 SENTENCE = 3  # words of a typical text where names say that columns are something else
 VARIED = 20  # rows for each different text, at most
@@ -205,16 +206,16 @@ def _named_after_language(source: Surveyed) -> bool:
 
 
 def _judge_source(source: Surveyed) -> Judgement:
-    if source.kind in ("file", "folder", "pattern") and source.share(OWN) >= 0.25:
-        what = "message catalogues or translation memories"
-        return Judgement("sure", f"{what}, by {'its ending' if source.kind == 'file' else 'their endings'}")
+    own, other = (sum(source.endings[ending] for ending in endings) for endings in (OWN, OTHER))
+    if source.kind != "archive" and own > other:
+        return Judgement("sure", "message catalogues or translation memories, by the ending")
     return weakest(map(judge_table, source.tables))
 
 
 def judge_table(table: Table) -> Judgement:
     """Whether a table has a source and a target, by the names of its columns, its own name, or what they hold."""
     names, columns = table.names, [column for column in table.columns if holds_text(column) and column.values]
-    if len(columns) < 2 or "text" in names:
+    if len(columns) < 2 or "text" in names or PICTURE.by_content(table.columns):
         return NO
     stem = table.path.name.lower().removesuffix(".gz").rpartition(".")[0]
     known = {meaning(column.name) for column in columns if bare(column.name or "") not in OFTEN_NUMBERS} - {None}
@@ -234,4 +235,4 @@ def _translations(first: Column, second: Column, *, named: bool) -> bool:
     varied = sorted(column.distinct / len(column.values) for column in (first, second))
     if lengths[1] > ALIKE * lengths[0] or varied[0] * VARIED < 1 or varied[1] * 2 < 1:
         return False
-    return min(first.words, second.words) >= SENTENCE if named else max(first.words, second.words) >= 2
+    return not named or min(first.words, second.words) >= SENTENCE
