@@ -460,6 +460,29 @@ def test_damaged_catalogues_are_refused(tmp_path: Path, text: str, line: int, pa
 # Bad tables and parallel files
 
 
+PO = 'msgid ""\nmsgstr ""\n"Language: {}\\n"\n\nmsgid "one"\nmsgstr "{}"\n'
+
+
+def test_catalogues_of_several_languages_are_refused_with_the_list(tmp_path: Path) -> None:
+    for code, text in (("fr", "un"), ("pt_BR", "um"), ("de", "eins"), ("en", "")):
+        write(tmp_path / code / "LC_MESSAGES" / "app.po", PO.format(code, text))
+    write(tmp_path / "fr" / "more.po", PO.format("fr", "une"))
+    message = refused(tmp_path)
+    assert "message catalogues of 3 languages: de (1 file), fr (2 files), pt_BR (1 file)" in message
+    assert "--set target=de" in message
+    pairs = read_pairs(tmp_path, target="fr")
+    assert texts(pairs) == [("one", "un"), ("one", "une")] and pairs.columns == ("msgid", "fr")
+    assert any(reason == "in pt_BR, not in fr" for _, reason in pairs.skipped)
+    assert texts(read_pairs(tmp_path / "fr")) == texts(pairs)
+    assert texts(read_pairs(tmp_path, target="pt_BR")) == [("one", "um")]
+
+
+def test_the_language_of_a_catalogue_may_stand_in_its_path(tmp_path: Path) -> None:
+    for code in ("fr", "de"):
+        write(tmp_path / code / "LC_MESSAGES" / "app.po", 'msgid "one"\nmsgstr "x"\n')
+    assert "2 languages: de (1 file), fr (1 file)" in refused(tmp_path)
+
+
 @pytest.mark.parametrize("ending", ["tsv", "csv"])
 @pytest.mark.parametrize(
     ("row", "part"),

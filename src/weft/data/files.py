@@ -13,6 +13,7 @@ from pathlib import Path
 
 from weft.data.bad_rows import reasons
 from weft.data.decoding import GZIP, HEAD, is_binary, is_utf8, kind, opened, shown, wide_encoding
+from weft.data.images.formats import is_archive
 from weft.errors import DataError, nearest
 
 TWICE = "already taken"
@@ -173,7 +174,8 @@ class _Search:
         with opened(path) as file:
             # Text in the wrong wrapping (gzip, UTF-16) is let through: reading refuses it aloud, with the remedy.
             head = file.read(HEAD) if self.text else b""
-        if self.any and not is_utf8(head):
+        packed = head.startswith(GZIP) and path.name.lower().endswith(".gz") and not is_archive(path)
+        if self.any and not packed and not is_utf8(head):
             return "not text"
         return "binary" if is_binary(head) and not head.startswith(GZIP) and wide_encoding(head) is None else ""
 

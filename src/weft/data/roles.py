@@ -52,7 +52,8 @@ def names_columns(cells: Sequence[str], roles: Sequence[Role], asked: Sequence[s
     wanted = [name for name in asked if name is not None and not name.isdecimal()]
     if wanted and all(matching(cells, name) for name in wanted):
         return True
-    return len({found for cell in cells for role in roles if (found := role.means(cell))}) > 1
+    meanings = {frozenset(found for role in roles if (found := role.means(cell))) for cell in cells}
+    return len(meanings - {frozenset()}) > 1
 
 
 def is_header(
