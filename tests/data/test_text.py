@@ -66,7 +66,9 @@ def test_text_is_read_whatever_its_ending(tmp_path: Path) -> None:
     write(tmp_path / "mixed" / "e.bin", bytes(99))
     write(tmp_path / "mixed" / "f.dat", b"\xff\xfe\xfd")
     corpus = read_corpus([tmp_path / "mixed"])
-    assert documents(corpus) == ["a.log", "b.py", "c"], "of a folder without .txt, .md and .jsonl, all that is text"
+    assert documents(corpus) == ["a.log", "b.py", "c", "d.rst.gz"], (
+        "of a folder without .txt, .md and .jsonl, all that is text"
+    )
     assert {Path(name).name: why for name, why in corpus.skipped} == {
         "e.bin": "binary",
         "f.dat": "not text",
