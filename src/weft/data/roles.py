@@ -6,7 +6,7 @@ that is named so, else the one that can be nothing else by what it holds.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,7 +85,7 @@ def is_header(
 
 
 def _all_alike(column: Column) -> bool:
-    """Whether every value of a column is what nearly all of them look like; beside numbers, some must say so."""
+    """Whether every value of a column is what nearly all look like; other kinds than numbers need some values."""
     if column.looks != "number" and len(column.values) < SOME:
         return False
     return all(looks_like(column.looks, value) or value.casefold() in ABSENT for value in column.values[:TRIED])
@@ -123,20 +123,24 @@ def choose(
                 both = f"{other} and {role.name} are both column {place + 1}"
                 raise DataError(both, where=where, fix="name two columns")
             taken[role.name] = place, "asked for"
-    for how in ("by its name", "by what it holds"):
-        for role in sorted(roles, key=lambda role: role.last and how == "by what it holds"):
-            used = {place for place, _ in taken.values()}
-            free = [column for column in columns if column.place not in used]
-            named = how == "by its name"
-            places = role.by_name([column.name for column in columns]) if named else role.by_content(free)
-            left = [place for place in places if place not in used]
-            if left and role.name not in taken:
-                taken[role.name] = left[0], how
-    unclear = [role.name for role in sorted(roles, key=lambda role: role.last) if role.name not in taken]
+    for role in roles:
+        places = [place for place in role.by_name([column.name for column in columns]) if _is_free(place, taken)]
+        if places:
+            taken.setdefault(role.name, (places[0], "by its name"))
+    order = sorted(roles, key=lambda role: role.last)
+    for role in order:
+        places = role.by_content([column for column in columns if _is_free(column.place, taken)])
+        if places:
+            taken.setdefault(role.name, (places[0], "by what it holds"))
+    unclear = [role.name for role in order if role.name not in taken]
     if unclear:
         problem = f"which column holds the {unclear[0]} is not clear; its columns:{listed(columns)}"
         raise DataError(problem, where=where, fix=fix)
     return Choice(*zip(*(taken[role.name] for role in roles), strict=True))
+
+
+def _is_free(place: int, taken: Mapping[str, tuple[int, str]]) -> bool:
+    return all(place != used for used, _ in taken.values())
 
 
 def matching(names: Sequence[str | None], name: str) -> list[int]:

@@ -121,8 +121,7 @@ class Surveyed:
         named = [file for file in self.files if is_table(file)]
         if len(named) * 2 <= len(self.files):
             return ()
-        opened = (preview(file) for file in named[:TABLES])
-        return tuple(table for table in opened if table is not None)
+        return tuple(table for file in named[:TABLES] for table in _preview(file))
 
 
 class Survey:
@@ -155,13 +154,13 @@ def weakest(judgements: Iterable[Judgement]) -> Judgement:
     return min(judgements, key=lambda judgement: LEVELS.index(judgement.level), default=NO)
 
 
-def preview(path: Path) -> Table | None:
-    """A table by its first rows; None where it cannot be read, which its reader will say."""
+def _preview(path: Path) -> list[Table]:
+    """A table by its first rows; none where it cannot be read, which its reader will say."""
     try:
         table = open_table(path, ALL)
     except (DataError, OSError):
-        return None
-    return table if table is not None and table.columns else None
+        return []
+    return [table] if table.columns else []
 
 
 def _below(start: Path) -> Iterator[Path]:

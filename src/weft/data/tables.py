@@ -115,8 +115,8 @@ def as_cell(value: Any) -> str:
 
 def open_table(
     path: Path, roles: Sequence[Role], asked: Sequence[str | None] = (), *, objects: str = "", doubtful: bool = True
-) -> Table | None:
-    """Look at the first rows of a table, for columns of some roles; None where every row is blank or cannot be read.
+) -> Table:
+    """Look at the first rows of a table, for columns of some roles; it has none where no row is filled and can be read.
 
     `objects` says what a line of JSON should be; without `doubtful`, a header must be one beyond doubt.
     """
@@ -132,11 +132,11 @@ def open_table(
     rest = chain(sample, items)
     full = [item for item in sample if not isinstance(item, DataError) and item.cells]
     if not full:
-        return Table(path, (), 1, False, separator, objects, items=rest) if sample else None
+        return Table(path, (), 1, False, separator, objects, items=rest)
     if separator is None:
-        objects_ = [item.cells for item in full if isinstance(item.cells, dict)]
-        names = list(dict.fromkeys(key for data in objects_ for key in data))
-        columns = columns_of(names, [[as_cell(data.get(key)) for key in names] for data in objects_])
+        lines = [item.cells for item in full if isinstance(item.cells, dict)]
+        names = list(dict.fromkeys(key for data in lines for key in data))
+        columns = columns_of(names, [[as_cell(data.get(key)) for key in names] for data in lines])
         return Table(path, tuple(columns), full[0].line, False, None, objects, items=rest)
     rows = [list(item.cells) for item in full]
     fitting = [cells for cells in rows if len(cells) == len(rows[0])]

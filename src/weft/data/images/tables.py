@@ -31,7 +31,7 @@ def is_picture_table(path: Path) -> bool:
 def in_table(path: Path, *, labels: bool) -> Gathered:
     """The pictures a table names. Rows that cannot be used are counted as bad pictures."""
     where, table = shown(path), open_table(path, ROLES)
-    if table is None or not table.columns:
+    if not table.columns:
         raise DataError("an empty table", where=where, fix=HEADER)
     header = [name or "" for name in table.names] if table.header else _first_row(table)
     picture = _needed(header, PICTURE, table.where(table.line))

@@ -43,10 +43,10 @@ class Asked(NamedTuple):
     firm: bool = True
 
 
-def judge_table(table: Table | None) -> Judgement:
+def judge_table(table: Table) -> Judgement:
     """Whether a table names pictures and says something about them, and not which class they are of."""
-    picture = next(iter(PICTURE.by_content(table.columns)), None) if table is not None else None
-    if table is None or picture is None:
+    picture = next(iter(PICTURE.by_content(table.columns)), None)
+    if picture is None:
         return NO
     lists = [] if table.separator is not None else CAPTION.by_name(table.names)  # which may hold several captions
     others = [c for c in table.columns if c.place != picture and (c.values or c.place in lists)]
@@ -64,8 +64,6 @@ def judge_table(table: Table | None) -> Judgement:
 def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
     """The rows of a .tsv, .csv or .jsonl file, or what is wrong with one."""
     table = open_table(path, CAPTIONED, asked[:2], objects=OBJECT)
-    if table is None:
-        return
     picture, captions = _chosen(table, asked) if table.columns else (0, ())
     most = len(table.columns) if table.header or ending(path, (".csv",)) else None
     for item in table.items:

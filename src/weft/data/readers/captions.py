@@ -21,7 +21,7 @@ from weft.data.images.places import Entry, Gathered, Place
 from weft.data.images.reading import names_of, try_all
 from weft.data.readers.caption_stems import in_place, is_text, stem_of
 from weft.data.readers.caption_tables import Asked, judge_table, read_rows
-from weft.data.survey import NO, Judgement, Survey, Surveyed, preview, weakest
+from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import is_table
 from weft.errors import DataError
 
@@ -131,7 +131,7 @@ def judge(survey: Survey) -> Judgement:
     if any(source.kind not in ("folder", "archive") for source in others):
         return NO
     if tables:
-        return weakest(judge_table(table) for source in tables for table in source.tables or [None])
+        return weakest(weakest(map(judge_table, source.tables)) for source in tables)
     return weakest(map(_judge_place, others))
 
 
@@ -147,7 +147,7 @@ def tables_in(folder: Path, most: int | None = None) -> list[Path]:
     """The tables of captions that stand in a folder, not below it; `most` is how many are opened to tell."""
     named = sorted(path for path in folder.iterdir() if is_table(path))
     files = islice((path for path in named if path.is_file()), most)
-    return [path for path in files if judge_table(preview(path))]
+    return [path for path in files if any(map(judge_table, Surveyed(path).tables))]
 
 
 def has_stems(source: Path) -> bool:

@@ -98,21 +98,17 @@ class _Gathered:
             return
         self.taken.add(real)
         before = len(self.rows)
-        table = open_table(path, LABELLED, asked, objects=OBJECT)
-        places = (0, 0)
-        if table is None or not table.columns:
-            self.columns.append((asked[0] or "text", asked[1] or "label"))
-        else:
+        table, text, label = open_table(path, LABELLED, asked, objects=OBJECT), 0, 0
+        if table.columns:
             (text, label), _ = table.choose(LABELLED, asked, fix=SAY if firm else HEADER, firm=firm)
-            places = text, label
             self.columns.append((_title(table, text), _title(table, label)))
             self.notes.append(_taken(table, text, label))
-        for item in table.rows() if table is not None else ():
+        for item in table.rows():
             try:
                 if isinstance(item, DataError):
                     raise item
-                if table is not None and item.cells != []:
-                    self.take(*_cells(table, item, places), table.where(item.line))
+                if item.cells != []:
+                    self.take(*_cells(table, item, text, label), table.where(item.line))
             except DataError as error:
                 self.bad.take(error)
         self.files.append(TextFile(path, len(self.rows) - before))
@@ -221,9 +217,8 @@ def _taken(table: Table, text: int, label: int) -> str:
     return f"{name}: the text is the field {fields[0]!r}, the label {fields[1]!r}, of {len(names)} fields"
 
 
-def _cells(table: Table, row: Row, places: tuple[int, int]) -> tuple[str, str]:
+def _cells(table: Table, row: Row, text: int, label: int) -> tuple[str, str]:
     """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false."""
-    text, label = places
     found = table.value(row, label)
     if isinstance(found, dict | list):
         problem = f'the field "{table.names[label]}" is {kind_in_json(found)}, expected a string or a number'

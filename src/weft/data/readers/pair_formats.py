@@ -57,8 +57,8 @@ def read_file(path: Path, source: str | None, target: str | None) -> Reading:
 def _table(path: Path, source: str | None, target: str | None) -> Reading:
     """A .tsv, .csv or .jsonl file. A header names two languages or sides; other first rows are pairs."""
     table = open_table(path, PAIR, (source, target), objects=OBJECT, doubtful=False)
-    if table is None or not table.columns:
-        errors = (item for item in table.rows() if isinstance(item, DataError)) if table is not None else iter(())
+    if not table.columns:
+        errors = (item for item in table.rows() if isinstance(item, DataError))
         return Reading((source or "source", target or "target"), (path, path), errors)
     if table.separator is None:
         return _fields(table, source, target)
