@@ -468,7 +468,7 @@ def test_catalogues_of_several_languages_are_refused_with_the_list(tmp_path: Pat
         write(tmp_path / code / "LC_MESSAGES" / "app.po", PO.format(code, text))
     write(tmp_path / "fr" / "more.po", PO.format("fr", "une"))
     message = refused(tmp_path)
-    assert "message catalogues of 3 languages: de (1 file), fr (2 files), pt_BR (1 file)" in message
+    assert "message catalogues of 3 languages: de, fr (2 files), pt_BR" in message
     assert "--set target=de" in message
     pairs = read_pairs(tmp_path, target="fr")
     assert texts(pairs) == [("one", "un"), ("one", "une")] and pairs.columns == ("msgid", "fr")
@@ -480,7 +480,7 @@ def test_catalogues_of_several_languages_are_refused_with_the_list(tmp_path: Pat
 def test_the_language_of_a_catalogue_may_stand_in_its_path(tmp_path: Path) -> None:
     for code in ("fr", "de"):
         write(tmp_path / code / "LC_MESSAGES" / "app.po", 'msgid "one"\nmsgstr "x"\n')
-    assert "2 languages: de (1 file), fr (1 file)" in refused(tmp_path)
+    assert "2 languages: de, fr" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv"])

@@ -91,7 +91,7 @@ RECOGNISED = {
     "README": ("Read me.\n", "language-model"),
 }
 REFUSED = {
-    "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]), ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'"]),
+    "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]), ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "--task classify-text"]),
     "weather.csv": (
         joined([("date", "rain", "wind", "weather"), *((d, i / 3, i / 7, LABELS[i]) for i, d in enumerate(DAYS))]),
         ["1 'date' (60 different in 60 rows, as '2024-01-01'; dates)", "no task of weft's learns from such columns"],

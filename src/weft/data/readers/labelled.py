@@ -8,37 +8,20 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.data.bad_rows import BadRows, Skip, reasons
 from weft.data.columns import NEARLY_ALL, number
 from weft.data.decoding import shown
 from weft.data.files import ending, find
-from weft.data.jsonl import kind as kind_in_json
-from weft.data.known_roles import ENOUGH, LABEL, LABELLED, TEXT, holds_text
-from weft.data.languages import meaning
 from weft.data.readers.class_folders import LAYOUT, judge_folder, read_classes
+from weft.data.readers.labelled_tables import SAY, Placed, judge_table, read_table
 from weft.data.readers.labelled_texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
-from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.data.survey import Judgement, Survey, Surveyed, weakest
 from weft.data.tables import ENDINGS as TABLES
-from weft.data.tables import Row, Table, as_cell, open_table
 from weft.errors import DataError
 
-SAY = "say which columns they are, by name or number: --set text_column=… --set label_column=…"
-HEADER = "give it a header line with the names text and label"
-OBJECT = 'write {"text": "…", "label": "…"} on every line'
 LEAST = 10  # texts to learn from
-CLEAR = 5  # rows for each different label, at least, where no name says that it is one
-SENTENCE = 3  # words of a typical text among several columns with other names
 FEW, SMALL = 20, 100  # whole numbers are classes if they are so few and so small
-
-
-class Placed(NamedTuple):
-    """A text with its label, and where it stands."""
-
-    text: str
-    label: str
-    where: str
 
 
 def read_labelled(
@@ -97,20 +80,14 @@ class _Gathered:
         if real in self.taken:
             return
         self.taken.add(real)
-        before = len(self.rows)
-        table, text, label = open_table(path, LABELLED, asked, objects=OBJECT), 0, 0
-        if table.columns:
-            (text, label), _ = table.choose(LABELLED, asked, fix=SAY if firm else HEADER, firm=firm)
-            self.columns.append((_title(table, text), _title(table, label)))
-            self.notes.append(_taken(table, text, label))
-        for item in table.rows():
-            try:
-                if isinstance(item, DataError):
-                    raise item
-                if item.cells != []:
-                    self.take(*_cells(table, item, text, label), table.where(item.line))
-            except DataError as error:
-                self.bad.take(error)
+        before, reading = len(self.rows), read_table(path, asked, firm)
+        for row in reading.rows:
+            if isinstance(row, DataError):
+                self.bad.take(row)
+            else:
+                self.take(*row)
+        self.columns += reading.columns
+        self.notes += reading.notes
         self.files.append(TextFile(path, len(self.rows) - before))
 
     def folder(self, root: Path, files: Sequence[Path]) -> None:
@@ -203,29 +180,6 @@ def _check(found: LabelledTexts, where: str, learn: bool) -> None:
         raise DataError(problem, where=where, fix=f"give every class at least two texts; or {SAY}")
 
 
-def _title(table: Table, place: int) -> str:
-    """What to call a column in a report."""
-    return (table.names[place] or f"column {place + 1}").strip()
-
-
-def _taken(table: Table, text: int, label: int) -> str:
-    """Which columns were taken, in words."""
-    name, names = shown(table.path), table.names
-    if table.separator is not None:
-        return f"{name}: {table.known}; the text is column {text + 1}, the label column {label + 1} of {len(names)}"
-    fields = shown(names[text] or ""), shown(names[label] or "")
-    return f"{name}: the text is the field {fields[0]!r}, the label {fields[1]!r}, of {len(names)} fields"
-
-
-def _cells(table: Table, row: Row, text: int, label: int) -> tuple[str, str]:
-    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false."""
-    found = table.value(row, label)
-    if isinstance(found, dict | list):
-        problem = f'the field "{table.names[label]}" is {kind_in_json(found)}, expected a string or a number'
-        raise DataError(problem, where=table.where(row.line), fix=OBJECT)
-    return "" if table.value(row, text) is None else table.text(row, text), as_cell(found)
-
-
 # Recognition
 
 
@@ -237,33 +191,3 @@ def judge(survey: Survey) -> Judgement:
 def _judge_source(source: Surveyed) -> Judgement:
     tables = weakest(map(judge_table, source.tables))
     return judge_folder(source) if source.kind == "folder" and tables.level == "no" else tables
-
-
-def judge_table(table: Table) -> Judgement:
-    """Whether it is clear which column is the text and which the label, and whether they look like that."""
-    columns = table.columns
-    sides = sum(meaning(column.name) is not None and holds_text(column) for column in columns)
-    if len(columns) < 2 or sides > 1 or not table.even or any(column.looks == "picture" for column in columns):
-        return NO  # two languages, or pictures, or no table
-    texts = sorted((c for c in columns if holds_text(c) and c.values and not c.is_class), key=lambda c: -c.length)
-    labels = [column for column in columns if (column.is_class or column.is_number) and column.distinct > 1]
-    labels.sort(key=lambda column: (column.looks != "label", not column.is_class, column.distinct))
-    maybe = NO
-    if texts and labels:
-        ask = f"--set text_column={texts[0].called} --set label_column={labels[0].called}"
-        maybe = Judgement("possible", "a column of text, and others that could be its label", ask)
-    try:
-        (first, second), how = table.choose(LABELLED, (None, None), fix=SAY)
-    except DataError:
-        return maybe
-    text, label = columns[first], columns[second]
-    if not holds_text(text) or not (label.is_class or label.is_number):
-        return maybe
-    why = f"texts (column {text.called}) with a label each (column {label.called})"
-    if "by what it holds" not in how:
-        return Judgement("sure", f"{why}, by their names")
-    few = label.is_number or label.distinct * CLEAR <= len(label.values)
-    other = table.header and len(columns) > 2 and not (TEXT.means(text.name or "") or LABEL.means(label.name or ""))
-    if not few or len(label.values) < ENOUGH or text.length < 2 * label.length or (other and text.words < SENTENCE):
-        return maybe
-    return Judgement("sure", f"{why}, by what they hold")

@@ -161,7 +161,7 @@ class _Gathered:
         """Refuse catalogues of several languages, which are all translations of the same texts."""
         known = {tag: count for tag, count in sorted(self.catalogues.items()) if tag}
         if len(known) > 1:
-            listed = ", ".join(f"{tag} ({count} file{'s' * (count > 1)})" for tag, count in known.items())
+            listed = ", ".join(f"{tag} ({count} files)" if count > 1 else tag for tag, count in known.items())
             fix = f"train on one language at a time: name its files, or --set target={next(iter(known))}"
             where = ", ".join(map(shown, found[:2])) + (", …" if len(found) > 2 else "")
             raise DataError(f"message catalogues of {len(known)} languages: {listed}", where=where, fix=fix)
@@ -223,10 +223,12 @@ def judge_table(table: Table) -> Judgement:
         return Judgement("sure", f"columns named {', '.join(sorted(filter(None, known)))}")
     if not table.header and table.separator is not None and any(languages_of_file(stem, len(names))):
         return Judgement("sure", "a table whose name has the languages of its columns")
-    ask = " ".join(f"--set {side}={column.called}" for side, column in zip(("source", "target"), columns, strict=False))
+    texts = [column for column in columns if column.looks == "text"]
+    ask = " ".join(f"--set {side}={column.called}" for side, column in zip(("source", "target"), texts, strict=False))
     if len(columns) == 2 and _translations(*columns, named=table.header or table.separator is None):
         return Judgement("sure", "two columns of different texts of like length", ask)
-    return Judgement("possible", "columns of text, of which two may be a source and a target", ask)
+    why = "columns of text, of which two may be a source and a target"
+    return Judgement("possible", why, ask) if len(texts) > 1 else NO
 
 
 def _translations(first: Column, second: Column, *, named: bool) -> bool:
