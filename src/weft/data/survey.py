@@ -30,7 +30,10 @@ LEVELS: tuple[Level, ...] = ("no", "possible", "sure")
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether data is of some kind, why, and, where it is only possible, the settings that would say so."""
+    """Whether data is of some kind, why, and, where it is only possible, the settings that would say so.
+
+    It counts as true where it is sure.
+    """
 
     level: Level
     why: str = ""

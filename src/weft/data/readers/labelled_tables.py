@@ -102,14 +102,14 @@ def judge_table(table: Table) -> Judgement:
         return NO  # two languages, or pictures, or no table
     maybe = _possible(columns)
     try:
-        (first, second), how = table.choose(LABELLED, (None, None), fix=SAY)
+        choice = table.choose(LABELLED, (None, None), fix=SAY)
     except DataError:
         return maybe
-    text, label = columns[first], columns[second]
+    text, label = (columns[place] for place in choice.places)
     if not holds_text(text) or not (label.is_class or label.is_number):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
-    if "by what it holds" not in how:
+    if choice.named:
         return Judgement("sure", f"{why}, by their names")
     few = label.is_number or label.distinct * CLEAR <= len(label.values)
     other = table.header and len(columns) > 2 and not (TEXT.means(text.name or "") or LABEL.means(label.name or ""))
