@@ -23,7 +23,8 @@ from marian import loss, marian, padded
 from report import Table, arguments, hand_in
 
 import weft
-from weft.data.pairs import Held, read_pairs, split_pairs
+from weft.data.readers.pair_texts import Held, split_pairs
+from weft.data.readers.pairs import read_pairs
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size
 from weft.objectives.measures.translation import translation_measures

@@ -9,13 +9,14 @@ import pytest
 import torch
 from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
-from weft.data.captions import looks_captioned, read_captions
 from weft.data.captions.batches import Captioned, CaptionedPictures, captioned
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment
 from weft.data.images.frames import frames_of
 from weft.data.images.split import split_album
+from weft.data.readers.captions import judge, read_captions
 from weft.data.samples import captioned_shapes
+from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 from weft.modalities.around import Around
 from weft.modalities.image import Picture
@@ -51,6 +52,10 @@ def wrong(*sources: Path, **options: object) -> str:
     with pytest.raises(DataError) as caught:
         read(*sources, **{"skip": 0, **options})
     return str(caught.value)
+
+
+def looks_captioned(sources: list[Path]) -> bool:
+    return judge(Survey(sources)).level == "sure"
 
 
 def one_a_row(path: Path, header: str = "", separator: str = "\t") -> Path:
@@ -112,7 +117,7 @@ def test_a_folder_may_hold_its_table(tmp_path: Path):
 
 
 def test_a_table_is_found_among_many_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("weft.data.captions.recognising.LOOK", 1)
+    monkeypatch.setattr("weft.data.readers.captions.LOOK", 1)
     tsv(photos(tmp_path) / "z.tsv")
     assert looks_captioned([tmp_path]) and found(read(tmp_path)) == CAPTIONS
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.data import decoding, jsonl
+from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.split import CorpusPart, split
-from weft.data.text import Corpus, read_corpus
 from weft.errors import ConfigError, DataError
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer_making import KINDS, train
@@ -58,6 +58,24 @@ def test_a_folder_of_files_becomes_documents_in_order(tmp_path: Path) -> None:
     assert corpus.distinct == len(set("oneGrüße\ntwothree\nfour\n"))
     why = {Path(name).name: reason for name, reason in corpus.skipped}
     assert why == {"c.jsonl": "1 of its documents are empty", "d.txt": "empty"}
+
+
+def test_text_is_read_whatever_its_ending(tmp_path: Path) -> None:
+    for name in ("a.log", "b.py", "c", "d.rst.gz"):
+        write(tmp_path / "mixed" / name, gzip.compress(name.encode()) if name.endswith(".gz") else name)
+    write(tmp_path / "mixed" / "e.bin", bytes(99))
+    write(tmp_path / "mixed" / "f.dat", b"\xff\xfe\xfd")
+    corpus = read_corpus([tmp_path / "mixed"])
+    assert documents(corpus) == ["a.log", "b.py", "c", "d.rst.gz"], (
+        "of a folder without .txt, .md and .jsonl, all that is text"
+    )
+    assert {Path(name).name: why for name, why in corpus.skipped} == {
+        "e.bin": "binary",
+        "f.dat": "not text",
+    }
+    assert documents(read_corpus([tmp_path / "mixed" / "d.rst.gz"])) == ["d.rst.gz"], "a file named by hand is taken"
+    write(tmp_path / "mixed" / "z.txt", "z")
+    assert documents(read_corpus([tmp_path / "mixed"])) == ["z"], "where there are such files, they alone are taken"
 
 
 def test_the_fingerprint_depends_on_nothing_but_the_documents(tmp_path: Path) -> None:

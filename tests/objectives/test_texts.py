@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tiny import VOCAB, close, ids, randomised
+from weft.objectives.text_class import balanced
 
 from weft.config import from_json
 from weft.core import Attention, Block, Mlp, PerToken, Pooled, Trunk
@@ -18,7 +19,6 @@ from weft.modalities.text import Text, TextEmbed
 from weft.models.stream import Stream
 from weft.objectives import MaskedToken, Number, Objective, Tags, TextClass
 from weft.objectives.number import standardised
-from weft.objectives.text_class import balanced
 from weft.position import Add, Learned
 
 CLASSES = 4

@@ -17,8 +17,8 @@ import torch
 from trials import DATA, PIXELS
 
 import weft
-from weft.data.source import Source
 from weft.data.batch import AtTokens, EvenIds, Samples
+from weft.data.source import Source
 from weft.tasks.planning import record_of, restore, training_of
 from weft.tasks.registry import card_named
 from weft.training.folder import RunFolder

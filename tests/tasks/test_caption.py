@@ -20,10 +20,10 @@ from weft.inspect.captioning import CaptionView, Written
 from weft.modalities.around import Around
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
+from weft.runs.importing import import_run
 from weft.tasks.caption import Caption
 from weft.tasks.caption_data import read_captioned
 from weft.tasks.caption_plan import CaptionTraining
-from weft.runs.importing import import_run
 from weft.tasks.recognising import recognise
 from weft.tasks.text_data import around_of
 

@@ -15,8 +15,8 @@ from weft.core.adapters import adapters
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.modalities.text import Text
 from weft.models.adapted import merged
-from weft.tasks.recognising import recognise
 from weft.runs.soup import soup
+from weft.tasks.recognising import recognise
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "quiet": True, "steps": 6, "rows": 8}
 GOOD, BAD = ("lovely", "great", "fine", "splendid"), ("awful", "bad", "poor", "dreadful")

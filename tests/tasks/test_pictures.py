@@ -16,8 +16,8 @@ from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.models.zoo.vision import Sight, VisionSize, mae
 from weft.tasks.distill_images import DistillImages, ViewsTraining
 from weft.tasks.picture_plan import operations
-from weft.tasks.reconstruct_images import HidingTraining, ReconstructImages
 from weft.tasks.recognising import recognise
+from weft.tasks.reconstruct_images import HidingTraining, ReconstructImages
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "batch": 16, "quiet": True, "steps": 4}
 CLASSES = ("left", "right", "top")

@@ -14,12 +14,12 @@ from stopping import stopped_in
 from tiny import PAIR_ZOO
 
 import weft
-from weft.data.pairs import Held
+from weft.data.readers.pair_texts import Held
 from weft.data.samples.phrasebook import phrasebook
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.objectives.measures.translation import translation_measures
 from weft.tasks.recognising import recognise
 from weft.tasks.translate import Translate, sentences
-from weft.objectives.measures.translation import translation_measures
 
 TINY = {"dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4}
 ROWS = [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
@@ -119,6 +119,7 @@ def test_the_same_pairs_in_any_kind_of_file_train_the_same_weights(pairs: Path, 
 def test_files_of_pairs_are_recognised(tmp_path: Path, pairs: Path) -> None:
     for name in ("x.csv", "x.tmx", "x.po", "c.en", "c.fr.gz", "d.txt", "e.txt", "t.mrg"):
         (tmp_path / name).write_text("x")
+    (tmp_path / "x.csv").write_text("a dog runs,un chien court\n")
     for names in (["x.csv"], ["x.tmx"], ["x.po"], ["c.en", "c.fr.gz"]):
         assert recognise([str(tmp_path / name) for name in names]).name == "translate"
     for line, name in (

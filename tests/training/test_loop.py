@@ -24,8 +24,7 @@ from weft.training.job import State
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
 from weft.training.run import Outcome, Work, perform
-from weft.training.schedule import Budget
-from weft.training.schedule import Horizon
+from weft.training.schedule import Budget, Horizon
 from weft.training.score import HeldOutScore
 from weft.training.settings import Training
 from weft.training.signals import StopRequest

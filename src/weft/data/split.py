@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.text import Corpus
+from weft.data.readers.corpus import Corpus
 from weft.errors import ConfigError, DataError
 
 FEW = 20  # below this number of documents the text is cut instead of dealt out

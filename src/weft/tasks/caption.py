@@ -3,17 +3,18 @@
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from weft.config import from_json
-from weft.data.captions import looks_captioned, read_captions
 from weft.data.captions.batches import CaptionedPictures
 from weft.data.images.album import Album
-from weft.data.pairs import Held
+from weft.data.readers import captions
+from weft.data.readers.captions import read_captions
+from weft.data.readers.pair_texts import Held
 from weft.data.source import Source
+from weft.data.survey import Judgement, Survey
 from weft.errors import ConfigError, WeftError
 from weft.inspect.captioning import CaptionView, WordView, Written
 from weft.inspect.vision import LearnedView
@@ -69,8 +70,8 @@ class Caption(PictureTask):
     frozen = ("source",)
     takes = ("classify-images", "reconstruct-images", "distill-images")
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return bool(sources) and looks_captioned(sources)
+    def judge(self, survey: Survey) -> Judgement:
+        return captions.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, settings: PictureTraining, progress: Progress | None = None

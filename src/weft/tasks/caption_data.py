@@ -10,8 +10,8 @@ import numpy as np
 from weft.amounts import count
 from weft.data import samples
 from weft.data.captions.batches import fitting
-from weft.data.captions.reading import read_captions
 from weft.data.images.album import Album, Found
+from weft.data.readers.captions import read_captions
 from weft.errors import DataError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.around import Around

@@ -13,8 +13,8 @@ from weft.config import Config, from_json
 from weft.core import PerToken
 from weft.data import samples
 from weft.data.masking import SHARE, MaskedWindows, TokenMasker
+from weft.data.readers.corpus import read_corpus
 from weft.data.source import Source
-from weft.data.text import read_corpus
 from weft.errors import ConfigError, DataError, WeftError
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import frame_blanks

@@ -10,10 +10,10 @@ import numpy as np
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
 from weft.data.datasets.texts import TextData
+from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.running import RunningIds
 from weft.data.source import Source
 from weft.data.split import CorpusPart
-from weft.data.text import Corpus, read_corpus
 from weft.data.windows import TextWindows, count_windows, score_windows
 from weft.generate import Sampling, Session, generate
 from weft.generate.compute import Compute, prepared

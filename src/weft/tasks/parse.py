@@ -6,11 +6,11 @@ from typing import Any, final
 from weft.codecs import Codecs
 from weft.codecs.text import only_texts
 from weft.data.datasets.pairs import PairData, grouped, tree_pair
-from weft.data.pairs import Held
 from weft.data.pairs.encoded import PairIds
+from weft.data.readers.pair_texts import Held
+from weft.data.readers.trees import read_tree, read_trees
 from weft.data.source import Source
-from weft.data.trees import draw, labelled_f1, parse_linear, read_trees
-from weft.data.trees.files import read_tree
+from weft.data.trees import draw, labelled_f1, parse_linear
 from weft.data.trees.symbols import apart, from_symbols, to_symbols
 from weft.generate.decode import Decoding
 from weft.models.seq2seq import Seq2Seq

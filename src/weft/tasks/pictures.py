@@ -14,8 +14,9 @@ from torch import Tensor
 from weft.config import Config, from_json
 from weft.data.ahead import Ahead
 from weft.data.images.album import Album
-from weft.data.images.sources import looks_like_images
+from weft.data.readers import images
 from weft.data.source import Source
+from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, WeftError
 from weft.inspect.vision import LearnedView, PictureView
 from weft.models.stream import Model, Stream
@@ -69,8 +70,8 @@ class PictureTask(Task):
     without: ClassVar[tuple[str, ...]] = ()  # changes to pictures that would make an answer wrong
     frozen: ClassVar[tuple[str, ...]] = ("embed", "trunk")  # what stays as it is where `freeze` is set
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return bool(sources) and all(looks_like_images(source) for source in sources)
+    def judge(self, survey: Survey) -> Judgement:
+        return images.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, settings: PictureTraining, progress: Progress | None = None

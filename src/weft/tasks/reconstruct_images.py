@@ -14,6 +14,7 @@ from weft.data.images.frames import by_shape
 from weft.data.images.reading import read_images
 from weft.data.images.views import PlainPictures
 from weft.data.source import Source
+from weft.data.survey import NO, Judgement, Survey
 from weft.errors import ConfigError
 from weft.inspect.figures import png_of
 from weft.inspect.sheets import reconstructions, veiled
@@ -85,8 +86,8 @@ class ReconstructImages(PictureTask):
     catalogue = HIDING
     takes = ("reconstruct-images",)
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return False  # pictures are for classifying, unless someone asks for this
+    def judge(self, survey: Survey) -> Judgement:
+        return NO  # pictures are for classifying, unless someone asks for this
 
     def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
         return autoencoder(backbone)

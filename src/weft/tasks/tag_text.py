@@ -9,9 +9,12 @@ import torch
 
 from weft.config import Config, from_json
 from weft.data import samples
-from weft.data.tagged import Tagged, entities, looks_tagged, read_tagged, split_tagged
+from weft.data.readers import tagged as tagged_files
+from weft.data.readers.schemes import entities
+from weft.data.readers.tagged import read_tagged
+from weft.data.readers.tagged_texts import Tagged, TaggedTexts, split_tagged
+from weft.data.survey import Judgement, Survey
 from weft.data.tagged.batches import TaggedBundles, TaggedRows, tagged
-from weft.data.tagged.sentences import TaggedTexts
 from weft.errors import DataError, WeftError
 from weft.modalities.framing import frame_words
 from weft.modalities.tokenizer import Tokenizer
@@ -61,8 +64,8 @@ class TagText(EncoderTask):
     example = "Ada Lovelace lived in London."
     bundles = TaggedBundles
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return bool(sources) and all(looks_tagged(source) for source in sources)
+    def judge(self, survey: Survey) -> Judgement:
+        return tagged_files.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, settings: Any, tokenizer: Tokenizer | None = None

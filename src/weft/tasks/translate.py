@@ -9,9 +9,10 @@ from weft.codecs.text import only_texts
 from weft.data import documents
 from weft.data.datasets.pairs import PairData, grouped
 from weft.data.files import ending
-from weft.data.pairs import Held, read_pairs
-from weft.data.pairs.columns import language
+from weft.data.languages import language
 from weft.data.pairs.encoded import PairIds
+from weft.data.readers.pair_texts import Held
+from weft.data.readers.pairs import read_pairs
 from weft.data.source import Source
 from weft.generate.decode import Decoding
 from weft.inspect.translation import LookAtTranslation, StepView, TranslationView

@@ -1,4 +1,4 @@
-"""Texts with a label each, a class or a number, from files. Refuses to know tokens.
+"""Texts with a label each, a class or a number, from tables or folders of classes. Refuses to know tokens.
 
 Texts are held in memory, in the order of the files. White space around a text and a label is dropped, inside a text it
 stays. Rows without a text or a label are left out and counted.
@@ -8,26 +8,20 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from weft.data.bad_rows import BadRows, Skip, reasons
+from weft.data.columns import NEARLY_ALL, number
 from weft.data.decoding import shown
-from weft.data.faults import Faults
 from weft.data.files import ending, find
-from weft.data.labelled.columns import NUMBERS, SAY, number
-from weft.data.labelled.formats import LAYOUT, TABLES, Reading, Row, read_classes, read_table
-from weft.data.labelled.texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
+from weft.data.readers.class_folders import LAYOUT, judge_folder, read_classes
+from weft.data.readers.labelled_tables import SAY, Placed, judge_table, read_table
+from weft.data.readers.labelled_texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
+from weft.data.survey import Judgement, Survey, Surveyed, weakest
+from weft.data.tables import ENDINGS as TABLES
 from weft.errors import DataError
 
 LEAST = 10  # texts to learn from
 FEW, SMALL = 20, 100  # whole numbers are classes if they are so few and so small
-
-
-class Placed(NamedTuple):
-    """A text with its label, and where it stands."""
-
-    text: str
-    label: str
-    where: str
 
 
 def read_labelled(
@@ -36,7 +30,7 @@ def read_labelled(
     text: str | int | None = None,
     label: str | int | None = None,
     kind: Kind | None = None,
-    skip: int | float | None = None,
+    skip: Skip = None,
     fewest: int = 1,
     learn: bool = True,
 ) -> LabelledTexts:
@@ -59,7 +53,7 @@ def read_labelled(
             gathered.folder(Path(source), found.paths)
         for path in found.paths:
             if path in tables:
-                gathered.table(read_table(path, *asked, firm=learn))
+                gathered.table(path, asked, learn)
             elif tables:
                 gathered.skipped.append((shown(path), "not a table, though others here are"))
     texts = gathered.texts(kind, fewest)
@@ -70,7 +64,7 @@ def read_labelled(
 class _Gathered:
     """The rows of one file after another, and what was wrong with others."""
 
-    def __init__(self, skip: int | float | None):
+    def __init__(self, skip: Skip):
         self.rows: list[Placed] = []
         self.files: list[TextFile] = []
         self.notes: list[str] = []
@@ -78,41 +72,42 @@ class _Gathered:
         self.columns: list[tuple[str, str]] = []
         self.taken: set[str] = set()
         self.without_text, self.without_label = Gaps(), Gaps()
-        self.faults = Faults(skip)
+        self.bad = BadRows(skip)
 
-    def table(self, reading: Reading) -> None:
+    def table(self, path: Path, asked: tuple[str | None, str | None], firm: bool) -> None:
         """Take all rows of one table; a table is taken once, however often it is named."""
-        real = os.path.realpath(reading.path)
+        real = os.path.realpath(path)
         if real in self.taken:
             return
         self.taken.add(real)
-        before = len(self.rows)
+        before, reading = len(self.rows), read_table(path, asked, firm)
         for row in reading.rows:
             if isinstance(row, DataError):
-                self.faults.take(row)
+                self.bad.take(row)
             else:
-                self.take(row, f"{shown(reading.path)}, line {row.line}")
-        self.files.append(TextFile(reading.path, len(self.rows) - before))
+                self.take(*row)
+        self.columns += reading.columns
         self.notes += reading.notes
-        self.columns.append(reading.columns)
+        self.files.append(TextFile(path, len(self.rows) - before))
 
     def folder(self, root: Path, files: Sequence[Path]) -> None:
         """Take the text files of a folder, each of the class that its folder names."""
         if not root.is_dir():
             raise DataError("a text without a label", where=shown(root), fix=LAYOUT)
         counts: Counter[str] = Counter()
-        for path, label, row in read_classes(root, files):
-            if row is None:
+        for path, label, text in read_classes(root, files):
+            if text is None:
                 self.skipped.append((shown(path), "in no folder that would name its class"))
             else:
-                self.take(row, shown(path))
+                self.take(text, shown(label), shown(path))
                 counts[label] += 1
         self.files += [TextFile(root / name, count) for name, count in counts.items()]
         self.notes.append(f"{shown(root)}: each of {len(counts)} folders is a class")
         self.columns.append(("text", "label"))
 
-    def take(self, row: Row, where: str) -> None:
-        text, label = row.text.strip(), row.label.strip()
+    def take(self, text: str, label: str, where: str) -> None:
+        """Take one text with its label, or note what is missing."""
+        text, label = text.strip(), label.strip()
         if not text:
             self.without_text.add(where)
         if not label:
@@ -124,7 +119,7 @@ class _Gathered:
         """All that was gathered, if it is enough and not too much of it was bad."""
         kind = kind or kind_of([row.label for row in self.rows])
         examples = [Example(row.text, label) for row in self.rows if (label := self.label(row, kind)) is not None]
-        self.faults.check(len(examples))
+        self.bad.check(len(examples))
         counts, total = Counter(row.label for row in examples), len(examples)
         if kind == "classes":
             examples = [row for row in examples if counts[row.label] >= fewest]
@@ -134,12 +129,12 @@ class _Gathered:
             classes=in_order({row.label for row in examples}) if kind == "classes" else (),
             columns=self.columns[0] if self.columns else ("text", "label"),
             files=tuple(self.files),
-            skipped=(*self.skipped, *self.faults.listed()),
+            skipped=(*self.skipped, *self.bad.listed()),
             notes=tuple(self.notes),
             fingerprint=fingerprint_of(examples),
             without_text=self.without_text,
             without_label=self.without_label,
-            bad=self.faults.count,
+            bad=self.bad.count,
             dropped=total - len(examples),
         )
 
@@ -148,7 +143,7 @@ class _Gathered:
         value = number(row.label)
         if kind == "numbers" and value is None:
             problem = f"the label {shown(row.label[:40])!r} is not a number, as the others are"
-            self.faults.take(DataError(problem, where=row.where, fix="mend it, or delete the row"))
+            self.bad.take(DataError(problem, where=row.where, fix="mend it, or delete the row"))
             return None
         whole = value is not None and value.is_integer() and abs(value) < SMALL
         return f"{value:.0f}" if whole and kind == "classes" and "." in row.label else row.label
@@ -157,7 +152,7 @@ class _Gathered:
 def kind_of(labels: Sequence[str]) -> Kind:
     """Numbers where nearly all labels are numbers, unless they are few small whole ones."""
     values = [value for label in labels if (value := number(label)) is not None]
-    if not labels or len(values) < NUMBERS * len(labels):
+    if not labels or len(values) < NEARLY_ALL * len(labels):
         return "classes"
     few = len(set(values)) <= FEW and all(value.is_integer() and abs(value) < SMALL for value in values)
     return "classes" if few else "numbers"
@@ -168,8 +163,9 @@ def _check(found: LabelledTexts, where: str, learn: bool) -> None:
     left = f"; rows without a text: {found.without_text}" * bool(found.without_text.count)
     left += f"; rows without a label: {found.without_label}" * bool(found.without_label.count)
     if not found.rows:
-        why = "".join(f"\n     {name}: {reason}" for name, reason in found.skipped[:10])
-        raise DataError(f"0 labelled texts{left}{why}", where=where, fix="name files that hold texts with labels")
+        raise DataError(
+            f"0 labelled texts{left}{reasons(found.skipped)}", where=where, fix="name files that hold texts with labels"
+        )
     if not learn:
         return
     if len(found.rows) < LEAST:
@@ -182,3 +178,16 @@ def _check(found: LabelledTexts, where: str, learn: bool) -> None:
     if found.kind == "classes" and different * 2 > len(found.rows):
         problem = f"{different:,} different labels for {len(found.rows):,} texts: this does not look like classes"
         raise DataError(problem, where=where, fix=f"give every class at least two texts; or {SAY}")
+
+
+# Recognition
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are tables with a text and its label in a row, or folders of classes."""
+    return survey.weakest(_judge_source)
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    tables = weakest(map(judge_table, source.tables))
+    return judge_folder(source) if source.kind == "folder" and tables.level == "no" else tables

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.data.decoding import shown
-from weft.data.tagged.schemes import Scheme, entities, parted
-from weft.errors import ConfigError, DataError
+from weft.data.held_out import SHARE, Split, held_digests
+from weft.data.readers.schemes import Scheme, entities, parted
 
-SHARE = 0.1
 LISTED = 10  # kinds that are listed
 
 
@@ -106,32 +105,18 @@ def in_order(tags: set[str]) -> tuple[str, ...]:
     return (*plain, *(f"{prefix}-{kind}" for kind in kinds for prefix in "BI"))
 
 
-class TaggedSplit(NamedTuple):
-    """Sentences to learn from, sentences held out, and the rule in words."""
-
-    train: list[Tagged]
-    held_out: list[Tagged]
-    rule: str
-
-
-def split_tagged(sentences: Sequence[Tagged], share: float = SHARE) -> TaggedSplit:
+def split_tagged(sentences: Sequence[Tagged], share: float = SHARE) -> Split[list[Tagged], list[Tagged]]:
     """Hold out about a share of the sentences, those whose words have the lowest SHA-256."""
-    if not 0 < share < 1:
-        raise ConfigError(f"expected a share between 0 and 1, found {share}", where="share")
-    marks = [hashlib.sha256(" ".join(one.words).casefold().encode("utf-8")).digest() for one in sentences]
-    different = sorted(set(marks))
-    if len(different) < 2:
-        problem = f"{len(different)} different sentences are too few to hold some out"
-        raise DataError(problem, fix="add more sentences, or name other data to validate on")
-    held = set(different[: min(max(1, round(share * len(different))), len(different) - 1)])
+    digests = [hashlib.sha256(" ".join(one.words).casefold().encode("utf-8")).digest() for one in sentences]
+    held = set(held_digests(digests, share, what="sentences"))
     sides: tuple[list[Tagged], list[Tagged]] = ([], [])
-    for sentence, mark in zip(sentences, marks, strict=True):
-        sides[mark in held].append(sentence)
+    for sentence, digest in zip(sentences, digests, strict=True):
+        sides[digest in held].append(sentence)
     rule = (
         f"{len(sides[1]):,} of {len(sentences):,} sentences: about {share:.0%} are held out, those whose words have the "
         "lowest SHA-256 (letter case aside), so that equal sentences fall on the same side"
     )
-    return TaggedSplit(*sides, rule)
+    return Split(*sides, rule)
 
 
 def fingerprint_of(sentences: Sequence[Tagged]) -> str:

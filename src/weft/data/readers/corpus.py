@@ -1,7 +1,8 @@
-"""Documents of text. Knows .txt, .md and .jsonl files; refuses to know tokens.
+"""Documents of text, whatever the endings of their files. Refuses to know tokens.
 
-Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A .txt or .md file is one
-document; in a .jsonl file every line is an object whose field "text" is one. Empty documents are left out and listed.
+Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in a
+.jsonl file every line is an object whose field "text" is one. Empty documents are left out and listed. Of a folder, the
+files that end in .txt, .md or .jsonl are taken; where it has none, all that are text.
 """
 
 import hashlib
@@ -16,9 +17,14 @@ import numpy as np
 from weft.data.decoding import read_text, shown
 from weft.data.files import Found, ending, find
 from weft.data.jsonl import numbered, read_object, read_string
+from weft.data.readers import labelled, pairs, tagged, trees
+from weft.data.survey import NO, Judgement, Survey, Surveyed
+from weft.data.tables import is_table
 from weft.errors import DataError
 
 ENDINGS = (".txt", ".md", ".jsonl")
+OWNED = (*pairs.OWN, *tagged.OWN, *trees.OWN)  # endings of other readers' files
+FEW = 20  # files of a folder that are opened to tell whether it holds text
 FIX = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
 
 
@@ -100,7 +106,7 @@ def read_corpus(sources: Sequence[str | Path | Given]) -> Corpus:
     """Read all files once: check every line, count, and take the fingerprint."""
     given = [source for source in sources if isinstance(source, Given)]
     named = [source for source in sources if not isinstance(source, Given)]
-    found = find(named, ENDINGS) if named or not given else Found((), ())
+    found = find(named, ENDINGS, others=True) if named or not given else Found((), ())
     paths: list[Path | Given] = [*given, *found.paths]
     files, skipped = [], list(found.skipped)
     whole, marks, seen = hashlib.sha256(), array("Q"), np.zeros(0x110000, bool)
@@ -159,3 +165,35 @@ def _documents(path: Path | Given) -> Iterator[str | None]:
     else:
         yield from read_text(path)
         yield None
+
+
+# Recognition
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are text. Nearly all files of other readers are text too, so that it is never more than possible.
+
+    Only lines of JSON with a text, and nothing beside it that could be its label, are surely texts to continue.
+    """
+    found = survey.weakest(_judge_source)
+    return NO if found and labelled.judge(survey) else found
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    known = ending(source.path, ENDINGS)
+    if source.kind in ("folder", "pattern"):
+        some = any(ending(name, ENDINGS) for name in source.names)
+        first = [file for file in source.files[:FEW] if ending(file, OWNED) is None and not is_table(file)]
+        some = some or any(isinstance(Surveyed(file).start, str) for file in first)
+        unmatched = source.kind == "pattern" and not source.files  # which reading it says
+        return Judgement("possible", "text") if some or unmatched else NO
+    if source.kind == "archive" or ending(source.path, OWNED) or (is_table(source.path) and known is None):
+        return NO
+    if any("text" in table.names for table in source.tables):
+        return Judgement("sure", 'a text on every line, in the field "text"')
+    if known is not None:
+        return Judgement("possible", "text, by its ending")
+    if isinstance(source.start, str):
+        return Judgement("possible", "text, by what it holds")
+    encoded = "it looks like" in source.start.problem  # text in another encoding, which reading it says
+    return Judgement("possible" if encoded else "no", source.start.problem)

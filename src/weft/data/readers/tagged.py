@@ -2,18 +2,23 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
+from weft.data.bad_rows import BadRows, Skip, reasons
 from weft.data.decoding import shown
-from weft.data.faults import Faults
 from weft.data.files import ending, find
-from weft.data.tagged.formats import ENDINGS, EXAMPLE, Columns, read_columns, read_json_lines
-from weft.data.tagged.recognising import looks_tagged
-from weft.data.tagged.schemes import Scheme, as_bio, entities, scheme_of, spelled, violations
-from weft.data.tagged.sentences import Tagged, TaggedFile, TaggedTexts, fingerprint_of, in_order
+from weft.data.readers.conll import ENDINGS, EXAMPLE, Columns, read_columns, read_json_lines
+from weft.data.readers.schemes import Scheme, as_bio, entities, scheme_of, spelled, violations
+from weft.data.readers.tagged_texts import Tagged, TaggedFile, TaggedTexts, fingerprint_of, in_order
+from weft.data.survey import NO, Judgement, Survey, Surveyed
 from weft.errors import ConfigError, DataError
 
 LEAST = 10  # sentences to learn from
+LOOK = 200  # sentences looked at to recognise a file
+OWN = (".conll", ".conllu", ".bio", ".iob", ".iob2")  # endings that hold nothing else
+WORDS = 4  # of a typical sentence, at least
+FEW = 60  # different tags, at most, where they do not spell out entities
 UNIVERSAL = (2, 4)  # where .conllu files have the word and its part of speech
 
 
@@ -22,7 +27,7 @@ def read_tagged(
     *,
     word: int | None = None,
     tag: int | None = None,
-    skip: int | float | None = None,
+    skip: Skip = None,
     learn: bool = True,
 ) -> TaggedTexts:
     """Read files of columns (.conll, .conllu, .bio, .iob, .tsv, .txt) or lines of JSON, folders of them, gzip of these.
@@ -38,23 +43,23 @@ def read_tagged(
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     found = find(named, ENDINGS)
     by_hand = {os.path.realpath(name) for name in named}
-    faults, notes, skipped = Faults(skip), list[str](), list(found.skipped)
+    bad, notes, skipped = BadRows(skip), list[str](), list(found.skipped)
     sentences: list[Tagged] = []
     files: list[TaggedFile] = []
     for path in found.paths:
-        if os.path.realpath(path) not in by_hand and not looks_tagged(path):
+        if os.path.realpath(path) not in by_hand and not _looks_tagged(Surveyed(path)):
             skipped.append((shown(path), "does not look like columns of words and tags"))
             continue
         before = len(sentences)
         rows, columns = _rows(path, word, tag)
         for row in rows:
             if isinstance(row, DataError):
-                faults.take(row)
+                bad.take(row)
             else:
                 sentences.append(row)
         files.append(TaggedFile(path, len(sentences) - before))
         notes += _passed_over(shown(path), columns)
-    faults.check(len(sentences))
+    bad.check(len(sentences))
     where = ", ".join(map(shown, found.paths[:3]))
     _check(sentences, where, skipped, learn)
     scheme, mended, kept = _in_bio(sentences)
@@ -64,10 +69,10 @@ def read_tagged(
         scheme=scheme,
         mended=mended,
         files=tuple(files),
-        skipped=(*skipped, *faults.listed()),
+        skipped=(*skipped, *bad.listed()),
         notes=tuple(notes),
         fingerprint=fingerprint_of(kept),
-        bad=faults.count,
+        bad=bad.count,
     )
 
 
@@ -109,8 +114,7 @@ def _plain(sentences: Sequence[Tagged]) -> tuple[str, ...]:
 def _check(sentences: Sequence[Tagged], where: str, skipped: Sequence[tuple[str, str]], learn: bool) -> None:
     """Refuse data that holds nothing, or, to learn from, too little."""
     if not sentences:
-        why = "".join(f"\n     {name}: {reason}" for name, reason in skipped[:10])
-        raise DataError(f"0 tagged sentences{why}", where=where, fix=EXAMPLE)
+        raise DataError(f"0 tagged sentences{reasons(skipped)}", where=where, fix=EXAMPLE)
     if not learn:
         return
     if len(sentences) < LEAST:
@@ -124,3 +128,44 @@ def _check(sentences: Sequence[Tagged], where: str, skipped: Sequence[tuple[str,
     if len(tags) * 2 > words:
         problem = f"{len(tags):,} different tags for {words:,} words: this does not look like tags"
         raise DataError(problem, where=where, fix="choose another column of tags: --set tag_column=2")
+
+
+# Recognition
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are files of words with tags. Careful: tables and plain text are other readers' data."""
+    return survey.weakest(_judge_source)
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    if source.kind in ("folder", "pattern"):
+        most = source.share(OWN) > 0.5
+        return Judgement("sure", "columns of words and tags, by their endings") if most else NO
+    return Judgement("sure", "sentences with a tag for each word") if _looks_tagged(source) else NO
+
+
+def _looks_tagged(source: Surveyed) -> bool:
+    """Whether a file holds words with tags, beyond doubt."""
+    path, suffix = source.path, ending(source.path, ENDINGS)
+    if suffix is None or source.kind != "file":
+        return False
+    if suffix in OWN:
+        return True
+    rows = read_json_lines(path, source.lines) if suffix == ".jsonl" else read_columns(path, Columns(), source.lines)
+    found = list(islice(rows, LOOK))
+    good = [row for row in found if not isinstance(row, DataError)]
+    if not good or len(good) < 0.9 * len(found):
+        return False
+    if suffix == ".jsonl":
+        return True
+    words = sum(len(sentence.words) for sentence in good)
+    tags = {tag for sentence in good for tag in sentence.tags}
+    # A table has no blank lines, so that all of it would be one sentence; words have no blanks in them.
+    spaced = any(" " in word for sentence in good for word in sentence.words)
+    if len(good) < 2 or words < WORDS * len(good) or spaced:
+        return False
+    if scheme_of([sentence.tags for sentence in good]) != "plain":
+        return True
+    # Parts of speech are written in capitals; verses of two words are not.
+    return len(tags) <= min(FEW, words / 5) and not any(map(str.islower, tags))

@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
+from weft.data.columns import columns_of
 from weft.data.decoding import shown
 from weft.data.jsonl import numbered
-from weft.data.pairs.columns import choose, language, languages_of_file
-from weft.data.pairs.formats import Reading, Row, excerpt
+from weft.data.known_roles import PAIR
+from weft.data.languages import language, languages_of_file
+from weft.data.readers.pair_formats import Reading, Row
+from weft.data.roles import choose
+from weft.data.tables import excerpt
 from weft.errors import DataError
 
 FIX = "make line n of one file the translation of line n of the other"
@@ -20,7 +24,8 @@ def read_parallel(paths: Sequence[Path], source: str | None, target: str | None)
     if first.resolve() == second.resolve():
         raise DataError("the same file was named twice", where=shown(first), fix="name the file of each language once")
     names = [_name(path) for path in paths]
-    a, b = choose(names, source, target, where=f"{shown(first)} and {shown(second)}")
+    where = f"{shown(first)} and {shown(second)}"
+    a, b = choose(columns_of(names, []), PAIR, (source, target), where=where, fix="").places
     left, right = ([line for _, line in numbered(path)] for path in (paths[a], paths[b]))
     if len(left) != len(right):
         raise _unequal(paths[a], paths[b], left, right)

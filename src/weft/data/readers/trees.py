@@ -16,12 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.data.bad_rows import reasons
 from weft.data.decoding import read_text, shown
 from weft.data.files import ending, find
+from weft.data.survey import NO, Judgement, Survey
 from weft.data.trees.tree import DEEPEST, ROOT, Tree, leaves, normal, sentence, walk
 from weft.errors import DataError
 
-ENDINGS = (".mrg", ".parse", ".ptb", ".trees", ".tree", ".txt")
+OWN = (".mrg", ".parse", ".ptb", ".trees", ".tree")  # endings that hold nothing else
+ENDINGS = (*OWN, ".txt")
 TOKEN = re.compile(r"[()\n]|[^\s()]+")
 COMMENTS = ("*x*", "#", "<")
 LONGEST = 10_000  # characters of a word
@@ -104,8 +107,7 @@ def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = 
             notes.append(f"{shown(path)}: {reader.comments:,} lines of comments passed over")
     if not trees:
         where = ", ".join(map(shown, found.paths[:3])) + (", …" if len(found.paths) > 3 else "")
-        why = "".join(f"\n     {name}: {reason}" for name, reason in skipped[:10])
-        raise DataError(f"0 trees in {where}{why}", fix=f"name files that hold trees, {EXAMPLE}")
+        raise DataError(f"0 trees in {where}{reasons(skipped)}", fix=f"name files that hold trees, {EXAMPLE}")
     return Trees(trees, tuple(files), tuple(skipped), tuple(notes), digest.hexdigest())
 
 
@@ -115,6 +117,12 @@ def read_tree(text: str, *, name: str = "text") -> Tree:
     if len(trees) != 1:
         raise DataError(f"expected one tree, found {len(trees)}", where=name, fix=f"write one tree, {EXAMPLE}")
     return trees[0]
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are files of trees, by their endings."""
+    sure = Judgement("sure", "bracketed trees, by the ending")
+    return survey.weakest(lambda source: sure if source.kind != "archive" and source.share(OWN) > 0.5 else NO)
 
 
 def _begins_as_trees(path: Path) -> bool:

@@ -7,7 +7,7 @@
 What comes out, in order, is a `Tagged`, or what was wrong with a sentence (a `DataError`, not raised).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.jsonl import kind, numbered, read_object
-from weft.data.tagged.sentences import Tagged
+from weft.data.readers.tagged_texts import Tagged
 from weft.errors import DataError
 
 ENDINGS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".tsv", ".txt", ".jsonl")
@@ -60,11 +60,17 @@ class _Lines:
             yield Tagged(tuple(self.words), tuple(self.tags))
 
 
-def read_columns(path: Path, columns: Columns) -> Iterator[Tagged | DataError]:
-    """The sentences of a file of columns, which tabs part if there is one in the first line, else white space."""
+Numbered = Iterable[tuple[int, str]]  # lines with their numbers
+
+
+def read_columns(path: Path, columns: Columns, found: Numbered | None = None) -> Iterator[Tagged | DataError]:
+    """The sentences of a file of columns, which tabs part if there is one in the first line, else white space.
+
+    `found` are lines of it that are at hand already.
+    """
     universal = ending(path, ENDINGS) == ".conllu"
     lines, size, tabs = _Lines(), 0, universal
-    for number, line in numbered(path):
+    for number, line in numbered(path) if found is None else found:
         tabs = tabs or (not size and "\t" in line)
         cells = line.split("\t") if tabs else line.split()
         if not line.strip() or cells[0].strip() == START:
@@ -98,22 +104,22 @@ def _misfit(path: Path, number: int, cells: list[str], size: int, columns: Colum
     return DataError(problem, where=where, fix=EXAMPLE)
 
 
-def read_json_lines(path: Path, words: str | None = None, tags: str | None = None) -> Iterator[Tagged | DataError]:
-    """The sentences of a .jsonl file; the fields are those of known names unless they are given."""
-    for number, line in numbered(path):
+def read_json_lines(path: Path, found: Numbered | None = None) -> Iterator[Tagged | DataError]:
+    """The sentences of a .jsonl file, from the fields of known names."""
+    for number, line in numbered(path) if found is None else found:
         if not line or line.isspace():
             continue
         where = f"{shown(path)}, line {number}"
         try:
-            yield _sentence(read_object(line, where=where, fix=OBJECT), words, tags, where)
+            yield _sentence(read_object(line, where=where, fix=OBJECT), where)
         except DataError as error:
             yield error
 
 
-def _sentence(data: dict[str, Any], words: str | None, tags: str | None, where: str) -> Tagged:
+def _sentence(data: dict[str, Any], where: str) -> Tagged:
     lists = []
-    for given, names in ((words, WORDS), (tags, TAGS)):
-        name = given or next((name for name in names if name in data), names[0])
+    for names in (WORDS, TAGS):
+        name = next((name for name in names if name in data), names[0])
         if name not in data:
             found = ", ".join(map(repr, list(data)[:8])) or "none"
             raise DataError(f'no field "{name}"; its fields: {found}', where=where, fix=OBJECT)

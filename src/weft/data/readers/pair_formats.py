@@ -1,29 +1,30 @@
 """The pairs in one file of a known ending. Knows the formats; refuses to judge, count or hold what it reads.
 
 What comes out of a file, in order, is a `Row`, or what was wrong with a row (a `DataError`, not raised: the reader
-decides how many it bears), or the word for a row that its own file says is not to be used ("fuzzy"). Damage that leaves
-it unclear where rows begin or which belong together is raised.
+decides how many may be skipped), or the word for a row that its own file says is not to be used ("fuzzy"). Damage that
+leaves it unclear where rows begin or which belong together is raised.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from weft.data.columns import columns_of
 from weft.data.decoding import shown
 from weft.data.files import ending
-from weft.data.jsonl import numbered, read_object, read_string
-from weft.data.pairs import po
-from weft.data.pairs.columns import choose, is_header, is_known, label, language, languages_of_file
-from weft.data.pairs.tables import read_csv, read_tsv, separator_of
-from weft.data.pairs.tmx import Unit, read_tmx
+from weft.data.jsonl import numbered
+from weft.data.known_roles import PAIR
+from weft.data.languages import language, languages_of_file, meaning
+from weft.data.readers import po
+from weft.data.readers.tmx import Unit, read_tmx
+from weft.data.roles import choose
+from weft.data.tables import SEPARATORS, Table, open_table
 from weft.errors import DataError
 
 ENDINGS = (".tsv", ".csv", ".jsonl", ".tmx", ".po")
 OBJECT = 'write {"source": "…", "target": "…"} or {"translation": {"en": "…", "fr": "…"}} on every line'
-SEPARATED = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 class Row(NamedTuple):
@@ -44,14 +45,9 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def excerpt(text: str) -> str:
-    """The beginning of a text, for messages."""
-    return repr(text if len(text) <= 40 else text[:39] + "…")
-
-
 def read_file(path: Path, source: str | None, target: str | None) -> Reading:
     """The pairs of a file with one of the known endings."""
-    kinds = {".jsonl": _objects, ".tmx": _memory, ".po": _catalogue}
+    kinds = {".tmx": _memory, ".po": _catalogue}
     return kinds.get(ending(path, ENDINGS) or "", _table)(path, source, target)
 
 
@@ -59,100 +55,57 @@ def read_file(path: Path, source: str | None, target: str | None) -> Reading:
 
 
 def _table(path: Path, source: str | None, target: str | None) -> Reading:
-    """A .tsv or .csv file, with or without a header."""
-    name, suffix, notes = shown(path), ending(path, ENDINGS) or "", []
-    separator = separator_of(path) if suffix == ".csv" else "\t"
-    rows = read_csv(path, separator) if suffix == ".csv" else read_tsv(path)
-    if suffix == ".csv" and separator != ",":
-        notes.append(f"{name}: its columns are separated by {SEPARATED[separator]}")
-    first = next(((line, cells) for line, cells in rows if any(map(str.strip, cells))), None)
-    if first is None:
-        return Reading((source or "source", target or "target"), (path, path), iter(()))
-    line, cells = first
-    header = is_header(cells, source, target)
-    stem = path.name.lower().removesuffix(".gz").removesuffix(suffix)
-    names: Sequence[str | None] = cells if header else languages_of_file(stem, len(cells))
-    a, b = choose(names, source, target, where=f"{name}, line {line}")
-    columns = label(names[a], a), label(names[b], b)
-    if header or len(cells) > 2 or names[0]:
-        known = f"line {line} names the columns" if header else "no header"
-        known += ", the file's name gives the languages" if names[0] and not header else ""
-        notes.append(f"{name}: {known}; columns {a + 1} and {b + 1} of {len(cells)} are taken")
-    rest = rows if header else chain([first], rows)
-    return Reading(columns, (path, path), _cells(name, rest, first, (a, b)), tuple(notes))
+    """A .tsv, .csv or .jsonl file. A header names two languages or sides; other first rows are pairs."""
+    table = open_table(path, PAIR, (source, target), objects=OBJECT, doubtful=False)
+    if not table.columns:
+        errors = (item for item in table.rows() if isinstance(item, DataError))
+        return Reading((source or "source", target or "target"), (path, path), errors)
+    if table.separator is None:
+        return _fields(table, source, target)
+    if not table.header:
+        stem = path.name.lower().removesuffix(".gz").rpartition(".")[0]
+        table = table.renamed(languages_of_file(stem, len(table.columns)))
+    (a, b), _ = table.choose(PAIR, (source, target), fix="")
+    names, name = table.names, shown(path)
+    notes = []
+    if table.separator != "," and ending(path, ENDINGS) == ".csv":
+        notes.append(f"{name}: its columns are separated by {SEPARATORS[table.separator or ',']}")
+    if table.header or len(names) > 2 or names[0]:
+        known = table.known + ", the file's name gives the languages" * bool(names[0] and not table.header)
+        notes.append(f"{name}: {known}; columns {a + 1} and {b + 1} of {len(names)} are taken")
+    return Reading((_label(names[a], a), _label(names[b], b)), (path, path), _rows(table, a, b), tuple(notes))
 
 
-def _cells(
-    name: str, rows: Iterator[tuple[int, list[str]]], first: tuple[int, list[str]], places: tuple[int, int]
-) -> Iterator[Row | DataError]:
-    count, (a, b) = len(first[1]), places
-    for line, cells in rows:
-        if len(cells) == count:
-            yield Row(line, cells[a], cells[b])
-        elif not any(map(str.strip, cells)):
-            yield Row(line, "", "")
-        else:
-            found = f"{len(cells)} column{'s' * (len(cells) != 1)}"
-            problem = f"{found}, expected {count} as in line {first[0]}: {excerpt(' | '.join(cells))}"
-            fix = "give every row the same columns; a separator inside a text shifts what follows it"
-            yield DataError(problem, where=f"{name}, line {line}", fix=fix)
-
-
-# Lines of JSON
-
-
-def _objects(path: Path, source: str | None, target: str | None) -> Reading:
-    """A .jsonl file: the first good line decides on the keys."""
-    items, before = _mappings(path), []
-    for item in items:
-        before.append(item)
-        if not isinstance(item, DataError):
-            break
-    else:
-        return Reading(
-            (source or "source", target or "target"), (path, path), (e for e in before if isinstance(e, DataError))
-        )
-    line, data = item
-    where, names = f"{shown(path)}, line {line}", list(data)
+def _fields(table: Table, source: str | None, target: str | None) -> Reading:
+    """Lines of JSON: without names that say what they hold, fields are not taken for a source and a target."""
+    names, where = [name or "" for name in table.names], table.where(table.line)
     if len(names) < 2:
         raise DataError(f"expected two texts, found {len(names)} fields", where=where, fix=OBJECT)
-    a, b = choose(names, source, target, where=where)
-    if not (source or is_known(names[a])) or not (target or is_known(names[b])):
+    (a, b), _ = table.choose(PAIR, (source, target), fix="")
+    if not (source or meaning(names[a])) or not (target or meaning(names[b])):
         problem = f"no source and target among its fields: {', '.join(map(repr, names[:8]))}"
         raise DataError(problem, where=where, fix=f"{OBJECT}, or say which field is the source and which the target")
-    note = f"{shown(path)}: the fields {names[a]!r} and {names[b]!r} of {len(names)} are taken"
-    rows = _texts(path, chain(before, items), (names[a], names[b]))
-    return Reading((label(names[a], a), label(names[b], b)), (path, path), rows, (note,) if len(names) > 2 else ())
+    note = f"{shown(table.path)}: the fields {names[a]!r} and {names[b]!r} of {len(names)} are taken"
+    files, columns = (table.path, table.path), (_label(names[a], a), _label(names[b], b))
+    return Reading(columns, files, _rows(table, a, b), (note,) if len(names) > 2 else ())
 
 
-def _mappings(path: Path) -> Iterator[tuple[int, dict[str, Any]] | DataError]:
-    """The objects of a .jsonl file, or those in their field "translation"."""
-    for number, line in numbered(path):
-        if line and not line.isspace():
-            try:
-                data = read_object(line, where=f"{shown(path)}, line {number}", fix=OBJECT)
-            except DataError as error:
-                yield error
-            else:
-                inner = data.get("translation")
-                yield number, inner if isinstance(inner, dict) else data
+def _label(name: str | None, place: int) -> str:
+    """What to call a column in a report: its language, else its name, else its number."""
+    return language(name) or name or f"column {place + 1}"
 
 
-def _texts(
-    path: Path, items: Iterator[tuple[int, dict[str, Any]] | DataError], keys: tuple[str, str]
-) -> Iterator[Row | DataError]:
-    for item in items:
+def _rows(table: Table, a: int, b: int) -> Iterator[Row | DataError]:
+    for item in table.rows():
         if isinstance(item, DataError):
             yield item
-            continue
-        line, data = item
-        where = f"{shown(path)}, line {line}"
-        try:
-            first, second = (read_string(data, key, where=where, fix=OBJECT) for key in keys)
-        except DataError as error:
-            yield error
+        elif item.cells == []:
+            yield Row(item.line, "", "")
         else:
-            yield Row(line, first, second)
+            try:
+                yield Row(item.line, table.text(item, a), table.text(item, b))
+            except DataError as error:
+                yield error
 
 
 # Translation memories
@@ -175,7 +128,7 @@ def _memory(path: Path, source: str | None, target: str | None) -> Reading:
         )
     sides = [_variants(tags, asked) if asked else [] for asked in (source, target)]
     if not (sides[0] and sides[1]):
-        places = choose(tongues, source, target, where=name)
+        places = choose(columns_of(tongues, []), PAIR, (source, target), where=name, fix="").places
         sides = [side or _variants(tags, tongues[place]) for side, place in zip(sides, places, strict=True)]
     if set(sides[0]) & set(sides[1]):
         raise DataError(f"source and target are both {sides[0][0]}", where=name, fix=f"name two of {', '.join(tags)}")

@@ -1,4 +1,4 @@
-"""LabelledTexts: texts with a label each, and what people should know of them. Refuses to know files' formats."""
+"""LabelledTexts: texts with a label each, what people should know of them, and what is held out. Knows no formats."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from weft.data.decoding import shown
+from weft.data.held_out import SHARE, Split, held_digests
 from weft.errors import DataError, nearest
 
 Kind = Literal["classes", "numbers"]
@@ -181,6 +182,28 @@ def in_order(labels: Iterable[str]) -> tuple[str, ...]:
     names = sorted(labels)
     whole = all(name.removeprefix("-").isdecimal() for name in names)
     return tuple(sorted(names, key=int) if whole else names)
+
+
+def split_labelled(
+    rows: Sequence[Example], kind: Kind = "classes", share: float = SHARE
+) -> Split[list[Example], list[Example]]:
+    """Hold out about a share of the texts, of every class alike, those with the lowest SHA-256.
+
+    Texts that differ in letter case and white space alone fall on the same side. Of each class with two different texts
+    at least one is held out, and at least one stays.
+    """
+    digests = [hashlib.sha256(same(row.text).encode("utf-8")).digest() for row in rows]
+    groups = [row.label for row in rows] if kind == "classes" else None
+    held = set(held_digests(digests, share, what="texts", groups=groups))
+    sides: tuple[list[Example], list[Example]] = ([], [])
+    for row, digest in zip(rows, digests, strict=True):
+        sides[digest in held].append(row)
+    each = " of each class" if kind == "classes" else ""
+    rule = (
+        f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the lowest "
+        "SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
+    )
+    return Split(*sides, rule)
 
 
 def overlap(train: Iterable[Example], test: Iterable[Example]) -> int:

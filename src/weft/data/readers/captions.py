@@ -6,20 +6,26 @@ none of its rows names are left out too, and listed, but are no fault: a table m
 """
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
+from weft.data.bad_rows import Reasons, Skip, check_bad
 from weft.data.captions.picture_lookup import Shelves
-from weft.data.captions.recognising import has_stems, tables_in
-from weft.data.captions.stems import in_place
-from weft.data.captions.tables import Asked, read_rows
 from weft.data.decoding import shown
-from weft.data.files import ending, missing
+from weft.data.files import missing
 from weft.data.images.album import Found
+from weft.data.images.archives import first_names
+from weft.data.images.folders import in_folder
+from weft.data.images.formats import named_as_picture
 from weft.data.images.places import Entry, Gathered, Place
-from weft.data.images.reading import Reasons, bear, names_of, try_all
-from weft.data.labelled.formats import TABLES
+from weft.data.images.reading import names_of, try_all
+from weft.data.readers.caption_stems import in_place, is_text, stem_of
+from weft.data.readers.caption_tables import Asked, judge_table, read_rows
+from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.data.tables import is_table
 from weft.errors import DataError
 
+LOOK = 400  # files of a place that are looked at
 FORMS = "name a table with pictures and captions, and the folder or archive of the pictures where it is elsewhere"
 
 
@@ -29,7 +35,7 @@ def read_captions(
     further: Sequence[str | Path] = (),
     picture: str | None = None,
     caption: str | None = None,
-    skip: int | float | None = None,
+    skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
     learn: bool = True,
 ) -> Found:
@@ -47,7 +53,7 @@ def read_captions(
         read = _Tables(shelves, Asked(picture, caption, firm=learn))
         for table in tables:
             read.add(table)
-        bear(read.faults, read.rows, skip, names_of(sources), unit="rows")
+        check_bad(read.bad, read.rows, skip, names_of(sources), unit="rows")
         found = read.gathered()
     else:
         found = Gathered([])
@@ -68,7 +74,7 @@ def sorted_out(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path]]:
     for path in map(Path, sources):
         if not path.exists():
             raise missing(path)
-        if path.is_file() and ending(path, TABLES) is not None:
+        if path.is_file() and is_table(path):
             tables.append(path)
         else:
             places.append(path)
@@ -82,7 +88,7 @@ class _Tables:
 
     def __init__(self, shelves: Shelves, asked: Asked):
         self.shelves, self.asked = shelves, asked
-        self.rows, self.faults = 0, Reasons()
+        self.rows, self.bad = 0, Reasons()
         self.places: dict[str, tuple[str, Place]] = {}
         self.captions: dict[str, dict[str, None]] = {}
         self.missing: dict[str, tuple[str, str]] = {}
@@ -92,7 +98,7 @@ class _Tables:
         for row in read_rows(table, self.asked):
             self.rows += 1
             if isinstance(row, DataError):
-                self.faults.append((row.where, _reason(row)))
+                self.bad.append((row.where, _reason(row)))
                 continue
             try:
                 place = self.shelves.find(row.picture, table)
@@ -107,9 +113,53 @@ class _Tables:
         """All of them; pictures that are missing are bad ones."""
         places = self.places.items()
         entries = [Entry(name, place, captions=tuple(self.captions[where])) for where, (name, place) in places]
-        return Gathered(entries, [*self.faults, *self.shelves.unnamed()], list(self.missing.values()))
+        return Gathered(entries, [*self.bad, *self.shelves.unnamed()], list(self.missing.values()))
 
 
 def _reason(error: DataError) -> str:
     """What is wrong, and what to do about it."""
     return f"{error.problem} ({error.fix})" if error.fix else error.problem
+
+
+# Recognition
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are tables of captions, alone or with the places of their pictures, or pictures beside text files."""
+    tables = [source for source in survey.sources if source.kind == "file" and is_table(source.path)]
+    others = [source for source in survey.sources if source not in tables]
+    if any(source.kind not in ("folder", "archive") for source in others):
+        return NO
+    if tables:
+        return weakest(weakest(map(judge_table, source.tables)) for source in tables)
+    return weakest(map(_judge_place, others))
+
+
+def _judge_place(source: Surveyed) -> Judgement:
+    if has_stems(source.path):
+        return Judgement("sure", "pictures with a text file of the same name each")
+    if source.kind == "folder" and tables_in(source.path, LOOK):
+        return Judgement("sure", "a folder with a table of pictures and captions")
+    return NO
+
+
+def tables_in(folder: Path, most: int | None = None) -> list[Path]:
+    """The tables of captions that stand in a folder, not below it; `most` is how many are opened to tell."""
+    named = sorted(path for path in folder.iterdir() if is_table(path))
+    files = islice((path for path in named if path.is_file()), most)
+    return [path for path in files if any(map(judge_table, Surveyed(path).tables))]
+
+
+def has_stems(source: Path) -> bool:
+    """Whether at least half of the first pictures have a text file of the same name."""
+    try:
+        if source.is_dir():
+            found = in_folder(source, most=LOOK)
+            names = ["/".join(file.parts) for file in (*found.pictures, *found.others)]
+        else:
+            names = first_names(source, LOOK)
+    except (DataError, OSError):
+        return False
+    pictures = [stem_of((name,)) for name in names if named_as_picture(name)]
+    texts = {stem_of((name,)) for name in names if is_text(name)}
+    return 0 < len(pictures) <= 2 * sum(stem in texts for stem in pictures)

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from weft.data.decoding import read_text
+from weft.data.languages import language
 from weft.errors import DataError
 
 KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d{1,3})\])?|domain)\s*(?=\")")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*')
 ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)")
 PLAIN = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+LANGUAGE = re.compile(r'^"Language:\s*([^\s"\\]+)', re.MULTILINE)
 QUOTED = {ord(char): f"\\{name}" for name, char in PLAIN.items()}
 
 
@@ -55,6 +59,13 @@ def facts(entries: Sequence[Entry]) -> dict[str, str]:
     """What the header says: names in lower case, as in {"language": "fr"}."""
     text = next((e.strings.get(0, "") for e in entries if e.is_header and not e.obsolete), "")
     return {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in text.split("\n"))}
+
+
+def language_of(path: Path) -> str | None:
+    """The language that a file is in, as its header says (pt_BR), else as its name or those of its folders do."""
+    stated = LANGUAGE.search(next(read_text(path), "")[:65536])
+    names = [path.name.removesuffix(".gz").removesuffix(".po"), *(folder.name for folder in path.absolute().parents)]
+    return stated[1] if stated else next((name for name in names[:4] if language(name)), None)
 
 
 def quoted(text: str, newline: str) -> str:
