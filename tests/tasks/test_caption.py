@@ -200,7 +200,7 @@ def test_held_out_data_may_be_named_and_is_found_where_the_pictures_are(data: Pa
     lines = data.read_text().splitlines(keepends=True)
     first, rest = write(tmp_path / "a.tsv", "".join(lines[:16])), write(tmp_path / "b.tsv", "".join(lines[16:]))
     run = train([first, data.parent / "photos"], valid=rest, out=tmp_path / "run", steps=1)
-    assert (run.config["data"]["pictures"], run.config["data"]["held_out"]) == (16, 8)
+    assert (run.config["data"]["amounts"]["pictures"], run.config["data"]["amounts"]["held_out"]) == (16, 8)
     assert run.evaluate()["examples"] == 8
 
 

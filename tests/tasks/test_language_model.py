@@ -21,15 +21,22 @@ from stopping import stopped_in
 import weft
 from weft import WeftError
 from weft.core import Attention, Block, Mlp, PerToken, Trunk
+from weft.data.datasets.texts import RunningText
 from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError, Interrupted, StorageError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed
+from weft.modalities.tokenizer import Tokenizer
 from weft.models import Stream
 from weft.models.zoo import LANGUAGE_MODELS
 from weft.objectives import NextToken
 from weft.position import Rotary
 from weft.tasks.language_model import LanguageModel
+from weft.tasks.planning import plan
+from weft.tasks.settings import TextTraining
+from weft.training.folder import RunFolder
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def train(*data: Any, **settings: Any) -> weft.Run:
@@ -78,14 +85,15 @@ def test_every_model_trains_predicts_and_measures(book: Path, tmp_path: Path, mo
 def test_every_kind_of_tokenizer(book: Path, tmp_path: Path, kind: str, vocabulary: int) -> None:
     vocab = {"vocab": 300} if kind == "bpe" else {}
     run = train(book, out=tmp_path / "run", tokenizer=kind, **vocab)
-    assert run.config["data"]["tokenizer"] == kind and run.config["data"]["vocabulary"] <= vocabulary
+    tokenizer = Tokenizer.from_json((run.folder / "tokenizer.json").read_text())
+    assert run.config["training"]["tokenizer"] == tokenizer.kind == kind and tokenizer.size <= vocabulary
     again = train(book, out=tmp_path / "again", tokenizer=str(run.folder / "tokenizer.json"))
     assert (again.folder / "tokenizer.json").read_bytes() == (run.folder / "tokenizer.json").read_bytes()
     assert again.report["metrics"] == run.report["metrics"]
 
 
 def test_a_vocabulary_size_alone_means_bpe(book: Path, tmp_path: Path) -> None:
-    assert train(book, out=tmp_path / "run", vocab=290).config["data"]["tokenizer"] == "bpe"
+    assert train(book, out=tmp_path / "run", vocab=290).config["training"]["tokenizer"] == "bpe"
 
 
 def test_what_was_decided_is_written_into_the_run(trained: weft.Run, book: Path) -> None:
@@ -152,7 +160,7 @@ def test_held_out_data_can_be_named(book: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     Path("valid.txt").write_text("The sea sings of the weaver.\n")
     run = train(book, out="run", valid="valid.txt")
-    assert run.config["data"]["train_tokens"] > 4000
+    assert run.config["data"]["amounts"]["train_tokens"] > 4000
     monkeypatch.chdir(book.parent)  # it is found from anywhere
     found = weft.load(tmp_path / "run").evaluate()
     assert found["metrics"] == run.report["metrics"] and found["bytes"] == 29
@@ -168,36 +176,20 @@ def test_a_new_run_holds_out_a_bounded_part_and_remembers_the_bound(
 ) -> None:
     settings = {**kind, "steps": 6}
     whole = train(book, out=tmp_path / "whole", **settings)
-    monkeypatch.setattr("weft.tasks.planning.HELD_OUT", 120)
-    bounded = train(book, out=tmp_path / "bounded", **settings)
-    asked = train(book, out=tmp_path / "asked", held_out=200, **settings)
-    sizes = [run.config["data"]["held_out_tokens"] for run in (whole, bounded, asked)]
-    assert sizes[0] > sizes[2] > sizes[1] and bounded.config["training"]["held_out"] == 120
+    bounded = train(book, out=tmp_path / "bounded", held_out=120, **settings)
+    sizes = [run.config["data"]["amounts"]["held_out_tokens"] for run in (whole, bounded)]
+    assert sizes[0] > sizes[1] and whole.config["training"]["held_out"] == 1_000_000
     with pytest.raises(Interrupted), stopped_in(3, monkeypatch):
-        train(book, out=tmp_path / "run", **settings)
-    monkeypatch.setattr("weft.tasks.planning.HELD_OUT", 300)
+        train(book, out=tmp_path / "run", held_out=120, **settings)
     again = weft.train(book, out=tmp_path / "run", resume=True, quiet=True)
     assert again.report["metrics"] == bounded.report["metrics"]
     assert again.evaluate()["metrics"] == bounded.evaluate()["metrics"]
 
 
-@pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)
-def test_a_run_that_began_without_a_bound_keeps_its_split(
-    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: dict[str, Any]
-) -> None:
-    settings = {**kind, "steps": 6}
-    whole = train(book, out=tmp_path / "whole", **settings)
-    with pytest.raises(Interrupted), stopped_in(3, monkeypatch):
-        train(book, out=tmp_path / "run", **settings)
-    path = tmp_path / "run" / "config.json"
-    config = json.loads(path.read_text())
-    del config["training"]["held_out"]
-    path.write_text(json.dumps(config))
-    monkeypatch.setattr("weft.tasks.planning.HELD_OUT", 120)
-    again = weft.train(book, out=tmp_path / "run", resume=True, quiet=True)
-    assert again.report["metrics"] == whole.report["metrics"] and again.evaluate()["data"] == whole.evaluate()["data"]
-    before, after = (load_file(run.folder / "model.safetensors") for run in (whole, again))
-    assert all(torch.equal(before[name], after[name]) for name in before)
+@pytest.mark.parametrize("kind", ["language-model", "fill-mask"])
+def test_a_run_of_the_earlier_format_keeps_its_split_without_a_bound(kind: str) -> None:
+    config = RunFolder(FIXTURES / "begun" / kind).config()
+    assert config["format"] == 2 and config["training"]["held_out"] is None
 
 
 @pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)
@@ -215,8 +207,7 @@ def test_a_last_evaluation_that_would_take_too_long_scores_a_part_and_says_so(
         score(2)
         return None if seconds is None else 5
 
-    for name in ("language_model", "fill_mask"):
-        monkeypatch.setattr(f"weft.tasks.{name}.scored_within", few)
+    monkeypatch.setattr("weft.tasks.measuring.scored_within", few)
     monkeypatch.setattr("weft.training.run.step_seconds", lambda *_: 1.0)
     ticks = itertools.count()
     monkeypatch.setattr("weft.training.loop.Clock.now", lambda clock: float(next(ticks)))
@@ -242,7 +233,7 @@ def test_files_gzip_and_folders_of_them_are_one_text(book: Path, tmp_path: Path)
     (folder / "a.txt").write_text(text()[:half])
     (folder / "b.jsonl.gz").write_bytes(gzip.compress(json.dumps({"text": text()[half:]}).encode()))
     run = train(folder, out=tmp_path / "run")
-    assert run.config["data"]["documents"] == 2 and run.config["data"]["characters"] == 4000
+    assert run.config["data"]["amounts"]["documents"] == 2 and run.config["data"]["amounts"]["characters"] == 4000
 
 
 def test_without_data_the_sample_is_used_and_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +259,8 @@ def test_a_run_by_minutes_is_sized_by_the_machine(book: Path, tmp_path: Path, mo
         monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda *_, rate=rate: rate)
         monkeypatch.setattr("weft.training.run.parameters", lambda model: 1)
         request = _request(book, minutes=10.0)
-        sizes.append(LanguageModel().plan(request).work.training.dim)
+        data = RunningText().read(request.sources, None, TextTraining())
+        sizes.append(plan(LanguageModel(), request, data).work.training.dim)
     assert sizes[0] < sizes[1]
 
 
@@ -373,7 +365,7 @@ def test_predictions_that_cannot_be_meant_are_refused(
 
 
 def test_an_input_that_is_not_text_is_refused(trained: weft.Run) -> None:
-    with pytest.raises(WeftError, match="expected a text to continue, found 3"):
+    with pytest.raises(WeftError, match="expected a text, found 3"):
         trained.predict([3])
 
 

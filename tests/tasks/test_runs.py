@@ -68,7 +68,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("weft.storage.store.write_file", 12),  # in the middle of a checkpoint
         ("weft.training.checkpoint._commit", 3),  # before a checkpoint has its name
         ("weft.runs.training.finish", 1),  # trained, not measured
-        ("weft.training.folder.write_tensors", 1),  # measured, the weights are not in place
+        ("weft.storage.tensors.write_tensors", 1),  # measured, the weights are not in place
     ],
 )
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(

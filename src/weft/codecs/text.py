@@ -109,7 +109,7 @@ class TextCodec(Codec):
         """The tokenizer; refused where it is not the one that the run was trained with."""
         found = _parsed(self._read(self.config.file), self.config.file)
         if self.config.digest not in (None, found.digest):
-            problem = "this is not the tokenizer that the run was trained with"
+            problem = "this is not the tokenizer that the run was trained with, though it has as many tokens"
             raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
         return found
 
@@ -167,10 +167,11 @@ class TextCodec(Codec):
 
     def check_fit(self, embed: Embedder.Config, where: str) -> None:
         self._where = f"{where}/{self.config.file}"
-        size, found = embed.size, self.tokenizer.size
+        size, found = embed.size, _parsed(self._read(self.config.file), self._where).size
         if size is None or found > size:  # some models have room for more tokens than there are
             problem = f"the tokenizer has {found} tokens, the model {size}: they are of different runs"
             raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
+        self.tokenizer  # noqa: B018 (refuses one with other tokens)
 
 
 def only_texts(given: Sequence[object]) -> list[str]:
