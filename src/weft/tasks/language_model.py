@@ -16,7 +16,7 @@ from weft.data.text import Corpus, read_corpus
 from weft.data.windows import TextWindows, score_windows
 from weft.generate import Sampling, Session, generate
 from weft.generate.compute import Compute, prepared
-from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
+from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
@@ -26,7 +26,8 @@ from weft.objectives.scoring import scored
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import TextTraining, with_settings
+from weft.tasks.settings import TextTraining
+from weft.tasks.streams import look_at, text_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -128,25 +129,10 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         return Measured(documents, metrics, more)
 
     def look(self, run: Loaded, input: Any, how: Any) -> View:
-        codec, model = text_of(run.codecs), _stream(run)
-        (ids,) = codec.encode([input], context_of(model.config)).rows
-        return look_at_text(model, codec.tokenizer, ids, input, how)
+        return look_at(run, input, how)
 
     def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
-        rows = text_of(run.codecs).encode(inputs, context_of(run.model.config)).rows
-        return text_vectors(_stream(run), rows, with_settings(TextVectors(), settings))
-
-
-def text_of(codecs: Codecs) -> TextCodec:
-    """The codec of the text."""
-    codec = codecs["text"]
-    assert isinstance(codec, TextCodec)
-    return codec
-
-
-def _stream(run: Loaded) -> Stream:
-    assert isinstance(run.model, Stream)
-    return run.model
+        return vectors_of(run, inputs, settings)
 
 
 def _unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:
