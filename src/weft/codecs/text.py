@@ -11,7 +11,7 @@ from weft.codecs.codec import Codec, ReadFile
 from weft.errors import ConfigError, WeftError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.embedder import Embedder
-from weft.modalities.framing import Framed, frame_texts
+from weft.modalities.framing import Framed, frame_texts, ids_of
 from weft.modalities.tokenizer import Tokenizer
 
 TOKENIZER = "tokenizer.json"
@@ -143,10 +143,7 @@ class TextCodec(Codec):
 
     def ids(self, texts: Iterable[str]) -> list[np.ndarray]:
         """The ids of texts, without marks."""
-        tokenizer, given = self.tokenizer, list(texts)
-        if tokenizer.kind in ("bytes", "characters"):
-            return [tokenizer.encode(text) for text in given]
-        return tokenizer.encode_all(given)
+        return ids_of(self.tokenizer, list(texts))
 
     def encode(self, texts: Sequence[object], context: int) -> Framed:
         """Texts as ids between their marks, in at most `context` ids, and how many texts were cut."""

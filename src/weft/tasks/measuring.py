@@ -1,17 +1,15 @@
 """Held-out data measured within a time: all of it where it fits, else a part that is spread evenly over it."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
-from torch import nn
 
-from weft.objectives.objective import Objective
-from weft.objectives.scoring import scored
 from weft.training.pace import FINAL_SHARE, scored_within
 from weft.training.progress import Progress, counter
 
+T = TypeVar("T")
 PROBED_ROWS = 64  # rows whose measuring is timed; no fewer are measured
 
 
@@ -21,22 +19,17 @@ def final_seconds(config: Mapping[str, Any]) -> float | None:
     return None if minutes is None else FINAL_SHARE * 60 * minutes
 
 
-def scored_in_time(
-    objective: Objective.Config,
-    model: nn.Module,
-    windows: int,
-    batches: Callable[..., Iterable[Any]],
-    progress: Progress,
-    seconds: float | None,
-) -> tuple[float, int, dict[str, str]]:
-    """The summed loss of a text in windows, the number of things predicted, and a note where not all were scored.
+def windows_in_time(
+    windows: int, score: Callable[[int | None, Callable[[int], None] | None], T], progress: Progress, seconds: float | None
+) -> tuple[T, dict[str, str]]:
+    """What `score` gives for windows of a text, and a note where there was no time for all of them.
 
-    `batches(most=n)` gives n of the windows, spread evenly over the text.
+    `score(most, count)` scores `most` windows, spread evenly over the text, or all; `count` hears how many are done.
     """
-    most = scored_within(seconds, windows, lambda few: scored(objective, model, batches(most=few)))
-    total, seen = scored(objective, model, batches(most=most), counter(progress, most or windows, "windows"))
+    most = scored_within(seconds, windows, lambda few: score(few, None))
+    found = score(most, counter(progress, most or windows, "windows"))
     progress.stop()
-    return total, seen, {} if most is None else {"part": in_part(most, windows, "windows")}
+    return found, {} if most is None else {"part": in_part(most, windows, "windows")}
 
 
 def rows_in_time(
