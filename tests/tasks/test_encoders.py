@@ -78,9 +78,9 @@ def names(place: Path) -> weft.Run:
 
 
 def test_data_is_recognised_by_its_form(place: Path) -> None:
-    assert recognise([str(labelled(place / "a.csv".replace("csv", "tsv")))]).name == "classify-text"
-    assert recognise([str(tagged(place / "a.conll"))]).name == "tag-text"
-    assert recognise([str(running(place / "a.txt"))]).name == "language-model"
+    assert recognise([str(labelled(place / "a.tsv"))])[0].name == "classify-text"
+    assert recognise([str(tagged(place / "a.conll"))])[0].name == "tag-text"
+    assert recognise([str(running(place / "a.txt"))])[0].name == "language-model"
 
 
 def test_labels_are_learned_and_given_with_probabilities(opinions: weft.Run) -> None:
@@ -130,7 +130,7 @@ def test_numbers_are_learned_as_numbers(tmp_path: Path) -> None:
     ]
     (tmp_path / "stars.tsv").write_text("text\tscore\n" + "\n".join(rows) + "\n")
     run = train(tmp_path / "stars.tsv", out=tmp_path / "run", steps=200, dim=32)
-    assert run.config["data"]["kind"] == "numbers" and run.report["metrics"]["pearson"] > 0.8
+    assert run.config["codecs"]["label"]["type"] == "NumberCodec" and run.report["metrics"]["pearson"] > 0.8
     few, many = (one["value"] for one in run.predict(["item 7 very good", "item 7 very very very very very very good"]))
     assert few + 2 < many
 
@@ -193,7 +193,7 @@ def test_a_classifier_starts_from_what_filling_in_learned(blanks: weft.Run, plac
     run = train(data, from_=blanks.folder, out=tmp_path / "run", dim=None, depth=None, heads=None, steps=1, lr=1e-9)
     before, after = blanks.model.state_dict(), run.model.state_dict()
     assert torch.allclose(before["trunk.blocks.0.mix.qkv.weight"], after["trunk.blocks.0.mix.qkv.weight"], atol=1e-5)
-    assert run.config["data"]["tokenizer_digest"] == blanks.config["data"]["tokenizer_digest"]
+    assert run.config["codecs"]["text"]["digest"] == blanks.config["codecs"]["text"]["digest"]
 
 
 def test_a_frozen_trunk_stays_as_it_is(blanks: weft.Run, place: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from weft.errors import ConfigError, DataError, Diverged, Interrupted, StorageEr
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 from weft.storage import store
-from weft.training import checkpoint, folder, loop
+from weft.training import checkpoint, loop
 from weft.training.claim import claim
 from weft.training.folder import RunFolder
 from weft.training.job import State

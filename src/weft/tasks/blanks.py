@@ -13,9 +13,9 @@ from weft.errors import WeftError
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
+from weft.tasks.measuring import windows_in_time
 from weft.tasks.request import Loaded
 from weft.tasks.streams import stream_of
-from weft.tasks.measuring import windows_in_time
 from weft.training.progress import Progress
 
 

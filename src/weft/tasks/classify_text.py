@@ -11,8 +11,8 @@ from weft.codecs import Codecs, LabelCodec, NumberCodec
 from weft.codecs.text import only_texts
 from weft.data.batch import PaddedIds
 from weft.data.datasets.labelled import LabelledData, read_texts
-from weft.data.readers.labelled_texts import Example
 from weft.data.labelled.encoded import LabelledIds
+from weft.data.readers.labelled_texts import Example
 from weft.data.source import Source
 from weft.inspect.texts import AT_ONCE, LookAtText
 from weft.inspect.views import View

@@ -12,10 +12,10 @@ from weft.codecs.text import only_texts
 from weft.config import Config
 from weft.data.datasets.texts import TextData
 from weft.data.masking import MaskedWindows, TokenMasker
+from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.running import RunningIds
 from weft.data.source import Source
 from weft.data.split import CorpusPart
-from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.whole_texts import TextAmount
 from weft.errors import ConfigError, WeftError
 from weft.inspect.texts import LookAtText

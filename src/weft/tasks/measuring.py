@@ -20,7 +20,10 @@ def final_seconds(config: Mapping[str, Any]) -> float | None:
 
 
 def windows_in_time(
-    windows: int, score: Callable[[int | None, Callable[[int], None] | None], T], progress: Progress, seconds: float | None
+    windows: int,
+    score: Callable[[int | None, Callable[[int], None] | None], T],
+    progress: Progress,
+    seconds: float | None,
 ) -> tuple[T, dict[str, str]]:
     """What `score` gives for windows of a text, and a note where there was no time for all of them.
 

@@ -11,9 +11,9 @@ from weft.codecs import Codecs, TagCodec
 from weft.codecs.text import only_texts
 from weft.config import Config
 from weft.data.datasets.tagged import TaggedData, read_sentences
-from weft.data.source import Source
 from weft.data.readers.schemes import entities
 from weft.data.readers.tagged_texts import Tagged
+from weft.data.source import Source
 from weft.data.tagged.encoded import TaggedIds, framed, tagged_ids
 from weft.errors import WeftError, listed
 from weft.inspect.texts import AT_ONCE, LookAtText

@@ -10,8 +10,8 @@ from weft.codecs import LabelCodec, TextCodec
 from weft.data.batch import Classes, Numbers, PaddedIds
 from weft.data.datasets.labelled import LabelledData
 from weft.data.labelled.batches import LabelledRows
-from weft.data.readers.labelled_texts import Example
 from weft.data.like_lengths import LikeLengthSource
+from weft.data.readers.labelled_texts import Example
 from weft.data.whole_texts import TextAmount
 from weft.modalities.framing import frame_ids
 
