@@ -18,8 +18,10 @@ from trials import DATA, PIXELS
 
 import weft
 from weft.data.source import Source
-from weft.tasks.registry import task_named
+from weft.tasks.planning import restore, training_of
+from weft.tasks.registry import card_named
 from weft.training.folder import RunFolder
+from weft.training.progress import Progress
 
 HOME = DATA.parent
 BEGUN: dict[str, Any] = json.loads((HOME / "begun.json").read_text())
@@ -36,9 +38,11 @@ ASKED: dict[str, tuple[Any, dict[str, Any]]] = {
 
 def source_of(folder: Path, data: list[Path]) -> Source:
     """The source of a run that was begun, with its data named again. How to reach it is known here and nowhere else."""
-    run = RunFolder(folder)
+    run, sources = RunFolder(folder), tuple(map(str, data))
     config = run.config()
-    return task_named(config["task"]).restore(run, config, tuple(map(str, data))).source
+    card = card_named(config["task"])
+    read = card.reader.read(sources, None, training_of(card.task, config, ""))
+    return restore(card.task, run, read, sources, Progress(quiet=True)).work.source
 
 
 def tensors_of(batch: Any) -> Iterator[torch.Tensor]:

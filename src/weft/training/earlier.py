@@ -36,7 +36,7 @@ def upgraded(config: Json) -> Json:
         new["objective"] = {**objective, "type": "Classify"}
     training = config.get("training")
     if task == "classify-images" and isinstance(training, dict):
-        new["training"] = {**training, "type": "PictureLabelTraining"}
+        new["training"] = {**training, "type": "PictureLabelTraining", "labels": "classes"}
     return new
 
 

@@ -8,9 +8,10 @@ from weft.errors import ConfigError, DataError
 SHARE = 0.1
 
 
-def split_album(album: Album, share: float = SHARE) -> tuple[Album, Album, str]:
+def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tuple[Album, Album, str]:
     """Hold out about a share of every class, those whose content has the lowest SHA-256; also the rule in words.
 
+    Unless the shares are to be `even`, labels have no say.
     Identical pictures fall on the same side. Of each class with two different pictures at least one is held out, and at
     least one stays.
     """
@@ -18,7 +19,8 @@ def split_album(album: Album, share: float = SHARE) -> tuple[Album, Album, str]:
         raise ConfigError(f"expected a share between 0 and 1, found {share}", where="share")
     groups: defaultdict[str, set[bytes]] = defaultdict(set)
     seen: dict[bytes, str] = {}
-    for label, digest in zip(album.labels or [""] * len(album), album.digests, strict=True):
+    labels = album.labels if even else None
+    for label, digest in zip(labels or [""] * len(album), album.digests, strict=True):
         # A picture under several labels is dealt out with the first of them, so that all its copies stay together.
         groups[seen.setdefault(digest, label)].add(digest)
     held = {one for digests in groups.values() for one in _lowest(digests, share)}
@@ -28,7 +30,7 @@ def split_album(album: Album, share: float = SHARE) -> tuple[Album, Album, str]:
     sides: tuple[list[int], list[int]] = ([], [])
     for index, digest in enumerate(album.digests):
         sides[digest in held].append(index)
-    each = "of each class " if album.labels else ""
+    each = "of each class " if labels else ""
     rule = (
         f"{len(sides[1]):,} of {len(album):,} pictures: about {share:.0%} {each}are held out, those whose content has the "
         "lowest SHA-256, so that identical pictures fall on the same side"

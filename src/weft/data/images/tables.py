@@ -17,6 +17,7 @@ from weft.errors import DataError, nearest
 ENDINGS = (".csv", ".tsv")
 PATH = ("path", "file", "filename", "file_name", "filepath", "image", "image_path", "picture")
 LABEL = ("label", "class", "category", "labels")
+NUMBER = ("value", "number", "target", "score")  # in place of a label
 SCALE = ("metres_per_pixel", "meters_per_pixel", "gsd", "scale")
 HEADER = "begin the table with a line that names its columns, as in: path,label"
 LOOK = 20  # rows looked at to recognise a table
@@ -46,7 +47,7 @@ def in_table(path: Path, *, labels: bool) -> Gathered:
         raise DataError("an empty table", where=where, fix=HEADER)
     line, header = first
     picture = _needed(header, PATH, f"{where}, line {line}")
-    label = _needed(header, LABEL, f"{where}, line {line}") if labels else None
+    label = _needed(header, (*LABEL, *NUMBER), f"{where}, line {line}") if labels else None
     scale, found = _place(header, SCALE), Gathered([])
     for line, cells in rows:
         if not any(map(str.strip, cells)):
