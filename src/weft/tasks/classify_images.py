@@ -18,6 +18,7 @@ from weft.errors import WeftError
 from weft.inspect.sheets import surest_mistakes
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
+from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Classify, Number
 from weft.tasks import pictures
@@ -34,7 +35,7 @@ from weft.tasks.labels import (
 )
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
-from weft.tasks.recipes.pictures import embed_of
+from weft.tasks.recipes.picture_costs import labelled_cost
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import PictureLabelTraining
 from weft.tasks.task import Task
@@ -81,7 +82,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def sized(self, draft: LabelDraft) -> tuple[Model.Config, PictureLabelTraining]:
         name = self.recipe.model_name(draft.request)
-        backbone = recipes.new_backbone(draft, self.recipe, label_of(draft.codecs).outputs, _cost, name)
+        backbone = recipes.new_backbone(draft, self.recipe, label_of(draft.codecs).outputs, labelled_cost, name)
         return with_model_settings(backbone, draft.request), self._decided(draft, backbone)
 
     def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Model.Config, PictureLabelTraining]:
@@ -93,7 +94,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return with_lora(backbone, draft.training), with_head_lr(self._decided(draft, backbone), same_head=same)
 
     def _decided(self, draft: LabelDraft, backbone: Stream.Config) -> PictureLabelTraining:
-        return recipes.decided(draft, backbone, _cost).replace(labels=draft.data.kind)
+        return recipes.decided(draft, backbone, labelled_cost).replace(labels=draft.data.kind)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         return start_weights(origin, backbone=True, same_head=codecs["label"].same(origin.codecs.get("label")))
@@ -152,10 +153,6 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def look(self, run: Loaded, input: Any, how: Any) -> View:
         return pictures.look_at_picture(run, input, how)
-
-
-def _cost(backbone: Stream.Config, training: PictureLabelTraining) -> float:
-    return recipes.operations(backbone)
 
 
 def _classifier(run: Loaded) -> Stream:

@@ -14,6 +14,7 @@ from weft.config import field_types
 from weft.core import LowRank
 from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged, with_adapters
+from weft.models.backbone import backbone_of
 from weft.models.stream import Model
 from weft.tasks.recipes.recipe import Recipe
 from weft.tasks.request import Loaded, Request
@@ -60,16 +61,8 @@ def finetuning_rates(kind: type[SizedTraining], recipe: Recipe[Any], origin: Loa
     own = recipe.rates.get(name)
     if own is not None and not origin.imported and own.get("optimizer", "muon") == "muon":
         return {**own, "lr": FINETUNE_TABLE_LR * own["lr"], "matrix_lr": FINETUNE_MATRIX_LR * own["matrix_lr"]}
-    rate = float(f"{FINETUNE_WIDTH_LR / width_of(origin.model.config):.2g}")
+    rate = float(f"{FINETUNE_WIDTH_LR / backbone_of(origin.model.config).dim:.2g}")
     return {**ADAMW, "lr": rate, **({"rows": FINETUNE_ROWS} if "rows" in field_types(kind) else {})}
-
-
-def width_of(config: Any) -> int:
-    """The width of the stream that reads what comes in."""
-    for name in ("encoder", "student", "source"):
-        if hasattr(config, name):
-            return width_of(getattr(config, name))
-    return int(config.dim)
 
 
 def decided(training: S, *, same_head: bool) -> S:

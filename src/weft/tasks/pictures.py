@@ -25,8 +25,9 @@ from weft.errors import ConfigError, WeftError
 from weft.inspect.views import View
 from weft.inspect.vision import LearnedView, LookAtPicture, PictureView, learned_names
 from weft.modalities.image import Picture
+from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
-from weft.tasks.recipes.pictures import USUAL, embed_of
+from weft.tasks.recipes.pictures import USUAL
 from weft.tasks.request import Loaded
 from weft.tasks.settings import PictureTraining
 from weft.training.progress import Progress, counter, read_counter

@@ -4,15 +4,12 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import torch
-from torch.utils.flop_counter import FlopCounterMode
-
 from weft.data.datasets.pictures import PictureData
 from weft.data.images.encoded import SeenPictures
 from weft.data.images.settings import Augment
 from weft.errors import WeftError
-from weft.modalities.image import Picture, PictureEmbed
-from weft.models.stream import Model, Stream
+from weft.models.backbone import backbone_name, embed_of
+from weft.models.stream import Stream
 from weft.models.zoo.vision import RESNETS, VISION_MODELS, VisionSize, mae, resnet, scale_mae, small_net, vit
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, operations_in
 from weft.tasks.request import Draft, Loaded, Request
@@ -103,48 +100,6 @@ DISTILLING = Recipe(
 T = TypeVar("T", bound=PictureTraining)
 PictureDraft = Draft[PictureData, Any, T]
 Cost = Callable[[Stream.Config, T], float]  # floating-point operations to learn from one picture
-
-
-def backbone_of(model: Model.Config) -> Stream.Config:
-    """The stream inside a model that reads pictures."""
-    found: Any = model
-    for name in ("encoder", "student", "source"):
-        if hasattr(found, name):
-            found = getattr(found, name)
-    assert isinstance(found, Stream.Config)
-    return found
-
-
-def embed_of(model: Model.Config) -> PictureEmbed.Config:
-    """How a model reads pictures."""
-    embed = backbone_of(model).embed
-    assert isinstance(embed, PictureEmbed.Config)
-    return embed
-
-
-def backbone_name(config: Stream.Config) -> str:
-    """Which of the models that classify pictures a trained backbone is."""
-    if getattr(config.embed, "net", None) is None:
-        return "vit"
-    return "vit-hybrid" if config.trunk.all_blocks() else "resnet"
-
-
-def operations(config: Stream.Config, *, training: bool = True, part: float = 1.0) -> float:
-    """Floating-point operations to train on one picture of the size that the model is made for, or to name one.
-
-    Backwards is twice forwards; tokens that training leaves out cost nothing there. `part` is a share of the sides.
-    """
-    with torch.device("meta"):
-        model = config.build().train(training)
-    return (3 if training else 1) * forward_operations(model.encode, embed_of(config), part=part)
-
-
-def forward_operations(forward: Callable[[Picture], Any], embed: PictureEmbed.Config, *, part: float = 1.0) -> float:
-    """Floating-point operations of a pass over one picture, by a model whose weights are on no device at all."""
-    shape = (2, embed.channels, *(max(1, round(part * side)) * embed.stride for side in embed.grid))
-    with torch.device("meta"), FlopCounterMode(display=False) as counted, torch.no_grad():
-        forward(Picture(torch.empty(shape)))
-    return counted.get_total_flops() / shape[0]
 
 
 def new_backbone(
