@@ -26,6 +26,7 @@ PICTURE_NAMES = (
     "img", "photo",
 )  # fmt: skip
 CLASS_NAMES = ("label", "class", "category", "labels")  # of pictures
+NUMBER_NAMES = ("value", "number", "target", "score")  # of numbers to be learned of pictures
 CAPTION_NAME = re.compile(r"(?:caption|text|sentence|title|description|comment)s?_?\d*")
 COUNTED = re.compile(r"(.+\.\w+)#\d+")  # a picture's name with the number of the caption behind it
 OFTEN_NUMBERS = ("id", "no")  # "id, en, fr" numbers its rows far more often than it holds Indonesian

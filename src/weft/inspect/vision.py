@@ -1,8 +1,10 @@
 """What a model for pictures looks at: maps over one picture, and what its embedder learned."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -10,6 +12,7 @@ from einops import rearrange
 from torch import Tensor
 
 from weft.core.recording import record
+from weft.data.images.settings import Ground
 from weft.errors import ConfigError, WeftError
 from weft.inspect import learned, maps
 from weft.inspect.rollout import rollout
@@ -23,6 +26,48 @@ class Glance(AttentionChoice):
     """Which attention to show, and who reads: the class token or the average of all patches, or one patch."""
 
     patch: tuple[int, int] | None = None  # row and column, counted from 1
+
+
+LEARNED = ("filters", "positions")  # what can be shown of an embedder
+
+
+def learned_names(what: str | None) -> tuple[str, ...]:
+    """The names in a list of what to show of an embedder; others are refused."""
+    names = () if what is None else tuple(part.strip() for part in what.split(","))
+    if not set(names) <= set(LEARNED):
+        raise ConfigError(f"expected {' or '.join(LEARNED)}, found {what!r}", where="what")
+    return names
+
+
+class LookAtPicture(Ground):
+    """Settings of a look at a picture."""
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+    patch: str | None = None
+    what: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "show one layer, counted from 1",
+        "head": "show one head, counted from 1",
+        "every": "show every layer and head in a panel of its own",
+        "patch": "row,column: what this patch reads, instead of the class token or all",
+        "what": "filters, positions or both: what the embedder learned; needs no picture",
+        **Ground.about,
+    }
+
+    def check(self) -> None:
+        super().check()
+        learned_names(self.what)
+        if self.patch is not None and not re.fullmatch(r"\d{1,6},\d{1,6}", self.patch):
+            raise ConfigError(f"expected row,column, found {self.patch!r}", where="patch")
+
+    @property
+    def glance(self) -> Glance:
+        """The same as the view takes it."""
+        row, column = (self.patch or "0,0").split(",")
+        return Glance(self.layer, self.head, self.every, None if self.patch is None else (int(row), int(column)))
 
 
 class MapsView:

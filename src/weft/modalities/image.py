@@ -52,6 +52,18 @@ class Picture:
         return Picture(*(None if t is None else t[rows] for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class Sight:
+    """The pictures that a model is made for: their size in pixels, channels, and the scale of their numbers."""
+
+    height: int
+    width: int
+    channels: int = 3
+    mean: tuple[float, ...] = (0.5,)
+    std: tuple[float, ...] = (0.25,)
+    metres: float = 1.0  # of a pixel on the ground, typically
+
+
 def cut(pixels: Float[Tensor, "B C Y X"], patch: int) -> Float[Tensor, "B N P"]:
     """Patches from left to right and from top to bottom, each as one vector; what is left of a patch beyond the edge is zero."""
     return rearrange(to_multiple(pixels, patch), "b c (r p) (s q) -> b (r s) (p q c)", p=patch, q=patch)

@@ -73,8 +73,8 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         return start_weights(origin, backbone=True, same_head=encoders.keeps_head(origin, codecs, "label"))
 
     def objective(self, encoded: LabelledIds, codecs: Codecs, training: LabelTraining) -> Objective.Config:
-        codec, targets = labels.codec_of(codecs), encoded.train.targets
-        return labels.objective(codec, targets, smoothing=training.smoothing, balance=training.balance)
+        balance = encoded.train.targets if training.balance else None
+        return labels.objective(labels.codec_of(codecs), smoothing=training.smoothing, balance=balance)
 
     def source(self, encoded: LabelledIds, codecs: Codecs, model: Model.Config, training: LabelTraining) -> Source:
         return encoded.source(

@@ -32,18 +32,22 @@ S = TypeVar("S", bound=SizedTraining)
 M = TypeVar("M", bound=Model.Config)
 
 
-def first_training(kind: type[S], recipe: Recipe[Any], request: Request) -> S:
-    """The settings before anything is known of the data: those of the recipe or of fine-tuning, and the user's."""
+def first_training(kind: type[S], recipe: Recipe[Any], request: Request, name: str) -> S:
+    """The settings before anything is known of the data: those of the recipe or of fine-tuning, and the user's.
+
+    `name` is that of the model.
+    """
     origin = request.origin
     if origin is None:
-        settings = with_settings(kind(**recipe.rates.get(recipe.model_name(request), {})), request.training_settings)
+        usual = {**recipe.rates.get(name, {}), **recipe.preset_settings.get(request.preset or "", {})}
+        settings = with_settings(kind(**usual), request.training_settings)
         for name in ("freeze", "lora"):
             if getattr(settings, name):
                 problem = "there is no run to start from, and nothing learned to keep"
                 raise WeftError(problem, where=f"--set {name}", fix="add --from RUN")
         return settings
     was = origin.config["training"]
-    settings = kind(**finetuning_rates(kind, recipe, origin))
+    settings = kind(**finetuning_rates(kind, recipe, origin, name))
     settings = settings.replace(**{k: was[k] for k in recipe.kept if k in was and k in field_types(kind)})
     settings = with_settings(settings, request.training_settings)
     if "lr" not in request.settings and (settings.freeze or settings.lora) and settings.optimizer == "adamw":
@@ -51,9 +55,9 @@ def first_training(kind: type[S], recipe: Recipe[Any], request: Request) -> S:
     return settings
 
 
-def finetuning_rates(kind: type[SizedTraining], recipe: Recipe[Any], origin: Loaded) -> dict[str, Any]:
+def finetuning_rates(kind: type[SizedTraining], recipe: Recipe[Any], origin: Loaded, name: str) -> dict[str, Any]:
     """The learning rates for weights that have learned already: Muon's lowered, AdamW's by the width of the model."""
-    own = recipe.rates.get(str(origin.config.get("model_name")))
+    own = recipe.rates.get(name)
     if own is not None and not origin.imported and own.get("optimizer", "muon") == "muon":
         return {**own, "lr": FINETUNE_TABLE_LR * own["lr"], "matrix_lr": FINETUNE_MATRIX_LR * own["matrix_lr"]}
     rate = float(f"{FINETUNE_WIDTH_LR / origin.model.config.reader().dim:.2g}")
@@ -100,4 +104,5 @@ def frozen_parts(recipe: Recipe[Any], training: SizedTraining, model: Model.Conf
         return recipe.frozen
     if training.lora is None:
         return ()
-    return ("embed",) if hasattr(model, "embed") else ("source.embed", "target.embed")
+    streams = [name for name in ("encoder", "student", "source", "target") if hasattr(model, name)]
+    return tuple(f"{name}.embed" for name in streams) or ("embed",)

@@ -56,12 +56,12 @@ def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Co
 
 
 def objective(
-    codec: LabelCodec, targets: np.ndarray, *, smoothing: float = 0.0, balance: bool = False
+    codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None
 ) -> Objective.Config:
-    """What is learned of labels; with `balance` every class counts alike, however few of the `targets` are of it."""
+    """What is learned of labels. With the targets to `balance` every class counts alike, however rare it is."""
     if not isinstance(codec, ClassCodec):
         return Number.Config()
-    weights = balanced(np.bincount(targets, minlength=codec.outputs).tolist()) if balance else ()
+    weights = () if balance is None else balanced(np.bincount(balance, minlength=codec.outputs).tolist())
     return Classify.Config(smoothing=smoothing, weights=weights)
 
 

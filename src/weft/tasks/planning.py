@@ -44,7 +44,8 @@ class Plan:
 
 def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
     """Decide everything that the user left open."""
-    training, origin = first_training(task.training, task.recipe, request), request.origin
+    origin, name = request.origin, task.model_name(request)
+    training = first_training(task.training, task.recipe, request, name)
     codecs = task.codecs(data, training, {} if origin is None else origin.codecs)
     known = None if origin is None else origin.model.config
     encoded = task.encode(data, codecs, training, known, request.progress)
@@ -53,7 +54,6 @@ def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
     model, training = task.sized(draft) if origin is None else task.continued(draft, origin)
     source = task.source(encoded, codecs, model, training)
     record = DataRecord.of(data, request.sources, request.valid, encoded.amounts)
-    name = task.model_name(request)
     work = Work(
         model=model,
         objective=task.objective(encoded, codecs, training),

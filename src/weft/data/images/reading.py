@@ -21,6 +21,7 @@ from weft.data.images.sources import gather
 from weft.errors import DataError
 
 KEEP = 2**30  # bytes of small pictures that stay in memory
+OF_CLASSES = ("equal to a picture of another class", "held out, of a class that is not learnt")  # notes on labels
 
 
 def read_images(
@@ -115,11 +116,11 @@ def _repeated(train: Album, held: Album | None) -> dict[str, int]:
         labels.setdefault(picture.digest or b"", set()).add(picture.label)
     counts = {
         "equal to an earlier picture": len(train) - len(labels),
-        "equal to a picture of another class": sum(len(labels[one.digest or b""]) > 1 for one in train.pictures),
+        OF_CLASSES[0]: sum(len(labels[one.digest or b""]) > 1 for one in train.pictures),
         "held out, but equal to a picture to learn from": sum(d in labels for d in held.digests) if held else 0,
     }
     unknown = set(held.classes) - set(train.classes) if held else set()
-    counts["held out, of a class that is not learnt"] = sum(p.label in unknown for p in held.pictures) if held else 0
+    counts[OF_CLASSES[1]] = sum(p.label in unknown for p in held.pictures) if held else 0
     return {note: count for note, count in counts.items() if count}
 
 

@@ -16,10 +16,10 @@ from weft.data.tables import Table, open_table
 from weft.errors import DataError, nearest
 
 ENDINGS = (".csv", ".tsv")
-CLASS = known_as("label", CLASS_NAMES, lambda columns: [])
+LABEL = known_as("label", (*CLASS_NAMES, *NUMBER_NAMES), lambda columns: [])
 SCALE = known_as("scale", ("metres_per_pixel", "meters_per_pixel", "gsd", "scale"), lambda columns: [])
-ROLES = (PICTURE, CLASS, SCALE)
-NAMES = {"picture": PICTURE_NAMES, "label": CLASS_NAMES}
+ROLES = (PICTURE, LABEL, SCALE)
+NAMES = {"picture": PICTURE_NAMES, "label": (*CLASS_NAMES, *NUMBER_NAMES)}
 HEADER = "begin the table with a line that names its columns, as in: path,label"
 
 
@@ -35,7 +35,7 @@ def in_table(path: Path, *, labels: bool) -> Gathered:
         raise DataError("an empty table", where=where, fix=HEADER)
     header = [name or "" for name in table.names] if table.header else _first_row(table)
     picture = _needed(header, PICTURE, table.where(table.line))
-    label = _needed(header, CLASS, table.where(table.line)) if labels else None
+    label = _needed(header, LABEL, table.where(table.line)) if labels else None
     scale, found = next(iter(SCALE.by_name(header)), None), Gathered([])
     for item in table.items:
         if isinstance(item, DataError) or not isinstance(item.cells, list) or not item.cells:

@@ -7,25 +7,13 @@ from typing import TypeVar
 from weft.core import Attention, Block, Mlp, Pooled, Trunk
 from weft.errors import ConfigError
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, ResNet
-from weft.modalities.image import PatchEmbed, PictureEmbed
+from weft.modalities.image import PatchEmbed, PictureEmbed, Sight
 from weft.models.autoencoder import Autoencoder
 from weft.models.distilled import Distilled
 from weft.models.stream import Stream
 from weft.position import Add, Grid, Sinusoidal
 
 POSITION_STD = 0.3  # of position codes at the start, where patches have 1: fainter codes are learned late
-
-
-@dataclass(frozen=True)
-class Sight:
-    """The pictures that a model is made for: their size in pixels, channels, and the scale of their numbers."""
-
-    height: int
-    width: int
-    channels: int = 3
-    mean: tuple[float, ...] = (0.5,)
-    std: tuple[float, ...] = (0.25,)
-    metres: float = 1.0  # of a pixel on the ground, typically
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from weft.errors import ConfigError, WeftError, nearest
@@ -55,7 +55,7 @@ def largest(ladder: Sequence[Sz], fits: Callable[[Sz], bool]) -> Sz:
 
 @dataclass(frozen=True)
 class Recipe(Generic[Sz]):
-    """`rates` are the settings at which each model learns fastest (docs/choices.md).
+    """`rates` are the settings at which each model learns fastest (docs/choices.md), `preset_settings` those of presets.
 
     With --from, the settings in `fixed` are those of the other run's model, and those in `kept` are taken over unless
     the user says otherwise. `frozen` are the parts that --set freeze=true leaves as they are.
@@ -69,6 +69,7 @@ class Recipe(Generic[Sz]):
     fixed: tuple[str, ...] = OF_A_READER
     kept: tuple[str, ...] = OF_A_READER
     frozen: tuple[str, ...] = ("embed", "trunk")
+    preset_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def model_name(self, request: Request) -> str:
         """The name of the model that is asked for, or of the run to start from."""
