@@ -1,6 +1,6 @@
 """Sheets of pictures: many with a caption each, and rows of pictures that belong together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 

@@ -130,9 +130,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)
 
-    def measure(
-        self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None
-    ) -> Measured:
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         codec, true, frames = labels.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)
         codec.encode(true)  # refuses unknown labels before anything is computed
         values = pictures.values_of(run, frames, _classifier(run), progress)

@@ -55,9 +55,7 @@ def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Co
     return ClassCodec(ClassCodec.Config(names=tuple(classes)), read=lambda name: "")
 
 
-def objective(
-    codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None
-) -> Objective.Config:
+def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None) -> Objective.Config:
     """What is learned of labels. With the targets to `balance` every class counts alike, however rare it is."""
     if not isinstance(codec, ClassCodec):
         return Number.Config()

@@ -10,7 +10,7 @@ from pathlib import Path
 from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.images.places import Entry, FilePlace, Gathered
-from weft.data.known_roles import CLASS_NAMES, PICTURE, PICTURE_NAMES
+from weft.data.known_roles import CLASS_NAMES, NUMBER_NAMES, PICTURE, PICTURE_NAMES
 from weft.data.roles import Role, known_as
 from weft.data.tables import Table, open_table
 from weft.errors import DataError, nearest
