@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from weft.core.adapters import adapters
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.modalities.text import Text
 from weft.models.adapted import merged
+from weft.runs.run import open_run
 from weft.runs.soup import soup
 from weft.tasks.recognising import recognise
 
@@ -162,6 +164,18 @@ def test_whole_words_may_be_hidden(place: Path, tmp_path: Path) -> None:
     assert run.report["metrics"]["loss"] > 0
 
 
+def test_a_model_without_a_head_is_embedded_and_looked_at_and_refuses_the_rest(blanks: weft.Run, place: Path) -> None:
+    loaded = open_run(blanks.folder)
+    model = loaded.model.config.replace(head=None).build().eval()
+    model.load_state_dict({n: t for n, t in loaded.model.state_dict().items() if not n.startswith("head.")})
+    run = weft.Run(replace(loaded, model=model))
+    assert np.allclose(run.embed("the cat sat"), blanks.embed("the cat sat"), atol=1e-6)
+    assert run.look("the cat sat").text() == blanks.look("the cat sat").text()
+    for use in (lambda: run.predict("the ___ sat"), lambda: run.evaluate(str(place / "running.txt"))):
+        with pytest.raises(WeftError, match=r"no head that could fill in blanks(.|\n)*weft embed"):
+            use()
+
+
 @pytest.mark.parametrize("task", ["classify-text", "tag-text", "fill-mask"])
 def test_every_task_has_a_sample(task: str, tmp_path: Path) -> None:
     run = weft.train(
@@ -229,6 +243,36 @@ def test_what_has_nothing_to_start_from_cannot_be_frozen(place: Path, tmp_path: 
             train(labelled(place / "nothing.tsv"), out=tmp_path / "run", **more)
     with pytest.raises(ConfigError, match="either"):
         train(labelled(place / "nothing.tsv"), out=tmp_path / "run", freeze=True, lora=4)
+
+
+def test_the_head_stays_where_the_answers_do_and_begins_anew_where_they_differ(
+    opinions: weft.Run, names: weft.Run, place: Path, tmp_path: Path
+) -> None:
+    more: dict[str, Any] = {"dim": None, "depth": None, "heads": None, "steps": 1, "lr": 1e-9, "matrix_lr": 1e-9}
+    same = train(place / "opinions.tsv", from_=opinions.folder, out=tmp_path / "same", **more)
+    head = "head.out.weight"
+    assert torch.allclose(same.model.state_dict()[head], opinions.model.state_dict()[head], atol=1e-5)
+    other = tmp_path / "other.tsv"
+    other.write_text((place / "opinions.tsv").read_text().replace("\tpos", "\tgood"))
+    anew = train(other, from_=opinions.folder, out=tmp_path / "anew", **more)
+    assert float(anew.model.state_dict()[head].abs().max()) < 1e-5 and anew.predict("fine")[0]["label"] in (
+        "good",
+        "neg",
+    )
+    words = train(place / "names.conll", from_=opinions.folder, out=tmp_path / "words", **more)
+    assert words.model.state_dict()[head].shape == names.model.state_dict()[head].shape
+
+
+def test_numbers_go_on_on_the_scale_that_was_learned(tmp_path: Path) -> None:
+    for name, factor in (("first", 1.0), ("second", 3.0)):
+        rows = [f"item {'very ' * (i % 5)}good {i}\t{factor * (i % 50) + 0.5}" for i in range(100)]
+        (tmp_path / f"{name}.tsv").write_text("text\tscore\n" + "\n".join(rows) + "\n")
+    first = train(tmp_path / "first.tsv", out=tmp_path / "run")
+    more: dict[str, Any] = {"dim": None, "depth": None, "heads": None, "steps": 1, "lr": 1e-9, "matrix_lr": 1e-9}
+    second = train(tmp_path / "second.tsv", from_=first.folder, out=tmp_path / "next", **more)
+    assert second.config["codecs"]["label"] == first.config["codecs"]["label"]
+    before, after = (run.predict("item very good 3")[0]["value"] for run in (first, second))
+    assert after == pytest.approx(before, abs=1e-2)
 
 
 # Vectors, looking, soups

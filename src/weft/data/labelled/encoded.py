@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from weft.codecs import LabelCodec, TextCodec
 from weft.data.batch import Classes, Numbers, PaddedIds
 from weft.data.datasets.labelled import LabelledData
@@ -41,11 +39,6 @@ class LabelledIds:
 
     def _framed(self, side: LabelledRows, context: int) -> LabelledRows:
         return LabelledRows(frame_ids(self.codec.tokenizer, side.texts, context).rows, side.targets)
-
-    @property
-    def targets(self) -> np.ndarray:
-        """What is to be learned."""
-        return self.train.targets
 
     @cached_property
     def amount(self) -> TextAmount:
