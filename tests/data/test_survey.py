@@ -130,8 +130,8 @@ def refused(*paths: Path) -> str:
 @pytest.mark.parametrize("name", RECOGNISED)
 def test_what_a_file_is_for_is_recognised_and_said(tmp_path: Path, name: str):
     data, task = RECOGNISED[name]
-    found = recognise([str(write(tmp_path / name, data))])
-    assert found.name == task and found.why
+    card, why = recognise([str(write(tmp_path / name, data))])
+    assert card.name == task and why
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -150,9 +150,9 @@ def test_folders_and_patterns_are_taken_for_what_most_of_their_files_are(tmp_pat
     write(tmp_path / "po/fr/messages.mo", bytes(99))
     write(tmp_path / "po/README.md", "Translations.\n")
     expected = {"logs": "language-model", "po": "translate", "tables": "translate", "pictures": "classify-images"}
-    assert {name: recognise([str(tmp_path / name)]).name for name in expected} == expected
+    assert {name: recognise([str(tmp_path / name)])[0].name for name in expected} == expected
     patterns = {"logs/*.log": "language-model", "po/fr/*.po": "translate", "tables/*.tsv": "translate"}
-    assert {name: recognise([str(tmp_path / name)]).name for name in patterns} == patterns
+    assert {name: recognise([str(tmp_path / name)])[0].name for name in patterns} == patterns
 
 
 def test_two_kinds_of_data_together_are_refused(tmp_path: Path):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from tiny import VOCAB, close, ids, randomised
-from weft.objectives.text_class import balanced
 
 from weft.codecs import NumberCodec
 from weft.config import from_json

@@ -507,7 +507,7 @@ def test_a_model_composed_by_hand_trains_loads_and_resumes(tmp_path: Path, weft:
     from weft import load
 
     run = fit(tmp_path / "run")
-    batch = Letters().batch(np.arange(2)).ids
+    batch = Letters().batch(np.arange(2)).given.ids
     from weft.modalities.text import Text
 
     with torch.inference_mode():

@@ -10,12 +10,12 @@ import torch
 from pictures import encoded, files, write, zipped
 from stopping import stopped_in
 from tiny import PICTURE_ZOO
+from weft.tasks.picture_plan import operations
 
 import weft
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.models.zoo.vision import Sight, VisionSize, mae
 from weft.tasks.distill_images import DistillImages, ViewsTraining
-from weft.tasks.picture_plan import operations
 from weft.tasks.recognising import recognise
 from weft.tasks.reconstruct_images import HidingTraining, ReconstructImages
 
@@ -139,7 +139,7 @@ def test_pictures_are_recognised(photos: Path, tmp_path: Path) -> None:
     zipped(tmp_path / "a.zip", files(photos))
     np.savez(tmp_path / "b.npz", x=np.zeros((4, 8, 8), np.uint8), y=np.arange(4) % 2)
     for source in (photos, tmp_path / "a.zip", tmp_path / "b.npz"):
-        assert recognise([str(source)]).name == "classify-images"
+        assert recognise([str(source)])[0].name == "classify-images"
 
 
 def test_pictures_of_many_shapes_are_read_whole(tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ import weft
 from weft.data.readers.pair_texts import Held
 from weft.data.samples.phrasebook import phrasebook
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.modalities.words import sentences
 from weft.objectives.measures.translation import translation_measures
+from weft.tasks.recipes.pairs import PRESETS, RECIPE
 from weft.tasks.recognising import recognise
-from weft.tasks.translate import Translate, sentences
+from weft.tasks.translate import Translate
 
 TINY = {"dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4}
 ROWS = [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
@@ -121,7 +123,7 @@ def test_files_of_pairs_are_recognised(tmp_path: Path, pairs: Path) -> None:
         (tmp_path / name).write_text("x")
     (tmp_path / "x.csv").write_text("a dog runs,un chien court\n")
     for names in (["x.csv"], ["x.tmx"], ["x.po"], ["c.en", "c.fr.gz"]):
-        assert recognise([str(tmp_path / name) for name in names]).name == "translate"
+        assert recognise([str(tmp_path / name) for name in names])[0].name == "translate"
     for line, name in (
         ('{"source": "a", "target": "b"}', "translate"),
         ('{"translation": {"en": "a", "fr": "b"}}', "translate"),
@@ -129,9 +131,9 @@ def test_files_of_pairs_are_recognised(tmp_path: Path, pairs: Path) -> None:
         ("no json", "language-model"),
     ):
         (tmp_path / "x.jsonl").write_text(line + "\n")
-        assert recognise([str(tmp_path / "x.jsonl")]).name == name
-    assert recognise([str(tmp_path / "d.txt"), str(tmp_path / "e.txt")]).name == "language-model"
-    assert recognise([str(tmp_path / "t.mrg")]).name == "parse"
+        assert recognise([str(tmp_path / "x.jsonl")])[0].name == name
+    assert recognise([str(tmp_path / "d.txt"), str(tmp_path / "e.txt")])[0].name == "language-model"
+    assert recognise([str(tmp_path / "t.mrg")])[0].name == "parse"
 
 
 def test_shifted_pairs_are_never_trained_on(tmp_path: Path) -> None:
@@ -239,13 +241,10 @@ def test_a_model_with_one_context_vector_has_no_alignment_to_look_at(pairs: Path
 
 
 def test_the_paper_s_preset_is_the_paper_s_recipe() -> None:
-    config = Translate().settings()
-    assert config.batch == 1
-    from weft.tasks.pair_plan import CATALOGUE, PRESETS
-
+    assert Translate().training().batch == 1
     size = PRESETS["base"]
-    assert (size.depth, size.dim, size.heads) == (6, 512, 8) and CATALOGUE.of_preset["base"] == "transformer"
-    recipe = CATALOGUE.recipes["transformer"]
+    assert (size.depth, size.dim, size.heads) == (6, 512, 8) and RECIPE.of_preset["base"] == "transformer"
+    recipe = RECIPE.rates["transformer"]
     assert recipe["smoothing"] == 0.1 and recipe["average"] == 5 and recipe["schedule"] == "inverse-sqrt"
 
 

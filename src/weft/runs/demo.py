@@ -8,9 +8,9 @@ from weft.data.samples.phrasebook import Phrase, phrasebook
 from weft.inspect.alignment import alignment_error_rate, links
 from weft.inspect.translation import TranslationView
 from weft.modalities.words import words
-from weft.storage.store import write_file
 from weft.runs.run import Run
 from weft.runs.start import train
+from weft.storage.store import write_file
 
 SHOWN = "The agreement on the European Economic Area was signed in August 1992."
 SENTENCES = (SHOWN, "My house is tiny and cozy.")

@@ -9,8 +9,8 @@ import numpy as np
 
 from weft.data.decoding import read_text
 from weft.errors import WeftError
-from weft.storage.store import write_file
 from weft.runs.run import Run
+from weft.storage.store import write_file
 
 
 def embed_inputs(

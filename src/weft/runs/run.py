@@ -15,9 +15,9 @@ from weft.inspect.views import View
 from weft.interop import recognises
 from weft.models.outline import own_tensors
 from weft.models.stream import Model
+from weft.runs.finding import require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import write_file
-from weft.runs.finding import require_run
 from weft.tasks.planning import AnyTask, check_fit, record_of
 from weft.tasks.record import DataRecord
 from weft.tasks.registry import card_named

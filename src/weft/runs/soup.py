@@ -13,14 +13,13 @@ from torch import Tensor
 
 from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged
-from weft.storage.store import make_folder
 from weft.runs.run import Run, open_run
+from weft.storage.store import make_folder
 from weft.tasks.planning import files_of
 from weft.tasks.request import Loaded
 from weft.tasks.using import evaluate
 from weft.training.card import model_card
-from weft.training.folder import check_place
-from weft.training.folder import RunFolder, fresh_folder
+from weft.training.folder import RunFolder, check_place, fresh_folder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters
@@ -98,7 +97,9 @@ def _check_same(first: Loaded, other: Loaded, name: str) -> None:
             raise ConfigError(f"its {what} is not that of the first run", where=name, fix="average runs of one kind")
     for end, codec in first.codecs.items():
         if not codec.same(other.codecs.get(end)):
-            raise ConfigError(f"its {end} is not encoded as in the first run", where=name, fix="average runs of one kind")
+            raise ConfigError(
+                f"its {end} is not encoded as in the first run", where=name, fix="average runs of one kind"
+            )
 
 
 def _weights(run: Loaded) -> dict[str, Tensor]:

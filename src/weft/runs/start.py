@@ -137,7 +137,7 @@ def check_words(card: Card, asked: Asked) -> None:
     """Refuse a model or a preset that the task does not have."""
     for name, known, option in ((asked.model, card.models, "model"), (asked.preset, card.presets, "preset")):
         if name is not None and name not in known:
-            problem = f"there is no {option} {name!r} for the task {card.name}"
+            problem = f"there is no {option} {name!r}"
             raise WeftError(problem, where=f"--{option}", fix=nearest(name, known))
 
 

@@ -15,7 +15,7 @@ from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.runs.run import Run, load, loaded, open_run
-from weft.runs.start import Asked, check_words, choose, reading_settings
+from weft.runs.start import Asked, choose, reading_settings
 from weft.storage.store import shown
 from weft.tasks.planning import AnyData, Plan, plan, record_of, restore, training_of
 from weft.tasks.registry import Card, card_named
