@@ -20,19 +20,10 @@ from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
-from weft.objectives import Classify, Number
-from weft.tasks import pictures
+from weft.objectives.objective import Objective
+from weft.tasks import labels, pictures
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import start_weights, with_lora
-from weft.tasks.labels import (
-    label_ability,
-    label_measures,
-    label_objective,
-    label_of,
-    learned_labels,
-    shown_label,
-    wanted,
-)
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
@@ -60,15 +51,12 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
         top: int = 0
 
-        about: ClassVar[Mapping[str, str]] = {
-            "top": "how many of the likeliest classes to list; 0: all",
-            **Ground.about,
-        }
+        about: ClassVar[Mapping[str, str]] = {"top": "the likeliest classes to list; 0: all", **Ground.about}
 
     def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
         album, kind = data.train, data.kind or "classes"
-        labels = learned_labels(kind, album.classes, album.labels or (), known.get("label"))
-        return {"picture": pictures.picture_codec(data, training, known), "label": labels}
+        label = labels.learned_labels(kind, album.classes, album.labels or (), known.get("label"))
+        return {"picture": pictures.picture_codec(data, training, known), "label": label}
 
     def encode(
         self,
@@ -82,15 +70,16 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def sized(self, draft: LabelDraft) -> tuple[Model.Config, PictureLabelTraining]:
         name = self.recipe.model_name(draft.request)
-        backbone = recipes.new_backbone(draft, self.recipe, label_of(draft.codecs).outputs, labelled_cost, name)
+        backbone = recipes.new_backbone(draft, self.recipe, labels.label_of(draft.codecs).outputs, labelled_cost, name)
         return with_model_settings(backbone, draft.request), self._decided(draft, backbone)
 
     def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Model.Config, PictureLabelTraining]:
         drop = self.recipe.rates[self.model_name(draft.request)].get("drop", 0.0)
         backbone = recipes.continued_backbone(origin, draft.training, drop)
-        first = embed_of(backbone).class_tokens > 0
-        backbone = backbone.replace(head=Pooled.Config(first=first), outputs=label_of(draft.codecs).outputs)
         same = draft.codecs["label"].same(origin.codecs.get("label"))
+        if not same:
+            head = Pooled.Config(first=embed_of(backbone).class_tokens > 0)
+            backbone = backbone.replace(head=head, outputs=labels.label_of(draft.codecs).outputs)
         return with_lora(backbone, draft.training), with_head_lr(self._decided(draft, backbone), same_head=same)
 
     def _decided(self, draft: LabelDraft, backbone: Stream.Config) -> PictureLabelTraining:
@@ -102,16 +91,14 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def model_name(self, request: Request) -> str:
         return recipes.continued_name(self.recipe, request)
 
-    def objective(
-        self, encoded: SeenPictures, codecs: Codecs, training: PictureLabelTraining
-    ) -> Classify.Config | Number.Config:
-        return label_objective(label_of(codecs), training.smoothing)
+    def objective(self, encoded: SeenPictures, codecs: Codecs, training: PictureLabelTraining) -> Objective.Config:
+        return labels.label_objective(labels.label_of(codecs), training.smoothing)
 
     def source(
         self, encoded: SeenPictures, codecs: Codecs, model: Model.Config, training: PictureLabelTraining
     ) -> Source:
-        codec, data = label_of(codecs), encoded.data
-        train, held = (wanted(codec, album.labels or (), data.rule) for album in (data.train, data.held_out))
+        codec, data = labels.label_of(codecs), encoded.data
+        train, held = (labels.wanted(codec, album.labels or (), data.rule) for album in (data.train, data.held_out))
         how, stride = training.augment, embed_of(model).stride
         source = labelled_pictures(encoded, train, held, how=how, stride=stride, seed=training.seed)
         return pictures.read_ahead(source, encoded)
@@ -120,34 +107,34 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return recipes.batch_in_words(training)
 
     def ability(self, run: Loaded) -> str:
-        return label_ability(label_of(run.codecs))
+        return labels.label_ability(labels.label_of(run.codecs))
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
-        codec = label_of(run.codecs)
-        labels = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
-        return {"labels": labels, **recipes.picture_facts(run)}
+        codec = labels.label_of(run.codecs)
+        kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
+        return {"labels": kind, **recipes.picture_facts(run)}
 
     def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, _classifier(run))
-        found = label_of(run.codecs).decode(values, how.top)
+        found = labels.label_of(run.codecs).decode(values, how.top)
         return [{"input": name, **one} for name, one in zip(names, found, strict=True)]
 
     def shown(self, prediction: Mapping[str, Any]) -> str:
-        return f"{prediction['input']}: {shown_label(prediction)}"
+        return f"{prediction['input']}: {labels.shown_label(prediction)}"
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress) -> Measured:
-        codec, labels = label_of(run.codecs), held_out.labels or ()
-        codec.encode(labels)  # labels that were never learned are refused at once
+        codec, true = labels.label_of(run.codecs), held_out.labels or ()
+        truth = codec.encode(true)  # labels that were never learned are refused at once
         frames = pictures.frames_for(run, held_out)
         values = pictures.values_of(run, frames, _classifier(run), progress)
-        found = label_measures(values, codec, labels)
+        found = labels.label_measures(values, codec, true)
         if not isinstance(codec, ClassCodec):
             return found
-        shares, truth = values.softmax(-1).double().numpy(), codec.encode(labels)
+        shares = values.softmax(-1).double().numpy()
         wrong = surest_mistakes(shares, truth, codec.names, lambda rows: [one.pixels for one in frames.read(rows)])
         return replace(found, pictures={**found.pictures, **({"mistakes.png": wrong} if wrong else {})})
 

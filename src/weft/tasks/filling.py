@@ -1,14 +1,39 @@
 """Pictures filled in by an autoencoder: what is hidden or missing is predicted, and how wrong that is. Knows no files."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from weft.data.images.settings import Ground
+from weft.errors import ConfigError
 from weft.inspect.sheets import reconstructions, veiled
 from weft.modalities.image import Picture, paste
 from weft.models.autoencoder import Autoencoder
 from weft.objectives.reconstruct import draw_shown
+
+
+class Filling(Ground):
+    """Settings of a prediction."""
+
+    hide: float = 0.75
+    seed: int = 0
+    out: str = "."
+
+    about: ClassVar[Mapping[str, str]] = {
+        "hide": "share of the patches that are hidden; 0 fills in missing pixels alone",
+        "seed": "another seed hides others",
+        "out": "the folder for the pictures that are filled in",
+        **Ground.about,
+    }
+
+    def check(self) -> None:
+        super().check()
+        if not 0 <= self.hide < 1:
+            raise ConfigError(f"must be at least 0 and below 1, found {self.hide}", where="hide")
 
 
 @torch.inference_mode()

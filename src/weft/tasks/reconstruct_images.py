@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import torch
 
@@ -13,9 +13,8 @@ from weft.data.images.album import Album
 from weft.data.images.batches import plain_pictures
 from weft.data.images.encoded import SeenPictures
 from weft.data.images.frames import by_shape
-from weft.data.images.settings import Ground
 from weft.data.source import Source
-from weft.errors import ConfigError, WeftError
+from weft.errors import WeftError
 from weft.inspect.figures import png_of
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
@@ -26,7 +25,7 @@ from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct
 from weft.storage.store import write_file
 from weft.tasks import pictures
-from weft.tasks.filling import as_bytes, fill, sheet, squared_errors
+from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
 from weft.tasks.finetuning import with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
@@ -50,25 +49,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     recipe = recipes.HIDING
     unit = "patch"
     Look = LookAtPicture
-
-    class Predict(Ground):
-        """Settings of a prediction."""
-
-        hide: float = 0.75
-        seed: int = 0
-        out: str = "."
-
-        about: ClassVar[Mapping[str, str]] = {
-            "hide": "share of the patches that are hidden; 0 fills in missing pixels alone",
-            "seed": "another seed hides others",
-            "out": "the folder for the pictures that are filled in",
-            **Ground.about,
-        }
-
-        def check(self) -> None:
-            super().check()
-            if not 0 <= self.hide < 1:
-                raise ConfigError(f"must be at least 0 and below 1, found {self.hide}", where="hide")
+    Predict = Filling
 
     def codecs(self, data: PictureData, training: HidingTraining, known: Codecs) -> Codecs:
         return {"picture": pictures.picture_codec(data, training, known)}
