@@ -61,7 +61,8 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         picture, text = codecs["picture"], codecs["caption"]
         assert isinstance(picture, PictureCodec) and isinstance(text, TextCodec)
         embed: Any = known.target.embed if isinstance(known, Seq2Seq.Config) else None
-        context, channels = training.context if embed is None else embed.context, known and embed_of(known).channels
+        context = training.context if embed is None else embed.context
+        channels = None if known is None else embed_of(known).channels
         seen = SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
         progress.stop()
         return seen

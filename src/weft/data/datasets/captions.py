@@ -38,6 +38,6 @@ class CaptionedPictures(Reader[PictureData]):
         return held_apart(found, given, name_of(sources, "weft's shapes"), valid)
 
 
-def columns_of(asked: CaptionSettings) -> dict[str, str | None]:
+def columns_of(asked: CaptionSettings) -> dict[str, Any]:
     """The columns of tables that are asked for."""
     return {"picture": asked.picture_column, "caption": asked.caption_column}
