@@ -30,13 +30,13 @@ import json, os, signal, sys, traceback
 os.environ["OMP_NUM_THREADS"] = "1"
 import torch
 torch.set_num_threads(1)
-import weft.cli.app, weft.tasks, weft.inspect.curves
+import weft.cli.app, weft.runs.training, weft.tasks.language_model, weft.tasks.translate, weft.inspect.curves
 import matplotlib.pyplot, torch._dynamo, torch.distributed, rich.progress
 import contextlib, gc, io
 with contextlib.redirect_stdout(io.StringIO()):
     weft.cli.app.run(["tasks"])  # loads what typer loads late
 weft.tasks.language_model.SAMPLE = 20
-weft.tasks.start.loss_curve = lambda *args, **more: b"a picture"
+weft.runs.training.loss_curve = lambda *args, **more: b"a picture"
 gc.collect()
 gc.freeze()
 for line in sys.stdin:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import SIZE
 
-import weft.tasks  # noqa: F401  (defines every part there is)
+import weft.runs.importing  # noqa: F401  (defines every part there is)
 from weft import config as configs
 from weft.config import (
     MAX_JSON_BYTES,
@@ -51,6 +51,8 @@ def value(kind: Any) -> Any:
         return args[-1]
     if isinstance(kind, type) and issubclass(kind, Config):
         return example(next((c for c in PARTS.values() if issubclass(c, kind) and c is not kind), kind))
+    if get_origin(kind) is Mapping:
+        return {"pairs": 3.0}
     return {int: 3, float: 0.25, str: "row", bool: True}[kind]
 
 

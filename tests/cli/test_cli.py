@@ -121,7 +121,7 @@ def test_evaluate_as_json(there: Weft) -> None:
 
 
 SMALL_PHRASEBOOK = """
-import weft.data.samples.phrasebook as p, weft.tasks.translate as t, weft.tasks.demo as d
+import weft.data.samples.phrasebook as p, weft.tasks.translate as t, weft.runs.demo as d
 book = p.phrasebook("fr")
 small = p.Phrasebook(book.train[:300], book.held_out[:10])
 t.phrasebook = d.phrasebook = lambda language="fr": small

@@ -11,7 +11,6 @@ from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
 from weft.codecs import TextCodec, TextMarks
 from weft.data.batch import Samples
-from weft.data.captions import looks_captioned, read_captions
 from weft.data.captions.batches import captioned, captioned_pictures
 from weft.data.captions.encoded import SeenCaptions
 from weft.data.datasets.pictures import PictureData
@@ -20,7 +19,9 @@ from weft.data.images.augment import Augment
 from weft.data.images.batches import PictureSource
 from weft.data.images.encoded import SeenPictures, codec_for
 from weft.data.images.split import split_album
+from weft.data.readers.captions import judge, read_captions
 from weft.data.samples import captioned_shapes
+from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
@@ -56,6 +57,10 @@ def wrong(*sources: Path, **options: object) -> str:
     with pytest.raises(DataError) as caught:
         read(*sources, **{"skip": 0, **options})
     return str(caught.value)
+
+
+def looks_captioned(sources: list[Path]) -> bool:
+    return judge(Survey(sources)).level == "sure"
 
 
 def one_a_row(path: Path, header: str = "", separator: str = "\t") -> Path:
@@ -117,7 +122,7 @@ def test_a_folder_may_hold_its_table(tmp_path: Path):
 
 
 def test_a_table_is_found_among_many_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("weft.data.captions.recognising.LOOK", 1)
+    monkeypatch.setattr("weft.data.readers.captions.LOOK", 1)
     tsv(photos(tmp_path) / "z.tsv")
     assert looks_captioned([tmp_path]) and found(read(tmp_path)) == CAPTIONS
 
@@ -259,7 +264,9 @@ def test_the_sample_says_what_it_shows():
     assert first.split(" left of ")[::-1] == second.split(" right of ")
 
 
-WORDS = TextCodec.of(make_tokenizer("bytes", []), role="caption", opening=(9, 8), end=7)
+WORDS = TextCodec(
+    TextCodec.Config(role="caption", opening=(9, 8), end=7), read=lambda name: make_tokenizer("bytes", []).to_json()
+)
 
 
 def sources(visit: int = 2, seed: int = 0) -> PictureSource:

@@ -391,3 +391,40 @@ def test_a_vocabulary_above_65536_gets_wider_ids() -> None:
     tokenizer = train("characters", names)
     assert tokenizer.dtype == np.uint32 and tokenizer.size == len(names) + 1
     assert tokenizer.decode(tokenizer.encode("a\U0001f600\U0001ffff")) == "a\U0001f600\U0001ffff"
+
+
+def test_merges_of_a_long_text_are_learned_from_stretches_spread_evenly_over_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from weft.modalities import tokenizer_making as making
+
+    words = [f"word{i % 97} and thing{i % 89} " for i in range(4000)]
+    whole = "".join(words)
+    monkeypatch.setattr(making, "PART", 100)
+    for learned in (5_000, 20_000):
+        monkeypatch.setattr(making, "LEARNED", learned)
+        for pieces in (
+            [whole, None],
+            [piece for word in words for piece in (word, None)],
+        ):  # a long document, or short ones
+            parts = list(making.sampled(making.parts_of(pieces, 100, 1000), len(whole)))
+            places = [whole.index(part) for part in parts] if pieces[0] == whole else []
+            assert 0.8 * learned < sum(map(len, parts)) < 1.4 * learned
+            assert not places or max(np.diff([*places, len(whole)])) < 3 * len(whole) / (learned / 100)
+            known = making.train("bpe", pieces, 300, characters=len(whole))
+            assert known.to_json() == making.train("bpe", pieces, 300, characters=len(whole)).to_json()
+            assert known.to_json() == making.train("bpe", [x for part in parts for x in (part, None)], 300).to_json()
+
+
+@pytest.mark.parametrize("characters", [None, "known"])
+def test_merges_of_a_short_text_are_learned_from_all_of_it(
+    characters: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weft.modalities import tokenizer_making as making
+
+    pieces = ["a text of some words, some of them twice ", "and a second piece", None, "another document", None] * 9
+    size = sum(len(piece) for piece in pieces if piece)
+    first = making.train("bpe", pieces, 300).to_json()
+    monkeypatch.setattr(making, "PART", 10)
+    monkeypatch.setattr(making, "LEARNED", size)
+    assert making.train("bpe", pieces, 300, characters=size if characters else None).to_json() == first

@@ -17,8 +17,10 @@ import torch
 from trials import DATA, PIXELS
 
 import weft
+from weft.codecs import NumberCodec, codecs_from_json
+from weft.data.batch import AtTokens, EvenIds, Samples
 from weft.data.source import Source
-from weft.tasks.planning import restore, training_of
+from weft.tasks.planning import record_of, restore, training_of
 from weft.tasks.registry import card_named
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
@@ -39,16 +41,35 @@ ASKED: dict[str, tuple[Any, dict[str, Any]]] = {
 def source_of(folder: Path, data: list[Path]) -> Source:
     """The source of a run that was begun, with its data named again. How to reach it is known here and nowhere else."""
     run, sources = RunFolder(folder), tuple(map(str, data))
-    config = run.config()
+    config, where = run.config(), str(folder)
     card = card_named(config["task"])
-    read = card.reader.read(sources, None, training_of(card.task, config, ""))
+    training, valid = training_of(card.task, config, where), record_of(config, where).valid
+    read = card.reader.read(sources, valid, training)
     return restore(card.task, run, read, sources, Progress(quiet=True)).work.source
+
+
+def scale_of(folder: Path) -> NumberCodec | None:
+    """The scale on which a run learns numbers, if it does."""
+    run = RunFolder(folder)
+    label = codecs_from_json(run.config()["codecs"], run.text, str(folder)).get("label")
+    return label if isinstance(label, NumberCodec) else None
+
+
+def is_shifted(batch: Samples) -> bool:
+    """Whether what is wanted is the next token of a window."""
+    given, wanted = batch.given, batch.wanted
+    if not isinstance(given, EvenIds) or not isinstance(wanted, AtTokens):
+        return False
+    return torch.equal(given.ids[:, 1:], wanted.values[:, :-1])
 
 
 def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
     """All tensors of a batch, in the order of its fields."""
     if isinstance(batch, torch.Tensor):
         yield batch
+    elif isinstance(batch, Samples) and is_shifted(batch):  # stored as one window, a token longer than the model reads
+        yield torch.cat([batch.given.ids, batch.wanted.values[:, -1:]], 1)
+        yield from tensors_of(batch.wanted.where)
     elif is_dataclass(batch):
         for field in fields(batch):
             yield from tensors_of(getattr(batch, field.name))
@@ -57,15 +78,15 @@ def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
             yield from tensors_of(part)
 
 
-def described(batch: Any) -> dict[str, Any]:
+def described(batch: Any, scale: NumberCodec | None = None) -> dict[str, Any]:
     """A batch in few words: digests of whole numbers, whatever their type and order; two means a row of all others.
 
-    Augmented pixels may differ in their last bits from machine to machine, so they are compared within a tolerance.
+    Numbers to be learned are in the user's unit. Augmented pixels may differ in their last bits from machine to machine, so they are compared within a tolerance.
     """
     digests, means = [], []
     for tensor in tensors_of(batch):
         if tensor.is_floating_point():
-            rows = tensor.double().reshape(len(tensor), -1)
+            rows = (tensor if scale is None else scale.restored(tensor)).double().reshape(len(tensor), -1)
             ramp = torch.linspace(-1, 1, rows.shape[1], dtype=torch.float64)
             means.append([[round(float(row.mean()), 6), round(float((row * ramp).mean()), 6)] for row in rows])
         else:
@@ -76,13 +97,13 @@ def described(batch: Any) -> dict[str, Any]:
 
 def first_batches(folder: Path, data: list[Path]) -> dict[str, list[Any]]:
     """The three batches that follow the stop, the held-out part, and the little of it that training looks at."""
-    source = source_of(folder, data)
+    source, scale = source_of(folder, data), scale_of(folder)
     batch = json.loads((folder / "config.json").read_text())["training"]["batch"]
     steps = [np.arange(step * batch, (step + 1) * batch) for step in range(STOPPED, STOPPED + 3)]
     return {
-        "next": [described(source.batch(indices)) for indices in steps],
-        "held_out": [described(found) for found in source.held_out()],
-        "probe": [described(found) for found in source.held_out(most=1)],
+        "next": [described(source.batch(indices), scale) for indices in steps],
+        "held_out": [described(found, scale) for found in source.held_out()],
+        "probe": [described(found, scale) for found in source.held_out(most=1)],
     }
 
 

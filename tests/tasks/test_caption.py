@@ -20,11 +20,11 @@ from weft.inspect.captioning import CaptionView, Written
 from weft.modalities.around import Around
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
+from weft.runs.importing import import_run
 from weft.tasks.caption import Caption
 from weft.tasks.caption_data import read_captioned
 from weft.tasks.caption_plan import CaptionTraining
-from weft.tasks.importing import import_run
-from weft.tasks.registry import recognise
+from weft.tasks.recognising import recognise
 from weft.tasks.text_data import around_of
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
@@ -36,8 +36,8 @@ SHAPES = captioned_shapes().take(range(24))
 def brief(patch: pytest.MonkeyPatch) -> None:
     """What takes long and has tests of its own is left out."""
     decoded_here(patch)
-    patch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
-    patch.setattr("weft.tasks.translation_measures.RESAMPLES", 20)
+    patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
+    patch.setattr("weft.objectives.measures.translation.RESAMPLES", 20)
 
 
 @pytest.fixture(autouse=True)
@@ -200,7 +200,7 @@ def test_held_out_data_may_be_named_and_is_found_where_the_pictures_are(data: Pa
     lines = data.read_text().splitlines(keepends=True)
     first, rest = write(tmp_path / "a.tsv", "".join(lines[:16])), write(tmp_path / "b.tsv", "".join(lines[16:]))
     run = train([first, data.parent / "photos"], valid=rest, out=tmp_path / "run", steps=1)
-    assert (run.config["data"]["pictures"], run.config["data"]["held_out"]) == (16, 8)
+    assert (run.config["data"]["amounts"]["pictures"], run.config["data"]["amounts"]["held_out"]) == (16, 8)
     assert run.evaluate()["examples"] == 8
 
 

@@ -16,8 +16,8 @@ from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.models.zoo.vision import Sight, VisionSize, mae
 from weft.tasks.distill_images import DistillImages, ViewsTraining
 from weft.tasks.picture_plan import operations
+from weft.tasks.recognising import recognise
 from weft.tasks.reconstruct_images import HidingTraining, ReconstructImages
-from weft.tasks.registry import recognise
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "batch": 16, "quiet": True, "steps": 4}
 CLASSES = ("left", "right", "top")
@@ -132,7 +132,7 @@ def test_folder_archive_table_and_arrays_train_the_same_weights(photos: Path, tm
     y = np.array([CLASSES[label] for label in range(3) for _ in range(20)])
     np.savez(tmp_path / "photos.npz", x_train=x[::2], y_train=y[::2], x_val=x[1::2], y_val=y[1::2])
     run = train(tmp_path / "photos.npz", out=tmp_path / "arrays", model="vit")
-    assert run.config["data"]["held_out"] == 30 and "set apart" in run.config["data"]["rule"]
+    assert run.config["data"]["amounts"]["held_out"] == 30 and "set apart" in run.config["data"]["rule"]
 
 
 def test_pictures_are_recognised(photos: Path, tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_broken_pictures_are_listed_by_name(photos: Path, tmp_path: Path) -> Non
     write(bad / "left" / "empty.png", b"")
     with pytest.raises(DataError, match="empty.png"):
         train(bad, out=tmp_path / "refused", model="vit")
-    assert train(bad, out=tmp_path / "allowed", model="vit", skip=2).config["data"]["pictures"] > 0
+    assert train(bad, out=tmp_path / "allowed", model="vit", skip=2).config["data"]["amounts"]["pictures"] > 0
 
 
 def test_data_that_changed_is_not_evaluated_on_by_mistake(tmp_path: Path) -> None:

@@ -15,11 +15,13 @@ import pytest
 import torch
 from trials import DATA
 
+from weft.data.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
-from weft.tasks import encoder_plan, pair_plan, picture_plan, text_plan
-from weft.tasks.registry import TASKS
-from weft.tasks.task import Request
-from weft.training.run import Budget
+from weft.tasks.finetuning import first_training
+from weft.tasks.recipes import encoders, language, pairs
+from weft.tasks.registry import CARDS
+from weft.tasks.request import Draft, Request
+from weft.training.schedule import Budget
 
 SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
 RATE = 1e11  # multiply-adds times two a second
@@ -53,32 +55,40 @@ class Case:
         return Request((), self.model, self.preset, budget, None, given, torch.device("cpu"))
 
 
+def tokenizer_of(case: Case) -> Any:
+    """A tokenizer of which a planner asks the size and the kind alone."""
+    return SimpleNamespace(size=case.vocab, kind="bpe")
+
+
 def of_text(case: Case) -> dict[str, Any]:
-    request, read = case.request, SimpleNamespace(
-        tokenizer=SimpleNamespace(size=case.vocab, kind="bpe"), train=range(case.amount)
-    )  # fmt: skip
-    settings = text_plan.CATALOGUE.first_settings(request, text_plan.TextTraining, text_plan.KEPT)
-    return vars(text_plan.choose_model(request, settings, read, request.budget)[1])
+    request = case.request
+    training = first_training(CARDS[case.task].training, language.RECIPE, request)
+    vocab = case.vocab or 0
+    config, training = language.language_model(request, training, request.budget, vocab=vocab, tokens=case.amount)
+    size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": language.context_of(config)}
+    return {**vars(training), **size}
 
 
 def of_pairs(case: Case) -> dict[str, Any]:
-    request, read = case.request, SimpleNamespace(
-        tokenizer=SimpleNamespace(size=case.vocab, kind="bpe"), tokens=case.amount, context=128
-    )  # fmt: skip
-    settings = pair_plan.CATALOGUE.first_settings(request, TASKS[case.task].settings, pair_plan.KEPT)
-    return vars(pair_plan.choose_model(request, settings, read, request.budget)[1])
+    request = case.request
+    codec = SimpleNamespace(tokenizer=tokenizer_of(case))
+    encoded: Any = SimpleNamespace(codec=codec, tokens=case.amount, context=128)
+    training = first_training(CARDS[case.task].training, pairs.RECIPE, request)
+    return vars(pairs.encoder_decoder(Draft(request, None, {}, encoded, training, request.budget))[1])
 
 
 def of_whole_texts(case: Case) -> dict[str, Any]:
-    task: Any = TASKS[case.task]
-    running, request = case.task == "fill-mask", case.request
-    wish = encoder_plan.Wish(task.head, None if running else 3, case.vocab or 0, case.amount, 40, running=running)
-    settings = encoder_plan.first_settings(request, task.settings)
-    return vars(encoder_plan.choose_encoder(request, settings, wish, request.budget)[1])
+    head: Any = {"fill-mask": "fill", "classify-text": "pooled", "tag-text": "tags"}[case.task]
+    outputs, request = None if head == "fill" else 3, case.request
+    wanted = encoders.EncoderWanted(head, outputs, tokenizer_of(case), TextAmount(case.amount, 40))
+    training: Any = first_training(CARDS[case.task].training, encoders.RECIPE, request)
+    return vars(encoders.new_encoder(request, training, request.budget, wanted)[1])
 
 
 def of_pictures(case: Case) -> dict[str, Any]:
-    task: Any = TASKS[case.task]
+    from weft.tasks import picture_plan
+
+    task: Any = CARDS[case.task].task
     request = case.request
     settings, name = task.first_settings(request), task.model_name(request)
     outputs = 10 if case.task == "classify-images" else None
@@ -95,7 +105,9 @@ def of_pictures(case: Case) -> dict[str, Any]:
 @cache
 def _cost_of(name: str, model: str) -> Callable[[VisionSize], float]:
     """The operations to learn from a picture, counted once for each size."""
-    task: Any = TASKS[name]
+    from weft.tasks import picture_plan
+
+    task: Any = CARDS[name].task
     settings = task.first_settings(Case(task=name, model=model, amount=1).request)
     outputs = 10 if name == "classify-images" else None
     make = picture_plan.make_of(task.catalogue.models[model], settings, Sight(SIDE, SIDE), outputs)
@@ -126,28 +138,28 @@ def planned(case: Case) -> dict[str, Any]:
 def cases() -> Iterator[Case]:
     """Every task with its usual model over a grid; its other models and its (small) presets at one point of it."""
     for name, planner in PLANNERS.items():
-        task, pictures = TASKS[name], planner is of_pictures
+        card, pictures = CARDS[name], planner is of_pictures
         amounts = (300, 5_000, 100_000) if pictures else (10_000, 1_000_000, 100_000_000)
         vocabs = (None,) if pictures else (64, 8192)
         for minutes in (1.0, 5.0, 20.0, 60.0, None):
             for amount in amounts:
                 for vocab in vocabs:
                     yield Case(task=name, minutes=minutes, amount=amount, vocab=vocab)
-        for model in task.models:
+        for model in card.models:
             for minutes in (1.0, 60.0):
                 yield Case(task=name, model=model, minutes=minutes, amount=amounts[1], vocab=vocabs[-1])
-        for preset in list(task.presets)[: 2 if pictures else None]:
+        for preset in list(card.presets)[: 2 if pictures else None]:
             yield Case(task=name, preset=preset, minutes=5.0, amount=amounts[1], vocab=vocabs[-1])
 
 
 @pytest.fixture(autouse=True)
 def rated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The speed of the machine is stated."""
-    monkeypatch.setattr("weft.tasks.planning.product_rate", lambda device, dtype: RATE)
+    monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda device, dtype: RATE)
 
 
 def test_the_table_has_every_case_and_every_task() -> None:
-    assert [case.key for case in cases()] == list(SIZES) and list(TASKS) == sorted(PLANNERS, key=list(TASKS).index)
+    assert [case.key for case in cases()] == list(SIZES) and list(CARDS) == sorted(PLANNERS, key=list(CARDS).index)
 
 
 @pytest.mark.parametrize("task", PLANNERS)

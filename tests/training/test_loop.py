@@ -17,15 +17,14 @@ from weft.errors import ConfigError, DataError, Diverged, Interrupted, StorageEr
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 from weft.storage import store
-from weft.training import checkpoint, folder, loop
+from weft.training import checkpoint, loop
 from weft.training.claim import claim
 from weft.training.folder import RunFolder
 from weft.training.job import State
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
 from weft.training.run import Outcome, Work, perform
-from weft.training.schedule import Budget
-from weft.training.schedule import Horizon
+from weft.training.schedule import Budget, Horizon
 from weft.training.score import HeldOutScore
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
@@ -356,14 +355,14 @@ def test_a_full_disk_for_metrics_costs_one_warning(tmp_path: Path, whole: Any, m
 def test_a_checkpoint_that_cannot_be_saved_is_tried_again_later(
     tmp_path: Path, whole: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saves = iter([False, True, True, True, True])
+    saves, save = iter([False, True, True, True, True]), checkpoint.save_checkpoint
 
     def sometimes(*args: Any, **more: Any) -> Path:
         if not next(saves):
             raise StorageError("no space: needs 1 MB, has 0 bytes")
-        return checkpoint.save_checkpoint(*args, **more)
+        return save(*args, **more)
 
-    monkeypatch.setattr(folder, "save_checkpoint", sometimes)
+    monkeypatch.setattr("weft.training.checkpoint.save_checkpoint", sometimes)
     listener = Listener()
     assert same(go(tmp_path / "run", checkpoint_every=4, progress=listener), whole["swift"][1])
     assert listener.said[0].startswith("warning: no checkpoint at step 4: no space")

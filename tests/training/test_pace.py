@@ -170,3 +170,16 @@ def test_measuring_the_steps_of_a_short_run_stops_where_they_are_slow(monkeypatc
         work = Work(config, NextToken.Config(), SlowText(hours), Training(precision="fp32", batch=BATCH),
                     Budget(minutes=minutes))  # fmt: skip
         assert run.step_seconds(work, torch.device("cpu")) == 20 and hours.now == 20 * steps
+
+
+@pytest.mark.parametrize(("seconds", "samples", "most"), [(None, 10**6, None), (10.0, 8, None), (10.0, 20, None),
+                                                        (10.0, 21, None), (20.0, 200, None), (20.0, 201, 200),
+                                                        (0.001, 500, pace.PROBE)])  # fmt: skip
+def test_a_last_evaluation_scores_what_its_time_allows(seconds: float | None, samples: int, most: int | None) -> None:
+    hours = Hours(step=0.0)
+
+    def score(few: int) -> None:
+        hours.now += 0.1 * few
+
+    assert pace.scored_within(seconds, samples, score, lambda: hours.now) == most
+    assert hours.now == (0 if seconds is None or samples <= 8 else pytest.approx(0.8))

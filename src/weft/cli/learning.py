@@ -86,7 +86,7 @@ def soup(
     json: Json = False,
 ) -> None:
     """Average the weights of runs, if that makes a better model."""
-    output.prepare()
+    output.prepare(computes=True)
     from weft.runs.soup import soup as soup_
 
     done = soup_(runs, out, data=data or (), quiet=False)
@@ -102,7 +102,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Train English to French on weft's own phrasebook, translate unseen sentences, and draw what was looked at."""
-    output.prepare()
+    output.prepare(computes=True)
     from weft.runs.demo import demo as demo_
 
     output.say("weft demo: English to French from nothing, on sentences of weft's own grammar\n")

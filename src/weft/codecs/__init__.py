@@ -2,6 +2,7 @@
 
 from weft.codecs.classes import ClassCodec
 from weft.codecs.codec import Codec, Codecs, codecs_from_json
+from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec
 from weft.codecs.tags import TagCodec
@@ -11,6 +12,7 @@ __all__ = [
     "ClassCodec",
     "Codec",
     "Codecs",
+    "LabelCodec",
     "NumberCodec",
     "PictureCodec",
     "TagCodec",

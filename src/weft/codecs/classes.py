@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from weft.codecs.codec import Codec, ReadFile
+from weft.codecs.codec import ReadFile
+from weft.codecs.label import LabelCodec
 from weft.errors import DataError, listed
 
 
-class ClassCodec(Codec):
+class ClassCodec(LabelCodec):
     """Classes in the order of their numbers."""
 
-    class Config(Codec.Config):
+    class Config(LabelCodec.Config):
         """The names of the classes."""
 
         names: tuple[str, ...]
@@ -30,7 +31,6 @@ class ClassCodec(Codec):
 
     @property
     def outputs(self) -> int:
-        """Values that a head gives for one sample."""
         return len(self.names)
 
     def encode(self, labels: Sequence[str], where: str = "") -> np.ndarray:

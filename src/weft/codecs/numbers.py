@@ -6,14 +6,15 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from weft.codecs.codec import Codec, ReadFile
+from weft.codecs.codec import ReadFile
+from weft.codecs.label import LabelCodec
 from weft.errors import ConfigError, DataError
 
 
-class NumberCodec(Codec):
+class NumberCodec(LabelCodec):
     """(number - mean) / spread, and back."""
 
-    class Config(Codec.Config):
+    class Config(LabelCodec.Config):
         """Mean and standard deviation of the numbers that are trained on."""
 
         mean: float = 0.0
@@ -24,7 +25,6 @@ class NumberCodec(Codec):
                 raise ConfigError(f"must be above 0 and finite, found {self.spread}", where="spread")
 
     config: Config
-    outputs = 1  # values that a head gives for one sample
 
     def __init__(self, config: Config, *, read: ReadFile):
         super().__init__(config, read=read)
@@ -34,6 +34,10 @@ class NumberCodec(Codec):
         """The codec for numbers like these."""
         config = cls.Config(mean=float(numbers.mean()), spread=float(numbers.std()) or 1.0)
         return cls(config, read=lambda name: "")
+
+    @property
+    def outputs(self) -> int:
+        return 1
 
     def encode(self, labels: Sequence[str], where: str = "") -> np.ndarray:
         """Numbers as people write them, on the scale that is learned."""

@@ -11,7 +11,7 @@ from weft.codecs.codec import Codec, ReadFile
 from weft.errors import ConfigError, WeftError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.embedder import Embedder
-from weft.modalities.framing import Framed, frame_texts
+from weft.modalities.framing import Framed, frame_texts, ids_of
 from weft.modalities.tokenizer import Tokenizer
 
 TOKENIZER = "tokenizer.json"
@@ -82,24 +82,34 @@ class TextCodec(Codec):
         self._read = read
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, **how: object) -> Self:
+    def of(cls, tokenizer: Tokenizer, role: Role = "whole") -> Self:
         """The codec of a tokenizer that was just made."""
-        config = cls.Config(digest=tokenizer.digest).replace(**how)
-        return cls(config, read=lambda name: tokenizer.to_json())
+        return cls(cls.Config(digest=tokenizer.digest, role=role), read=lambda name: tokenizer.to_json())
 
     @classmethod
     def learn(
-        cls, pieces: Iterable[str | None], kind: str, vocab: int | None, *, mask: bool = False, **how: object
+        cls,
+        pieces: Iterable[str | None],
+        kind: str,
+        vocab: int | None,
+        *,
+        characters: int,
+        mask: bool = False,
+        role: Role = "whole",
     ) -> Self:
-        """The codec of a tokenizer made for a stream of texts; `vocab` is the size of a bpe vocabulary."""
-        return cls.of(tokenizers.train(kind, pieces, vocab if kind == "bpe" else None, mask=mask), **how)
+        """The codec of a tokenizer made for a stream of texts with this many characters.
+
+        `vocab` is the size of a bpe vocabulary; `mask` asks for a token that stands for hidden ones.
+        """
+        made = tokenizers.train(kind, pieces, vocab, mask=mask, characters=characters)
+        return cls.of(made, role)
 
     @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer; refused where it is not the one that the run was trained with."""
         found = _parsed(self._read(self.config.file), self.config.file)
         if self.config.digest not in (None, found.digest):
-            problem = "this is not the tokenizer that the run was trained with"
+            problem = "this is not the tokenizer that the run was trained with, though it has as many tokens"
             raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
         return found
 
@@ -133,10 +143,7 @@ class TextCodec(Codec):
 
     def ids(self, texts: Iterable[str]) -> list[np.ndarray]:
         """The ids of texts, without marks."""
-        tokenizer, given = self.tokenizer, list(texts)
-        if tokenizer.kind in ("bytes", "characters"):
-            return [tokenizer.encode(text) for text in given]
-        return tokenizer.encode_all(given)
+        return ids_of(self.tokenizer, list(texts))
 
     def encode(self, texts: Sequence[object], context: int) -> Framed:
         """Texts as ids between their marks, in at most `context` ids, and how many texts were cut."""
@@ -157,10 +164,11 @@ class TextCodec(Codec):
 
     def check_fit(self, embed: Embedder.Config, where: str) -> None:
         self._where = f"{where}/{self.config.file}"
-        size, found = embed.size, self.tokenizer.size
+        size, found = embed.size, _parsed(self._read(self.config.file), self._where).size
         if size is None or found > size:  # some models have room for more tokens than there are
             problem = f"the tokenizer has {found} tokens, the model {size}: they are of different runs"
             raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
+        self.tokenizer  # noqa: B018 (refuses one with other tokens)
 
 
 def only_texts(given: Sequence[object]) -> list[str]:

@@ -142,6 +142,12 @@ class Numbers:
         return Numbers(self.values[rows], taken(self.other, rows), taken(self.share, rows))
 
 
+def wanted(targets: np.ndarray) -> Classes | Numbers:
+    """Targets of samples: whole numbers are classes, others numbers."""
+    tensor = torch.from_numpy(targets)
+    return Numbers(tensor) if tensor.is_floating_point() else Classes(tensor)
+
+
 @dataclass(frozen=True)
 class AtTokens:
     """A class for some tokens of each sample: for the tokens that `where` marks, or at the places that it names.

@@ -101,10 +101,18 @@ class MaskedWindows:
         indices = np.asarray(indices, np.int64)
         return self._windows(self.train, self.order.starts(indices), Dice(self.key, indices))
 
+    @property
+    def windows(self) -> int:
+        """Windows of the held-out text."""
+        return len(self._starts())
+
+    def _starts(self) -> np.ndarray:
+        last = max(0, len(self.valid) - self.room)
+        return np.append(np.arange(0, last, self.room), last)
+
     def held_out(self, *, most: int | None = None) -> Iterator[Masked]:
         """The held-out text in windows side by side, spread evenly over it when not all of it is asked for."""
-        last = max(0, len(self.valid) - self.room)
-        starts = np.append(np.arange(0, last, self.room), last)
+        starts = self._starts()
         places = np.arange(len(starts))
         if most is not None and most < len(starts):
             places = np.linspace(0, len(starts) - 1, most).round().astype(np.int64)

@@ -14,12 +14,13 @@ from weft.modalities.encoding import encode_pieces
 
 @dataclass(frozen=True)
 class RunningIds:
-    """A text to train on and one that is held out, as ids."""
+    """A text to train on and one that is held out, as ids; `minutes` to train where the user does not say."""
 
     data: TextData
     codec: TextCodec
     train: np.ndarray
     held_out: np.ndarray
+    minutes: float
 
     @staticmethod
     def of(data: TextData, codec: TextCodec) -> "RunningIds":
@@ -28,12 +29,7 @@ class RunningIds:
         if len(train) < 3 or len(held) < 2:
             problem = f"{data.corpus.characters} characters are too few to train on"
             raise DataError(problem, where=data.described, fix="add more text")
-        return RunningIds(data, codec, train, held)
-
-    @property
-    def minutes(self) -> float:
-        """How long to train where the user does not say."""
-        return min(10.0, max(1.0, self.data.corpus.bytes / 2e5))
+        return RunningIds(data, codec, train, held, minutes=min(10.0, max(1.0, data.corpus.bytes / 2e5)))
 
     @property
     def amounts(self) -> Mapping[str, float]:

@@ -45,6 +45,18 @@ class TextWindows:
         return score_windows(self.valid, self.context, most=most)
 
 
+def count_windows(tokens: int, context: int) -> int:
+    """The number of windows in which a text is scored."""
+    return len(_starts(tokens, context))
+
+
+def _starts(tokens: int, context: int) -> list[int]:
+    """Where the windows begin in which a text is scored."""
+    length = min(context, tokens - 1)
+    last = tokens - 1 - length
+    return [*range(0, last, max(1, length - length // 2)), last]
+
+
 def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> Iterator[Windows]:
     """Windows in which every token but the first is scored once, after at least half a context where the text allows.
 
@@ -52,10 +64,7 @@ def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> 
                 |- read -----|- scored --|
                              |- read ----|- scored --|
     """
-    length = min(context, len(ids) - 1)
-    last = len(ids) - 1 - length
-    starts = list(range(0, last, max(1, length - length // 2)))
-    starts.append(last)
+    length, starts = min(context, len(ids) - 1), _starts(len(ids), context)
     skips = [0] + [before + length - start for before, start in pairwise(starts)]
     if most is not None and len(starts) > most:
         chosen = np.linspace(0, len(starts) - 1, most).round().astype(int)

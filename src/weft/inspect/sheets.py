@@ -1,6 +1,6 @@
 """Sheets of pictures: many with a caption each, and rows of pictures that belong together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -110,22 +110,3 @@ def veiled(picture: np.ndarray, seen: np.ndarray) -> np.ndarray:
     down = np.arange(pixels.shape[0]) * rows // pixels.shape[0]
     along = np.arange(pixels.shape[1]) * columns // pixels.shape[1]
     return np.where(np.asarray(seen, bool)[down][:, along, None], pixels, np.uint8(HIDDEN_GREY))
-
-
-def surest_mistakes(
-    shares: np.ndarray,
-    truth: np.ndarray,
-    classes: Sequence[str],
-    read: Callable[[list[int]], list[np.ndarray]],
-    most: int = 24,
-) -> bytes:
-    """The pictures about which a model was most sure and wrong, as a contact sheet; nothing where there are none.
-
-    `shares` are probabilities, one row a picture; `read` gives the pixels of some rows.
-    """
-    found = shares.argmax(1)
-    worst = [int(i) for i in np.argsort(-shares.max(1)) if found[i] != truth[i]][:most]
-    if not worst:
-        return b""
-    captions = [f"{classes[truth[i]]}, {shares[i].max():.2f} sure it is {classes[found[i]]}" for i in worst]
-    return contact_sheet(read(worst), captions, title="the surest mistakes")

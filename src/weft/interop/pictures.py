@@ -34,7 +34,7 @@ class PictureFamily(Family):
     scale: ClassVar[Scale] = HALF_SCALE  # where no preprocessor_config.json says it
 
     def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
-        embed = seeing(config).embed
+        embed = config.reader().embed
         assert isinstance(embed, PictureEmbed.Config)
         given = TheirConfig(dict(preprocessor or {}), where)
         fits = len(self.scale[0]) in (1, embed.channels)
@@ -60,17 +60,6 @@ class PictureFamily(Family):
         return model(picture) if isinstance(model.head, Pooled | PerClassToken) else model.encode(picture).x
 
 
-def seeing(config: Model.Config) -> Stream.Config:
-    """The stream of a model that reads what comes in."""
-    if isinstance(config, Autoencoder.Config):
-        return config.encoder
-    if isinstance(config, Seq2Seq.Config):
-        return config.source
-    if isinstance(config, Stream.Config):
-        return config
-    raise ConfigError(f"the model is {type(config).__qualname__.removesuffix('.Config')}, expected Stream")
-
-
 def with_stream(config: Model.Config, stream: Stream.Config) -> Model.Config:
     """The same model with another stream that reads what comes in."""
     if isinstance(config, Autoencoder.Config):
@@ -80,12 +69,12 @@ def with_stream(config: Model.Config, stream: Stream.Config) -> Model.Config:
 
 def with_embed(config: Model.Config, embed: PictureEmbed.Config) -> Model.Config:
     """The same model with another embedder."""
-    return with_stream(config, seeing(config).replace(embed=embed))
+    return with_stream(config, config.reader().replace(embed=embed))
 
 
 def only_pictures(config: Model.Config) -> PictureEmbed.Config:
     """The embedder, which must be of pictures."""
-    embed = seeing(config).embed
+    embed = config.reader().embed
     if not isinstance(embed, PictureEmbed.Config):
         raise ConfigError("the model does not read pictures")
     return embed

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
@@ -9,12 +10,16 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from weft.config import read_json
 from weft.errors import DataError, WeftError
 from weft.interop.families import FAMILIES
+from weft.modalities.image import PictureEmbed
+from weft.modalities.text import TextEmbed
+from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
 
@@ -50,6 +55,28 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     if mask is not None and apart.ndim == 3 and apart.shape[:2] == mask.shape:
         apart = apart[mask.bool()]  # what stands at padding means nothing, here or there
     return float(apart.max())
+
+
+def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
+    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given."""
+    draw, config = np.random.default_rng(0), model.config
+    embed, target = config.reader().embed, getattr(config, "target", None)
+
+    def ids(size: int | None, length: int) -> Tensor:
+        return torch.from_numpy(draw.integers(0, size or 2, (2, length)))
+
+    if isinstance(embed, PictureEmbed.Config):
+        shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
+        inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
+        if isinstance(config, Autoencoder.Config):
+            inputs["noise"] = torch.from_numpy(draw.random((2, math.prod(embed.grid)))).float()
+    else:
+        assert isinstance(embed, TextEmbed.Config)
+        inputs = {"input_ids": ids(vocab or embed.size, min(16, embed.context))}
+        if embed.reading == "free" and target is None:
+            inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+            inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0
+    return inputs if target is None else {**inputs, "decoder_input_ids": ids(target.embed.size, 7)}
 
 
 def run_reference(script: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:

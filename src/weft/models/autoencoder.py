@@ -28,6 +28,9 @@ class Autoencoder(Model):
         place: Place.Config | None = None
         summarised: bool = False
 
+        def reader(self) -> Stream.Config:
+            return self.encoder
+
         def check(self) -> None:
             if not isinstance(self.encoder.embed, PatchEmbed.Config):
                 raise ConfigError("an autoencoder of pictures reads patches", where="Autoencoder.encoder.embed")

@@ -1,24 +1,12 @@
 """The stream inside a model that reads what comes in, which other tasks may go on with. Knows configs alone."""
 
-from typing import Any
-
 from weft.modalities.image import PictureEmbed
 from weft.models.stream import Model, Stream
 
 
-def backbone_of(model: Model.Config) -> Stream.Config:
-    """The stream inside a model that reads what comes in."""
-    found: Any = model
-    for name in ("encoder", "student", "source"):
-        if hasattr(found, name):
-            found = getattr(found, name)
-    assert isinstance(found, Stream.Config)
-    return found
-
-
 def embed_of(model: Model.Config) -> PictureEmbed.Config:
     """How a model reads pictures."""
-    embed = backbone_of(model).embed
+    embed = model.reader().embed
     assert isinstance(embed, PictureEmbed.Config)
     return embed
 

@@ -62,6 +62,9 @@ class Distilled(Model):
         soft: float = 0.1
         drift: float = 0.1
 
+        def reader(self) -> Stream.Config:
+            return self.student
+
         def check(self) -> None:
             if self.student.head is not None:
                 raise ConfigError("a student has no head of its own", where="Distilled.student.head")

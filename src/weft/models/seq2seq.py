@@ -27,6 +27,9 @@ class Seq2Seq(Model):
         shared: bool = False
         bridge: int | None = None
 
+        def reader(self) -> Stream.Config:
+            return self.source
+
         def check(self) -> None:
             at_least(self, 1, "bridge")
             if not self.shared:

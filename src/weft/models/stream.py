@@ -27,6 +27,10 @@ class Model(Part, nn.Module):
     class Config(BaseConfig):
         """The wirings."""
 
+        def reader(self) -> "Stream.Config":
+            """The stream that reads what is given to the model."""
+            raise NotImplementedError
+
     config: Config
     frozen: tuple[str, ...] = ()  # parts whose weights are not trained
 
@@ -65,6 +69,9 @@ class Stream(Model):
         head: Head.Config | None = None
         outputs: int | None = None
         memory_dim: int | None = None
+
+        def reader(self) -> "Stream.Config":
+            return self
 
         def check(self) -> None:
             if self.dim < 1:

@@ -13,13 +13,13 @@ from weft.objectives.objective import Objective
 def scored(
     objective: Objective.Config, model: nn.Module, batches: Iterable[Any], count: Callable[[int], None] | None = None
 ) -> tuple[float, int]:
-    """The sum of the losses in nats and the number of things predicted; `count` hears how many batches are done."""
+    """The sum of the losses in nats and the number of things predicted; `count` hears how many samples are done."""
     judge, device = objective.build(), next(model.parameters()).device
     model.eval()
-    total, seen = 0.0, 0
-    for number, batch in enumerate(batches):
+    total, seen, done = 0.0, 0, 0
+    for batch in batches:
         loss = judge(model, batch.to(device))
-        total, seen = total + float(loss.total), seen + loss.count
+        total, seen, done = total + float(loss.total), seen + loss.count, done + len(batch)
         if count is not None:
-            count(number + 1)
+            count(done)
     return total, seen

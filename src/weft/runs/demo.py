@@ -10,7 +10,7 @@ from weft.inspect.translation import TranslationView
 from weft.modalities.words import words
 from weft.storage.store import write_file
 from weft.runs.run import Run
-from weft.tasks.start import train
+from weft.runs.start import train
 
 SHOWN = "The agreement on the European Economic Area was signed in August 1992."
 SENTENCES = (SHOWN, "My house is tiny and cozy.")

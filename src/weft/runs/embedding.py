@@ -10,8 +10,6 @@ import numpy as np
 from weft.data.decoding import read_text
 from weft.errors import WeftError
 from weft.storage.store import write_file
-from weft.tasks.encoders import EncoderTask
-from weft.tasks.language_model import LanguageModel
 from weft.runs.run import Run
 
 
@@ -41,7 +39,7 @@ def embed_inputs(
 
 def _lines(run: Run, given: Sequence[str]) -> list[str]:
     """Texts as they are; of files the lines, where the task reads texts."""
-    if not isinstance(run.task, EncoderTask | LanguageModel):
+    if not run.task.reads_lines:
         return list(given)
     found: list[str] = []
     for one in given:

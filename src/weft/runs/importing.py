@@ -1,4 +1,4 @@
-"""Models of the Hugging Face library as runs: what weft's tasks need to know of them, written down as a run's config.
+"""Models of the Hugging Face library as runs: their codecs, and a run's config written down.
 
 Such a run predicts, looks and is evaluated like one that was trained here, and others start from it (--from).
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, TagCodec, TextCodec
 from weft.config import field_types
 from weft.data.images.frames import SMALL
 from weft.errors import WeftError
@@ -16,26 +17,24 @@ from weft.interop import Imported, read_folder, read_source
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
-from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
-from weft.objectives import MaskedToken, NextToken, Number, Tags, TargetToken, TextClass
-from weft.objectives.classify import Classify
+from weft.objectives import Classify, MaskedToken, NextToken, Number, Tags, TargetToken
 from weft.objectives.distil import Distil
 from weft.objectives.reconstruct import Reconstruct
+from weft.runs.run import loaded, refuse_broken
 from weft.storage.store import make_folder, shown
-from weft.tasks.registry import TASKS
-from weft.tasks.task import Loaded, refuse_broken
+from weft.tasks.record import DataRecord
+from weft.tasks.registry import CARDS
+from weft.tasks.request import Loaded
 from weft.training.card import model_card
-from weft.training.folder import check_place
-from weft.training.folder import RunFolder, fresh_folder
+from weft.training.folder import FORMAT, RunFolder, check_place, fresh_folder
 from weft.training.precision import Weights
 from weft.training.run import parameters
-from weft.training.settings import Training
 
 OBJECTIVES = {
     "language-model": NextToken.Config(),
     "fill-mask": MaskedToken.Config(),
-    "classify-text": TextClass.Config(),
+    "classify-text": Classify.Config(),
     "tag-text": Tags.Config(),
     "translate": TargetToken.Config(),
     "classify-images": Classify.Config(),
@@ -43,14 +42,15 @@ OBJECTIVES = {
     "distill-images": Distil.Config(),
     "caption": TargetToken.Config(),
 }
-OURS = {
+OUR_NAMES = {
     "gpt2": "gpt",
     "llama": "llama",
     "marian": "transformer",
     "vit": "vit",
     "resnet": "resnet",
     "vision-encoder-decoder": "transformer",
-}  # by weft's names; fmt: skip
+}  # of models, by the names of their families
+USUAL_BATCH = 8  # texts in a step, where a run goes on from a model that does not say
 
 
 class ForeignFolder(RunFolder):
@@ -63,9 +63,8 @@ class ForeignFolder(RunFolder):
     def text(self, name: str) -> str:
         """One of the texts that a run would have."""
         if name not in self.files:
-            raise WeftError(
-                f"this model came without {name}", where=str(self.path), fix="put it beside its config.json"
-            )
+            fix = "put it beside its config.json"
+            raise WeftError(f"this model came without {name}", where=str(self.path), fix=fix)
         return self.files[name]
 
 
@@ -75,11 +74,11 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
     if not broken:
         refuse_broken(imported.broken, imported.source)
     config, files = as_run(imported)
-    return Loaded(ForeignFolder(imported.source, files), config, imported.model)
+    return loaded(ForeignFolder(imported.source, files), config, imported.model)
 
 
 def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loaded, tuple[str, ...]]:
-    """A Hugging Face folder, or owner/name on the Hub, written as a run; what is to be said of it comes with it."""
+    """A Hugging Face folder, or owner/name on the Hub, written as a run; also what users should know of it."""
     if out is not None:
         check_place(RunFolder(out), resume=False)
     imported = read_source(source)
@@ -93,19 +92,20 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
         {**config, "result": result},
         {**files, "README.md": _card(folder, imported, config, result)},
     )
-    return Loaded(folder, folder.config(), imported.model), imported.warnings
+    return loaded(folder, folder.config(), imported.model), imported.warnings
 
 
 def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
     """The config.json of a run with this model, and the texts that go with it."""
     tokenizer = None if imported.tokenizer_json is None else Tokenizer.from_json(imported.tokenizer_json)
     task = imported.task or _use_without_head(imported)
-    objective = OBJECTIVES.get(task or "")
-    if task == "classify-text" and len(imported.labels) < 2:
-        objective = Number.Config()
+    codecs = _codecs(imported, task, tokenizer)
+    objective = Number.Config() if isinstance(codecs.get("label"), NumberCodec.Config) else OBJECTIVES.get(task or "")
+    record = DataRecord(described=f"data of its makers ({imported.name})", rule="not known")
     config = {
-        "task": task if task in TASKS else None,
-        "model_name": OURS.get(imported.family, imported.family),
+        "format": FORMAT,
+        "task": task if task in CARDS else None,
+        "model_name": OUR_NAMES.get(imported.family, imported.family),
         "preset": None,
         "from": None,
         "model": imported.config.to_json(),
@@ -113,14 +113,14 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
         "training": _training(imported, task),
         "budget": {"steps": None, "minutes": None, "epochs": None},
         "fingerprint": None,
-        "data": _data(imported, task, tokenizer),
+        "data": record.to_json(),
+        "codecs": {end: codec.to_json() for end, codec in codecs.items()},
         "imported": {
             "source": imported.hub or shown(imported.source.absolute()),
             **({"commit": imported.source.name} if imported.hub else {}),
             "family": imported.family,
             "architecture": imported.architecture,
             "marks": imported.marks.write(),
-            "opening": _opening(imported, tokenizer),
             **({"broken": list(imported.broken)} if imported.broken else {}),
         },
     }
@@ -128,82 +128,69 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _use_without_head(imported: Imported) -> str | None:
-    """What a model that gives vectors alone can be used for: they, and looking inside."""
+    """What a model that gives vectors alone can be used for: vectors, and looking inside."""
     if not isinstance(imported.model, Stream):
         return None
     return "distill-images" if isinstance(imported.model.config.embed, PictureEmbed.Config) else "fill-mask"
 
 
-def _opening(imported: Imported, tokenizer: Tokenizer | None) -> list[int]:
-    """What stands before a text that is written: of an encoder–decoder what its target begins with."""
-    if isinstance(imported.model, Seq2Seq):
-        return imported.marks.opening()
-    return list(tokenizer.marks[0]) if tokenizer is not None and tokenizer.processed else []
+def _codecs(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -> dict[str, Codec.Config]:
+    """The ends of the model's samples, as far as the folder says what they are."""
+    found = {} if tokenizer is None else _text_codecs(imported, task, tokenizer)
+    names = tuple(imported.labels)
+    if task == "tag-text":
+        scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
+        found["tags"] = TagCodec.Config(names=names, scheme=scheme)
+    elif task == "classify-text" and len(names) < 2:
+        found["label"] = NumberCodec.Config()
+    elif task in ("classify-text", "classify-images") and names:
+        found["label"] = ClassCodec.Config(names=names)
+    embed = imported.config.reader().embed
+    if isinstance(embed, PictureEmbed.Config):
+        shape = tuple(side * embed.stride for side in embed.grid)
+        found["picture"] = PictureCodec.Config(size=max(shape), shape=shape if max(shape) <= SMALL else None)
+    return found
 
 
-def _reader(imported: Imported) -> Stream.Config:
-    """The stream that reads what the user gives."""
-    config: Any = imported.model.config
-    return config.source if isinstance(config, Seq2Seq.Config) else getattr(config, "encoder", config)
+def _text_codecs(imported: Imported, task: str | None, tokenizer: Tokenizer) -> dict[str, Codec.Config]:
+    """The ends that are texts, with the marks that their makers put around them."""
+    text = TextCodec.Config(digest=tokenizer.digest)
+    opening, end = tuple(imported.marks.opening()) or None, next(iter(imported.marks.eos), None)
+    if task == "language-model":
+        before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
+        return {"text": text.replace(role="line", opening=before)}
+    if task == "translate":
+        target = text.replace(role="target", opening=opening, end=end)
+        return {"source": text.replace(role="source", end=end), "target": target}
+    if task == "caption":
+        return {"caption": text.replace(role="caption", opening=opening, end=end)}
+    return {"text": text}
 
 
 def _training(imported: Imported, task: str | None) -> dict[str, Any]:
     """The settings of a training as the task would have written them, as far as they are known."""
-    kind = TASKS[task].settings if task in TASKS else Training
+    kind = CARDS[task].training if task in CARDS else CARDS["language-model"].training
     known = {name: value for name, value in _shape(imported).items() if name in field_types(kind)}
     return kind(**known).to_json()
 
 
 def _shape(imported: Imported) -> dict[str, Any]:
     """The settings that later runs take over."""
-    stream: Any = _reader(imported)
-    blocks = stream.trunk.all_blocks()
+    stream = imported.config.reader()
+    blocks, embed = stream.trunk.all_blocks(), stream.embed
     found: dict[str, Any] = {
         "dim": stream.dim,
         "depth": len(blocks) or None,
         "heads": getattr(blocks[0].mix, "heads", None) if blocks else None,
         "dropout": blocks[0].dropout if blocks else 0.0,
     }
-    if isinstance(stream.embed, TextEmbed.Config):
-        return {
-            **found,
-            "context": stream.embed.context,
-            "tokenizer": None,
-            "vocab": None,
-            "batch": 8,
-            **imported.settings,
-        }
-    size = max(side * stream.embed.stride for side in stream.embed.grid)
-    summary = "class" if getattr(stream.embed, "class_tokens", 0) else "mean"
-    return {
-        **found,
-        "size": size,
-        "patch": getattr(stream.embed, "patch", None),
-        "summary": summary,
-        **imported.settings,
-    }
-
-
-def _data(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -> dict[str, Any]:
-    """What a run says of its data, as far as it is known of a model that came from elsewhere."""
-    found: dict[str, Any] = {"described": f"data of its makers ({imported.name})", "rule": "not known", "skipped": []}
-    if tokenizer is not None:
-        found |= {
-            "tokenizer": tokenizer.kind,
-            "tokenizer_digest": tokenizer.digest,
-            "vocabulary": tokenizer.size,
-        }
-    labels = list(imported.labels)
-    if task == "classify-text":
-        found |= {"classes": labels if len(labels) > 1 else None, "kind": "classes" if len(labels) > 1 else "numbers"}
-    if task == "tag-text":
-        found |= {"tags": labels, "scheme": "BIO" if any(label.startswith("B-") for label in labels) else "plain"}
-    stream: Any = _reader(imported)
-    if isinstance(stream.embed, PictureEmbed.Config):
-        height, width = (side * stream.embed.stride for side in stream.embed.grid)
-        small = [height, width] if max(height, width) <= SMALL else None
-        found |= {"size": max(height, width), "channels": stream.embed.channels, "shape": small, "classes": labels}
-    return found
+    if isinstance(embed, PictureEmbed.Config):
+        found["size"] = max(side * embed.stride for side in embed.grid)
+        found["patch"] = getattr(embed, "patch", None)
+        found["summary"] = "class" if embed.class_tokens else "mean"
+    elif isinstance(embed, TextEmbed.Config):
+        found |= {"context": embed.context, "batch": USUAL_BATCH}
+    return {**found, **imported.settings}
 
 
 def _card(folder: RunFolder, imported: Imported, config: Mapping[str, Any], result: Mapping[str, Any]) -> str:

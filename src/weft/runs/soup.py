@@ -15,7 +15,9 @@ from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged
 from weft.storage.store import make_folder
 from weft.runs.run import Run, open_run
-from weft.tasks.task import Loaded
+from weft.tasks.planning import files_of
+from weft.tasks.request import Loaded
+from weft.tasks.using import evaluate
 from weft.training.card import model_card
 from weft.training.folder import check_place
 from weft.training.folder import RunFolder, fresh_folder
@@ -89,13 +91,14 @@ def _plain(run: Loaded) -> Loaded:
 
 
 def _check_same(first: Loaded, other: Loaded, name: str) -> None:
-    kinds = [{"task": run.config.get("task"), "model": run.model.config} for run in (first, other)]
-    for what in kinds[0]:
-        if kinds[0][what] != kinds[1][what]:
+    """Refuse runs whose weights do not mean the same."""
+    same_model = first.model.config == other.model.config
+    for same, what in ((first.config.get("task") == other.config.get("task"), "task"), (same_model, "model")):
+        if not same:
             raise ConfigError(f"its {what} is not that of the first run", where=name, fix="average runs of one kind")
-    for key in ("classes", "tags", "tokenizer_digest"):
-        if first.config.get("data", {}).get(key) != other.config.get("data", {}).get(key):
-            raise ConfigError(f"its {key.replace('_digest', '')} is not that of the first run", where=name)
+    for end, codec in first.codecs.items():
+        if not codec.same(other.codecs.get(end)):
+            raise ConfigError(f"its {end} is not encoded as in the first run", where=name, fix="average runs of one kind")
 
 
 def _weights(run: Loaded) -> dict[str, Tensor]:
@@ -122,7 +125,7 @@ def _score(run: Loaded, weights: Mapping[str, Tensor], data: Sequence[str]) -> f
     held = {name: t.clone() for name, t in kept.items()}
     Weights(run.model, torch.float32).load(dict(weights))
     try:
-        metrics = Run(run).task.evaluate(run, list(data), Progress(quiet=True)).metrics
+        metrics = evaluate(Run(run).task, run, list(data), Progress(quiet=True))[0].metrics
     finally:
         Weights(run.model, torch.float32).load(held)
     name = _measure(run)
@@ -139,10 +142,7 @@ def _write(
     folder = RunFolder(out if out is not None else fresh_folder("soup"))
     make_folder(folder.path)
     Weights(first.model, torch.float32).load(dict(weights))
-    measured = Run(first).task.evaluate(first, list(data), Progress(quiet=True))
-    files = (
-        {"tokenizer.json": first.folder.text("tokenizer.json")} if "tokenizer" in first.config.get("data", {}) else {}
-    )
+    measured, _ = evaluate(Run(first).task, first, list(data), Progress(quiet=True))
     result = {"parameters": parameters(first.model), "steps": 0, "seconds": 0.0, "metrics": dict(measured.metrics)}
     facts = {
         "members": ", ".join(Path(m).name for m in report["chosen"]),
@@ -154,5 +154,5 @@ def _write(
     card = model_card(folder.path.absolute().name, result, summary="The mean of the weights of several runs, made by weft.",
                       use=f"weft evaluate {folder.path}", facts=facts)  # fmt: skip
     config = {**first.config, "from": None, "soup": dict(report), "result": result}
-    folder.finish(weights, config, {**files, "README.md": card})
-    return Run(Loaded(folder, folder.config(), first.model))
+    folder.finish(weights, config, {**files_of(first.codecs), "README.md": card})
+    return Run(replace(first, folder=folder, config=folder.config()))

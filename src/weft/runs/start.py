@@ -7,10 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from weft.config import field_types
 from weft.errors import ConfigError, WeftError, nearest
+from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
 from weft.tasks.recognising import recognise
@@ -70,11 +72,17 @@ def train(
     place = None if out is None else RunFolder(out)
     with StopRequest() as stop:
         if int(os.environ.get("RANK", "0")) > 0:
-            from weft.runs.training import train_beside
-
-            return train_beside(sources, place, stop)
+            return _training().train_beside(sources, place, stop)
         progress = Progress(quiet=quiet)
         return (_resume if resume else _begin)(asked, place, progress, stop)
+
+
+def _training() -> ModuleType:
+    """What plans and trains: it needs torch, which takes seconds to load."""
+    check_requirements()
+    from weft.runs import training
+
+    return training
 
 
 def _text(path: str | Path | None) -> str | None:
@@ -87,17 +95,13 @@ def _begin(asked: Asked, place: RunFolder | None, progress: Progress, stop: Stop
         check_place(place, resume=False)
     if asked.origin is not None:
         require_run(asked.origin)
-        from weft.runs.training import train_from  # the model decides what may be asked for
-
-        return train_from(asked, place, progress, stop)
+        return _training().train_from(asked, place, progress, stop)
     card, why = choose(asked, None)
     check_words(card, asked)
     settings = with_settings(card.training(), asked.training_settings)
     data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
     progress.stop()
-    from weft.runs.training import train_new
-
-    return train_new(asked, card, data, why, place, progress, stop)
+    return _training().train_new(asked, card, data, why, place, progress, stop)
 
 
 def _resume(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> "Run":
@@ -111,9 +115,7 @@ def _resume(asked: Asked, place: RunFolder | None, progress: Progress, stop: Sto
         raise WeftError(problem, where=shown(place.path), fix=fix)
     card = card_named(config["task"], where=f"{place.path}/config.json")
     check_again(card, config, asked)
-    from weft.runs.training import resume_run
-
-    return resume_run(card, asked.sources, place, progress, stop)
+    return _training().resume_run(card, asked.sources, place, progress, stop)
 
 
 def choose(asked: Asked, was: str | None) -> tuple[Card, str]:
@@ -135,7 +137,7 @@ def check_words(card: Card, asked: Asked) -> None:
     """Refuse a model or a preset that the task does not have."""
     for name, known, option in ((asked.model, card.models, "model"), (asked.preset, card.presets, "preset")):
         if name is not None and name not in known:
-            problem = f"the task {card.name} has no {option} {name!r}"
+            problem = f"there is no {option} {name!r} for the task {card.name}"
             raise WeftError(problem, where=f"--{option}", fix=nearest(name, known))
 
 
@@ -153,9 +155,7 @@ def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
         elif key in field_types(card.training):
             value = getattr(with_settings(card.training(), {key: value}), key)
         elif key.startswith("model."):
-            from weft.runs.training import same_model
-
-            began[key] = value if same_model(config["model"], key, value) else "something else"
+            began[key] = value if _training().same_model(config["model"], key, value) else "something else"
         elif key not in began:
             fix = nearest(key, field_types(card.training))
             raise ConfigError(f"unknown setting {key!r}", where="--set", fix=fix)

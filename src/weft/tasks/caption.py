@@ -9,11 +9,11 @@ from weft.codecs import Codecs, PictureCodec, TextCodec
 from weft.config import from_json
 from weft.data.captions.batches import captioned_pictures
 from weft.data.captions.encoded import SeenCaptions
-from weft.data.captions.reading import read_captions
 from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
 from weft.data.images.album import Album
 from weft.data.images.settings import Ground
+from weft.data.readers.captions import read_captions
 from weft.data.source import Source
 from weft.inspect.captioning import CaptionView, LookAtCaption, WordView, Written
 from weft.inspect.views import View
@@ -130,7 +130,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         found = read_captions(sources, **columns_of(training), skip=training.allowed, learn=False)
         return found.held_out or found.train
 
-    def measure(self, run: Loaded, held_out: Album, progress: Progress) -> Measured:
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         writer, frames = PictureWriter(run), pictures.frames_for(run, held_out)
         total, tokens = writer.score(frames, held_out.captions)
         found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]

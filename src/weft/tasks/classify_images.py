@@ -8,6 +8,7 @@ from torch import Tensor
 
 from weft.codecs import ClassCodec, Codecs
 from weft.core import Pooled
+from weft.data.batch import wanted
 from weft.data.datasets.pictures import PictureData
 from weft.data.images.album import Album
 from weft.data.images.batches import labelled_pictures
@@ -15,7 +16,7 @@ from weft.data.images.encoded import SeenPictures
 from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import WeftError
-from weft.inspect.sheets import surest_mistakes
+from weft.inspect.sheets import contact_sheet
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.models.backbone import embed_of
@@ -32,6 +33,7 @@ from weft.tasks.settings import PictureLabelTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
+MISTAKES = 24  # shown in the contact sheet
 LabelDraft = Draft[PictureData, SeenPictures, PictureLabelTraining]
 
 
@@ -51,11 +53,14 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
         top: int = 0
 
-        about: ClassVar[Mapping[str, str]] = {"top": "the likeliest classes to list; 0: all", **Ground.about}
+        about: ClassVar[Mapping[str, str]] = {
+            "top": "how many of the likeliest classes to list; 0: all",
+            **Ground.about,
+        }
 
     def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
         album, kind = data.train, data.kind or "classes"
-        label = labels.learned_labels(kind, album.classes, album.labels or (), known.get("label"))
+        label = labels.learned(kind, album.classes, album.labels or (), known)
         return {"picture": pictures.picture_codec(data, training, known), "label": label}
 
     def encode(
@@ -70,7 +75,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def sized(self, draft: LabelDraft) -> tuple[Model.Config, PictureLabelTraining]:
         name = self.recipe.model_name(draft.request)
-        backbone = recipes.new_backbone(draft, self.recipe, labels.label_of(draft.codecs).outputs, labelled_cost, name)
+        backbone = recipes.new_backbone(draft, self.recipe, labels.codec_of(draft.codecs).outputs, labelled_cost, name)
         return with_model_settings(backbone, draft.request), self._decided(draft, backbone)
 
     def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Model.Config, PictureLabelTraining]:
@@ -79,7 +84,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         same = draft.codecs["label"].same(origin.codecs.get("label"))
         if not same:
             head = Pooled.Config(first=embed_of(backbone).class_tokens > 0)
-            backbone = backbone.replace(head=head, outputs=labels.label_of(draft.codecs).outputs)
+            backbone = backbone.replace(head=head, outputs=labels.codec_of(draft.codecs).outputs)
         return with_lora(backbone, draft.training), with_head_lr(self._decided(draft, backbone), same_head=same)
 
     def _decided(self, draft: LabelDraft, backbone: Stream.Config) -> PictureLabelTraining:
@@ -92,13 +97,13 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return recipes.continued_name(self.recipe, request)
 
     def objective(self, encoded: SeenPictures, codecs: Codecs, training: PictureLabelTraining) -> Objective.Config:
-        return labels.label_objective(labels.label_of(codecs), training.smoothing)
+        return labels.objective(labels.codec_of(codecs), smoothing=training.smoothing)
 
     def source(
         self, encoded: SeenPictures, codecs: Codecs, model: Model.Config, training: PictureLabelTraining
     ) -> Source:
-        codec, data = labels.label_of(codecs), encoded.data
-        train, held = (labels.wanted(codec, album.labels or (), data.rule) for album in (data.train, data.held_out))
+        codec, data = labels.codec_of(codecs), encoded.data
+        train, held = (wanted(codec.encode(album.labels or (), data.rule)) for album in (data.train, data.held_out))
         how, stride = training.augment, embed_of(model).stride
         source = labelled_pictures(encoded, train, held, how=how, stride=stride, seed=training.seed)
         return pictures.read_ahead(source, encoded)
@@ -107,36 +112,36 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return recipes.batch_in_words(training)
 
     def ability(self, run: Loaded) -> str:
-        return labels.label_ability(labels.label_of(run.codecs))
+        return labels.ability(labels.codec_of(run.codecs), "a picture")
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
-        codec = labels.label_of(run.codecs)
+        codec = labels.codec_of(run.codecs)
         kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
         return {"labels": kind, **recipes.picture_facts(run)}
 
     def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, _classifier(run))
-        found = labels.label_of(run.codecs).decode(values, how.top)
-        return [{"input": name, **one} for name, one in zip(names, found, strict=True)]
+        return labels.told(labels.codec_of(run.codecs), values, names, how.top)
 
     def shown(self, prediction: Mapping[str, Any]) -> str:
-        return f"{prediction['input']}: {labels.shown_label(prediction)}"
+        return labels.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)
 
-    def measure(self, run: Loaded, held_out: Album, progress: Progress) -> Measured:
-        codec, true = labels.label_of(run.codecs), held_out.labels or ()
-        truth = codec.encode(true)  # labels that were never learned are refused at once
-        frames = pictures.frames_for(run, held_out)
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
+        codec, true, frames = labels.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)
+        codec.encode(true)  # refuses unknown labels before anything is computed
         values = pictures.values_of(run, frames, _classifier(run), progress)
-        found = labels.label_measures(values, codec, true)
-        if not isinstance(codec, ClassCodec):
+        found = labels.measured(codec, values, true, held_out.names, called="picture")
+        wrong = labels.surest_mistakes(codec, values, true, MISTAKES)
+        if not wrong:
             return found
-        shares = values.softmax(-1).double().numpy()
-        wrong = surest_mistakes(shares, truth, codec.names, lambda rows: [one.pixels for one in frames.read(rows)])
-        return replace(found, pictures={**found.pictures, **({"mistakes.png": wrong} if wrong else {})})
+        pixels = [one.pixels for one in frames.read([one.row for one in wrong])]
+        captions = [f"{one.label}, {one.sure:.2f} sure it is {one.said}" for one in wrong]
+        sheet = contact_sheet(pixels, captions, title="the surest mistakes")
+        return replace(found, pictures={**found.pictures, "mistakes.png": sheet})
 
     def look(self, run: Loaded, input: Any, how: Any) -> View:
         return pictures.look_at_picture(run, input, how)

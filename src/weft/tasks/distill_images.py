@@ -112,7 +112,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         return pictures.measured_album(run, sources, labels=False)
 
     @torch.inference_mode()
-    def measure(self, run: Loaded, held_out: Album, progress: Progress) -> Measured:
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         model, training = _student(run), from_json(run.config["training"], ViewsTraining)
         frames, stride, mark = pictures.frames_for(run, held_out), embed_of(model.config).stride, key("", 0, "augment")
         objective, device = Distil.Config().build(), next(model.parameters()).device

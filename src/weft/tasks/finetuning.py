@@ -14,7 +14,6 @@ from weft.config import field_types
 from weft.core import LowRank
 from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged, with_adapters
-from weft.models.backbone import backbone_of
 from weft.models.stream import Model
 from weft.tasks.recipes.recipe import Recipe
 from weft.tasks.request import Loaded, Request
@@ -61,7 +60,7 @@ def finetuning_rates(kind: type[SizedTraining], recipe: Recipe[Any], origin: Loa
     own = recipe.rates.get(name)
     if own is not None and not origin.imported and own.get("optimizer", "muon") == "muon":
         return {**own, "lr": FINETUNE_TABLE_LR * own["lr"], "matrix_lr": FINETUNE_MATRIX_LR * own["matrix_lr"]}
-    rate = float(f"{FINETUNE_WIDTH_LR / backbone_of(origin.model.config).dim:.2g}")
+    rate = float(f"{FINETUNE_WIDTH_LR / origin.model.config.reader().dim:.2g}")
     return {**ADAMW, "lr": rate, **({"rows": FINETUNE_ROWS} if "rows" in field_types(kind) else {})}
 
 

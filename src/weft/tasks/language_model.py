@@ -1,7 +1,7 @@
 """language-model: learn to continue a text. Files of text in, a model that writes on and scores text out."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -9,24 +9,26 @@ import numpy as np
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
 from weft.data.datasets.texts import TextData
+from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.running import RunningIds
 from weft.data.source import Source
 from weft.data.split import CorpusPart
-from weft.data.text import Corpus, read_corpus
-from weft.data.windows import TextWindows, score_windows
+from weft.data.windows import TextWindows, count_windows, score_windows
 from weft.generate import Sampling, Session, generate
 from weft.generate.compute import Compute, prepared
-from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
+from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
+from weft.tasks.measuring import windows_in_time
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import TextTraining, with_settings
+from weft.tasks.settings import TextTraining
+from weft.tasks.streams import look_at, text_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -57,7 +59,9 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         kind, size = tokenizers.choose(data.corpus.characters, data.corpus.distinct, data.corpus.bytes)
         kind = training.tokenizer or ("bpe" if training.vocab else kind)
         vocab = training.vocab or (size or 1024 if kind == "bpe" else None)
-        return {"text": TextCodec.learn(data.train.pieces(), kind, vocab, role="line")}
+        return {
+            "text": TextCodec.learn(data.train.pieces(), kind, vocab, characters=data.train.characters, role="line")
+        }
 
     def encode(
         self, data: TextData, codecs: Codecs, training: TextTraining, known: Model.Config | None, progress: Progress
@@ -116,37 +120,28 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Corpus:
         return read_corpus(sources)
 
-    def measure(self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress) -> Measured:
+    def measure(
+        self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress, seconds: float | None = None
+    ) -> Measured:
         tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
         ids = encode_pieces(tokenizer, held_out.pieces())
-        total, seen = scored(NextToken.Config(), run.model, score_windows(ids, context))
-        loss, documents = total / max(1, seen), max(1, int((ids[1:] == tokenizer.end).sum()))
-        bits = total / math.log(2) / max(1, held_out.bytes)
+
+        def score(most: int | None, count: Callable[[int], None] | None) -> tuple[float, int]:
+            return scored(NextToken.Config(), run.model, score_windows(ids, context, most=most), count)
+
+        (total, seen), part = windows_in_time(count_windows(len(ids), context), score, progress, seconds)
+        size, documents = held_out.bytes * seen / max(1, len(ids) - 1), max(1, int((ids[1:] == tokenizer.end).sum()))
+        loss, bits = total / max(1, seen), total / math.log(2) / max(1, size)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": bits}
         unknown = sum(tokenizer.unknown(piece) for piece in held_out.pieces() if piece)
-        more = {"tokens": seen, "bytes": held_out.bytes, **({"unknown": unknown} if unknown else {})}
+        more = {"tokens": seen, "bytes": round(size), **part, **({"unknown": unknown} if unknown else {})}
         return Measured(documents, metrics, more)
 
     def look(self, run: Loaded, input: Any, how: Any) -> View:
-        codec, model = text_of(run.codecs), _stream(run)
-        (ids,) = codec.encode([input], context_of(model.config)).rows
-        return look_at_text(model, codec.tokenizer, ids, input, how)
+        return look_at(run, input, how)
 
     def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
-        rows = text_of(run.codecs).encode(inputs, context_of(run.model.config)).rows
-        return text_vectors(_stream(run), rows, with_settings(TextVectors(), settings))
-
-
-def text_of(codecs: Codecs) -> TextCodec:
-    """The codec of the text."""
-    codec = codecs["text"]
-    assert isinstance(codec, TextCodec)
-    return codec
-
-
-def _stream(run: Loaded) -> Stream:
-    assert isinstance(run.model, Stream)
-    return run.model
+        return vectors_of(run, inputs, settings)
 
 
 def _unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:

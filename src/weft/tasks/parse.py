@@ -6,11 +6,11 @@ from typing import Any, final
 from weft.codecs import Codecs
 from weft.codecs.text import only_texts
 from weft.data.datasets.pairs import PairData, grouped, tree_pair
-from weft.data.pairs import Held
 from weft.data.pairs.encoded import PairIds
+from weft.data.readers.pair_texts import Held
+from weft.data.readers.trees import read_tree, read_trees
 from weft.data.source import Source
-from weft.data.trees import draw, labelled_f1, parse_linear, read_trees
-from weft.data.trees.files import read_tree
+from weft.data.trees import draw, labelled_f1, parse_linear
 from weft.data.trees.symbols import apart, from_symbols, to_symbols
 from weft.generate.decode import Decoding
 from weft.models.seq2seq import Seq2Seq
@@ -74,7 +74,9 @@ class Parse(Task[PairData, PairIds, PairTraining]):
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])
 
-    def measure(self, run: Loaded, held_out: Sequence[Held], progress: Progress) -> Measured:
+    def measure(
+        self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
+    ) -> Measured:
         """Labelled bracket precision, recall and F1 as evalb has them, and the share of outputs that were well formed."""
         found = answer_all(run, held_out, parsed, to_symbols, progress)
         gold = [read_tree(one.references[0]) for one in found.held]

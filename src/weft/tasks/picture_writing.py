@@ -12,7 +12,7 @@ from weft.data.captions.batches import SCORED, whole
 from weft.data.captions.encoded import caption_ids, fitting
 from weft.data.images.album import Album
 from weft.data.images.frames import Frames
-from weft.data.pairs import Held
+from weft.data.readers.pair_texts import Held
 from weft.errors import DataError
 from weft.generate.compute import prepared
 from weft.generate.decode import MAX_HYPOTHESES, Decoding, written

@@ -1,37 +1,45 @@
-"""Which task fits some files. (Placeholder until surveys decide.)"""
+"""Which task some files are data for: they are surveyed once, and every reader judges the survey. Imports no torch."""
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from weft.data.captions import looks_captioned
-from weft.data.decoding import shown
-from weft.data.files import ending, is_pattern, missing
-from weft.data.images.sources import looks_like_images
-from weft.data.labelled import looks_labelled
-from weft.data.tagged import looks_tagged
+from weft.data.columns import listed
+from weft.data.survey import Judgement, Survey
 from weft.errors import DataError
 from weft.tasks.registry import CARDS, Card
 
 
 def recognise(sources: Sequence[str]) -> tuple[Card, str]:
-    paths = [Path(source) for source in sources]
-    for path in paths:
-        if not os.path.lexists(path) and not is_pattern(path):
-            raise missing(path)
-    if looks_captioned(paths):
-        return CARDS["caption"], ""
-    for name, looks in (
-        ("classify-images", looks_like_images),
-        ("tag-text", looks_tagged),
-        ("classify-text", looks_labelled),
-    ):
-        if all(looks(p) for p in paths):
-            return CARDS[name], ""
-    if all(p.is_file() and ending(p, (".mrg", ".parse", ".ptb", ".tree", ".trees")) for p in paths):
-        return CARDS["parse"], ""
-    if all(p.is_file() and ending(p, (".tsv", ".csv", ".tmx", ".po")) for p in paths) or len(paths) == 2:
-        return CARDS["translate"], ""
-    if all(p.is_dir() or ending(p, (".txt", ".md", ".jsonl")) for p in paths):
-        return CARDS["language-model"], ""
-    raise DataError("not recognised as data for any task", where=", ".join(map(shown, sources)))
+    """The task that files are data for, and why: the surest is taken."""
+    survey = Survey(sources)
+    survey.check()
+    judged = {card.name: card.reader.judge(survey) for card in CARDS.values()}
+    sure = {name: judgement for name, judgement in judged.items() if judgement.level == "sure"}
+    possible = {name: judgement for name, judgement in judged.items() if judgement.level == "possible"}
+    best = sure or ({} if survey.tables else possible)
+    if len(best) == 1:
+        ((name, judgement),) = best.items()
+        return CARDS[name], judgement.why
+    if best or survey.tables:
+        raise _unclear(survey, sure or possible)
+    takes = "\n     ".join(f"{card.name}: {card.files}" for card in CARDS.values())
+    reasons = ", ".join(dict.fromkeys(judgement.why for judgement in judged.values() if judgement.why))
+    raise DataError(
+        "not recognised as data for any task" + (f": {reasons}" if reasons else ""),
+        where=str(survey),
+        fix=f"name the task with --task, or give data of one of these kinds:\n     {takes}",
+    )
+
+
+def _unclear(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
+    """The error for data that could be of several tasks, or of none for sure: its columns, and what could be done."""
+    table = next(iter(survey.tables), None)
+    problem = "what to learn from it is not clear"
+    if table is not None:
+        problem = f"what to learn from this table is not clear; its columns:{listed(table.columns)}"
+    ways = [f"weft train {survey} --task {name} {found.settings}".rstrip() for name, found in possible.items()]
+    lines = "\n     ".join(ways)
+    fix = f"say what to learn, for example:\n     {lines}" if ways else (
+        "no task of weft's learns from such columns alone: a text with its label, a sentence with its translation, or a "
+        "picture with its class or caption in each row is needed"
+    )  # fmt: skip
+    return DataError(problem, where=str(survey), fix=fix)

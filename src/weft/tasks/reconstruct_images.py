@@ -121,7 +121,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return pictures.measured_album(run, sources, labels=False)
 
     @torch.inference_mode()
-    def measure(self, run: Loaded, held_out: Album, progress: Progress) -> Measured:
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         model, frames = _autoencoder(run), pictures.frames_for(run, held_out)
         objective = from_json(run.config["objective"], Reconstruct.Config).build()
         total, seen = 0.0, 0

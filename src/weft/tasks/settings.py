@@ -9,6 +9,7 @@ from weft.errors import ConfigError, nearest
 from weft.training.settings import Training
 
 MOST_LAYERS = 1000
+HELD_OUT_BYTES = 1_000_000  # more would take long to score and tell little more
 HIDDEN_SHARE = 0.15  # of the tokens of a text are hidden (Devlin et al., 2019)
 Settings = TypeVar("Settings", bound=Config)
 
@@ -71,18 +72,23 @@ OF_TEXT: Mapping[str, str] = {
 SMOOTHING = "label smoothing: the share of probability spread evenly over all {}, in training"
 
 
+HELD_OUT = "of the tenth of the text that is held out, the most bytes"
+
+
 class TextTraining(SizedTraining):
     """Settings of a language model's training."""
 
     context: int | None = None
     tokenizer: str | None = None
     vocab: int | None = None
+    held_out: int | None = HELD_OUT_BYTES
 
-    about: ClassVar[Mapping[str, str]] = {**SizedTraining.about, **OF_TEXT}
+    about: ClassVar[Mapping[str, str]] = {**SizedTraining.about, **OF_TEXT, "held_out": HELD_OUT}
 
     def check(self) -> None:
         super().check()
         within(self, "context", 1, 2**20)
+        within(self, "held_out", 1, 2**40)
 
 
 class PairTraining(RowTraining):
@@ -192,6 +198,7 @@ class MaskTraining(EncoderTraining):
     micro: int | None = None
     hide: float = HIDDEN_SHARE
     whole_words: bool = False
+    held_out: int | None = HELD_OUT_BYTES
 
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in EncoderTraining.about.items() if name not in ("tokens", "rows", "summary")},
@@ -199,10 +206,12 @@ class MaskTraining(EncoderTraining):
         "micro": "windows computed at once",
         "hide": "share of the tokens that are hidden (masked)",
         "whole_words": "hide all tokens of a word, or none",
+        "held_out": HELD_OUT,
     }
 
     def check(self) -> None:
         super().check()
+        within(self, "held_out", 1, 2**40)
         if not 0 < self.hide < 1:
             raise ConfigError(f"must be above 0 and below 1, found {self.hide}", where="hide")
 

@@ -114,8 +114,12 @@ class Task(ABC, Generic[D, E, S]):
         """Data that a user names to measure on, as `measure` takes it. Nothing is learned from it."""
 
     @abstractmethod
-    def measure(self, run: Loaded, held_out: Any, progress: Progress) -> Measured:
-        """How well the run does on held-out data."""
+    def measure(self, run: Loaded, held_out: Any, progress: Progress, seconds: float | None = None) -> Measured:
+        """How well the run does on held-out data.
+
+        A text that takes longer than `seconds` is measured in part, and `more["part"]` says so; of rows, whoever calls
+        takes as many as there is time for.
+        """
 
     def look(self, run: Loaded, input: Any, how: Any) -> View:
         """What the model does inside with an input; `how` is a `Look`."""

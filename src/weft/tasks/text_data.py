@@ -11,8 +11,8 @@ import numpy as np
 from weft.amounts import amount
 from weft.data.decoding import shown
 from weft.data.files import ending, is_pattern
+from weft.data.readers.corpus import ENDINGS, Corpus, Given, read_corpus
 from weft.data.split import CorpusPart, split
-from weft.data.text import ENDINGS, Corpus, Given, read_corpus
 from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError
 from weft.modalities import tokenizer_making as tokenizers

@@ -9,9 +9,10 @@ from weft.codecs.text import only_texts
 from weft.data import documents
 from weft.data.datasets.pairs import PairData, grouped
 from weft.data.files import ending
-from weft.data.pairs import Held, read_pairs
-from weft.data.pairs.columns import language
+from weft.data.languages import language
 from weft.data.pairs.encoded import PairIds
+from weft.data.readers.pair_texts import Held
+from weft.data.readers.pairs import read_pairs
 from weft.data.source import Source
 from weft.generate.decode import Decoding
 from weft.inspect.translation import LookAtTranslation, StepView, TranslationView
@@ -82,7 +83,9 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         source, target = (said or language(column) for said, column in zip(asked, columns, strict=True))
         return grouped(read_pairs(sources, source=source, target=target).rows)
 
-    def measure(self, run: Loaded, held_out: Sequence[Held], progress: Progress) -> Measured:
+    def measure(
+        self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
+    ) -> Measured:
         found = answer_all(run, held_out, TextWriter.write_long, str, progress)
         return found.measured(*translation_measures(found.answers, found.held))
 

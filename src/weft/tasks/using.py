@@ -11,6 +11,7 @@ from weft.core.adapters import adapters
 from weft.errors import DataError
 from weft.models.describing import in_words
 from weft.models.stream import Model
+from weft.tasks.measuring import final_seconds, rows_in_time
 from weft.tasks.planning import AnyTask, training_of
 from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded, Measured
@@ -56,7 +57,12 @@ def own_data(task: AnyTask, run: Loaded) -> Any:
 
 def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> Ending:
     """Measure a run that was just trained, on what was held out of its data."""
-    measured = _finite(task.measure(run, held_out, progress))
+    seconds, quiet = final_seconds(run.config), Progress(quiet=True)
+    held, part = rows_in_time(held_out, seconds, lambda rows: task.measure(run, rows, quiet))
+    measured = _finite(task.measure(run, held, progress, seconds))
+    part = {**part, **{name: text for name, text in measured.more.items() if name == "part"}}
+    for text in part.values():
+        progress.say(text)
     use = f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(card_named(task.name).example)}"
     return Ending(
         measured=measured,
@@ -65,7 +71,7 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
         facts={
             "model": f"{run.config['model_name']}, {in_words(run.model.config)}",
             **task.facts(run),
-            "held out": run.data.rule,
+            "held out": "; ".join([run.data.rule, *part.values()]),
             "seed": str(run.config["training"]["seed"]),
         },
         files=adapter_file(run.model),

@@ -10,8 +10,8 @@ import numpy as np
 
 from weft.codecs import TextCodec
 from weft.data.like_lengths import scored as micro_batches
-from weft.data.pairs import Held
 from weft.data.pairs.batches import PairRows
+from weft.data.readers.pair_texts import Held
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
 from weft.generate.decode import Decoding, decode

@@ -37,6 +37,8 @@ def upgraded(config: Json) -> Json:
     training = config.get("training")
     if task == "classify-images" and isinstance(training, dict):
         new["training"] = {**training, "type": "PictureLabelTraining", "labels": "classes"}
+    if task in ("language-model", "fill-mask") and isinstance(training, dict):
+        new["training"] = {**training, "held_out": training.get("held_out")}  # earlier runs hold out a whole tenth
     return new
 
 

@@ -4,7 +4,9 @@ Decides from numbers that all processes agree on and that stand in `State`, so t
 run by steps or epochs it decides nothing.
 """
 
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 from weft.training.job import State
@@ -15,6 +17,22 @@ EVALUATIONS = 10  # looks in a run, unless the user gives steps
 LOOK_SHARE = 0.1  # the most of a run by minutes that looks may take
 PROBE = 64  # held-out samples that a look scores; the end scores all
 LEAST_PROBE = 8  # fewer would say too little: looks that take long with these become rarer
+
+
+FINAL_SHARE = 0.1  # the most of its time that a run by minutes adds for its last evaluation
+
+
+def scored_within(
+    seconds: float | None, samples: int, score: Callable[[int], object], clock: Callable[[], float] = time.monotonic
+) -> int | None:
+    """How many of the samples can be scored in some seconds, by the time that a few take; None: all of them."""
+    if seconds is None or samples <= LEAST_PROBE:
+        return None
+    began = clock()
+    score(LEAST_PROBE)
+    each = max(clock() - began, 1e-9) / LEAST_PROBE
+    fit = max(PROBE, int(seconds / each))
+    return None if fit >= samples else fit
 
 
 class Pace:

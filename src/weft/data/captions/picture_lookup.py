@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from weft.data.decoding import shown
-from weft.data.images.archives import in_archive, is_archive
+from weft.data.images.archives import in_archive
 from weft.data.images.folders import in_folder
+from weft.data.images.formats import is_archive
 from weft.data.images.places import FilePlace, Listing, Place, Spotted
 from weft.errors import DataError
 

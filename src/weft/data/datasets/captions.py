@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol, final
 
 from weft.data import samples
-from weft.data.captions.reading import read_captions
 from weft.data.datasets.dataset import Count, Reader
 from weft.data.datasets.pictures import PictureData, held_apart, name_of
 from weft.data.images.album import Found
+from weft.data.readers import captions
+from weft.data.readers.captions import read_captions
+from weft.data.survey import Judgement, Survey
 
 
 class CaptionSettings(Protocol):
@@ -28,6 +30,9 @@ class CaptionedPictures(Reader[PictureData]):
     """Pictures with captions. What is held out may name pictures that stand where those to train on do."""
 
     sample = "shapes"
+
+    def judge(self, survey: Survey) -> Judgement:
+        return captions.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: CaptionSettings, count: Count | None = None

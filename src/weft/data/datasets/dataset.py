@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from weft.data.decoding import shown
+from weft.data.survey import NO, Judgement, Survey
 
 T = TypeVar("T")
 H = TypeVar("H")
@@ -38,6 +39,10 @@ class Reader(ABC, Generic[D]):
     """Reads one kind of data. `sample` names a run on the data that ships with weft."""
 
     sample: ClassVar[str]
+
+    def judge(self, survey: Survey) -> Judgement:
+        """Whether the files are data of this kind. By default never: someone has to ask for the task."""
+        return NO
 
     @abstractmethod
     def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> D:

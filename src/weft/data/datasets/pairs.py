@@ -7,10 +7,14 @@ from functools import cached_property
 from typing import Protocol, final
 
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
-from weft.data.pairs import Held, Pair, Pairs, overlap, read_pairs, split_pairs
+from weft.data.readers import pairs, trees
+from weft.data.readers.pair_texts import Held, Pair, Pairs, overlap, split_pairs
+from weft.data.readers.pairs import read_pairs
+from weft.data.readers.trees import read_trees
 from weft.data.samples.phrasebook import LANGUAGES, phrasebook
 from weft.data.samples.trees import sample_trees
-from weft.data.trees import Tree, read_trees, sentence
+from weft.data.survey import Judgement, Survey
+from weft.data.trees import Tree, sentence
 from weft.errors import ConfigError, listed, nearest
 
 
@@ -45,20 +49,23 @@ class Translations(Reader[PairData]):
 
     sample = "phrasebook"
 
+    def judge(self, survey: Survey) -> Judgement:
+        return pairs.judge(survey)
+
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PairColumns, count: Count | None = None
     ) -> PairData:
         if not sources:
             return _phrasebook(asked)
-        pairs = _read(sources, asked)
+        found = _read(sources, asked)
         held = None if valid is None else _read([valid], asked)
         given = None if held is None or valid is None else (held.rows, held.fingerprint, valid)
         return replace(
-            _split(pairs.rows, pairs.fingerprint, given),
-            columns=pairs.columns,
-            described=listed([file.path.name for file in pairs.files]),
-            notes=tuple(pairs.report()),
-            skipped=pairs.skipped,
+            _split(found.rows, found.fingerprint, given),
+            columns=found.columns,
+            described=listed([file.path.name for file in found.files]),
+            notes=tuple(found.report()),
+            skipped=found.skipped,
         )
 
 
@@ -67,6 +74,9 @@ class Trees(Reader[PairData]):
     """Sentences with their bracketed trees."""
 
     sample = "trees"
+
+    def judge(self, survey: Survey) -> Judgement:
+        return trees.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PairColumns, count: Count | None = None
@@ -80,10 +90,10 @@ class Trees(Reader[PairData]):
             other = read_trees([valid])
             given = [tree_pair(tree) for tree in other], other.fingerprint, valid
         if sources:
-            trees = read_trees(sources)
-            data = _split([tree_pair(tree) for tree in trees], trees.fingerprint, given)
+            found = read_trees(sources)
+            data = _split([tree_pair(tree) for tree in found], found.fingerprint, given)
             names = listed([str(source).rpartition("/")[2] for source in sources])
-            data = replace(data, described=names, notes=tuple(trees.report()), skipped=tuple(trees.skipped))
+            data = replace(data, described=names, notes=tuple(found.report()), skipped=tuple(found.skipped))
         else:
             rows = [tree_pair(tree) for tree in sample_trees()]
             data = _split(rows, f"sample {len(rows)}", given)

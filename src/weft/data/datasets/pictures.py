@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Literal, Protocol, final
 
 from weft.data import samples
+from weft.data.columns import number
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Found
 from weft.data.images.reading import OF_CLASSES, read_images
 from weft.data.images.split import split_album
-from weft.data.labelled.columns import number
 from weft.data.order import key
+from weft.data.readers import images
+from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
 Kind = Literal["classes", "numbers"]
@@ -44,6 +46,9 @@ class LabelledPictures(Reader[PictureData]):
     """Pictures with a class or a number each."""
 
     sample = "digits"
+
+    def judge(self, survey: Survey) -> Judgement:
+        return images.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: LabelSettings, count: Count | None = None

@@ -2,15 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, Protocol, final
 
 from weft.amounts import amount
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.decoding import shown
+from weft.data.readers import corpus
+from weft.data.readers.corpus import Corpus, Given, read_corpus
 from weft.data.split import CorpusPart, split
-from weft.data.text import Corpus, Given, read_corpus
+from weft.data.survey import Judgement, Survey
 from weft.errors import listed
+
+
+class HoldsOut(Protocol):
+    """What may be said of the text: the most bytes to hold out of it."""
+
+    held_out: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,27 +34,27 @@ class TextReader(Reader[TextData]):
     sample: ClassVar[str]
     text: Callable[[], Given]  # that ships
 
-    def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> TextData:
-        corpus = read_corpus(sources or [self.text()])
+    def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> TextData:
+        whole = read_corpus(sources or [self.text()])
         train: Corpus | CorpusPart
         held: Corpus | CorpusPart
         if valid is not None:
-            train, held = corpus, read_corpus([valid])
-            rule, fingerprint = held_in(valid), f"{corpus.fingerprint} {held.fingerprint}"
+            train, held = whole, read_corpus([valid])
+            rule, fingerprint = held_in(valid), f"{whole.fingerprint} {held.fingerprint}"
         else:
-            parts = split(corpus)
-            train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, corpus.fingerprint
-        skipped = listed([f"{name} ({reason})" for name, reason in corpus.skipped])
+            parts = split(whole, most=asked.held_out)
+            train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, whole.fingerprint
+        skipped = listed([f"{name} ({reason})" for name, reason in whole.skipped])
         return TextData(
             train=train,
             held_out=held,
-            corpus=corpus,
+            corpus=whole,
             fingerprint=fingerprint,
             rule=rule,
-            described=f"{listed([shown(str(file.path)) for file in corpus.files])} ({amount(corpus.bytes)})",
-            notes=(in_words(corpus), *([f"skipped: {skipped}"] if skipped else [])),
-            skipped=corpus.skipped,
-            amounts={"documents": corpus.documents, "bytes": corpus.bytes, "characters": corpus.characters},
+            described=f"{listed([shown(str(file.path)) for file in whole.files])} ({amount(whole.bytes)})",
+            notes=(in_words(whole), *([f"skipped: {skipped}"] if skipped else [])),
+            skipped=whole.skipped,
+            amounts={"documents": whole.documents, "bytes": whole.bytes, "characters": whole.characters},
         )
 
 
@@ -56,6 +64,9 @@ class RunningText(TextReader):
 
     sample = "python-topics"
     text = staticmethod(samples.python_topics)
+
+    def judge(self, survey: Survey) -> Judgement:
+        return corpus.judge(survey)
 
 
 @final

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from weft.data.batch import Classes, Numbers, PaddedIds, Samples
+from weft.data.batch import Classes, Numbers, PaddedIds, Samples, wanted
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,4 @@ class LabelledRows:
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, Classes | Numbers]:
         """Some of the texts with their targets."""
-        targets = torch.from_numpy(self.targets[np.asarray(rows)])
-        wanted = Numbers(targets) if targets.is_floating_point() else Classes(targets)
-        return Samples(PaddedIds.of([self.texts[row] for row in rows]), wanted)
+        return Samples(PaddedIds.of([self.texts[row] for row in rows]), wanted(self.targets[np.asarray(rows)]))

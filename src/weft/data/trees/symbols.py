@@ -2,7 +2,7 @@
 
 import re
 
-from weft.data.trees.files import read_tree
+from weft.data.readers.trees import read_tree
 from weft.data.trees.linearised import linearise
 
 APART = re.compile(r"([.,:;!?()\"]+)(?=\s|$)")  # marks that treebanks write as words of their own

@@ -15,7 +15,7 @@ from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.picture_rules import Fixed, Folded, Permuted
-from weft.interop.pictures import only_pictures, seeing, with_embed, with_stream, write_labels
+from weft.interop.pictures import only_pictures, with_embed, with_stream, write_labels
 from weft.interop.rules import Joined, SameTensor, WeightRule, layers
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
@@ -74,7 +74,7 @@ def read_pooler(given: TheirConfig, dim: int) -> Summary.Config:
 
 def pooled(config: Model.Config, there: bool) -> Model.Config:
     """A model with or without the layer on its class token."""
-    stream = seeing(config)
+    stream = config.reader()
     return (
         config
         if there or not isinstance(stream.head, Summary.Config)
@@ -85,7 +85,7 @@ def pooled(config: Model.Config, there: bool) -> Model.Config:
 def completed(again: Model.Config, config: Model.Config) -> Model.Config:
     """What was read of a config.json, with what only the weights tell: a pooler, and places that are stored as a table."""
     place = only_pictures(config).place
-    again = pooled(again, seeing(config).head is not None)
+    again = pooled(again, config.reader().head is not None)
     return with_embed(again, only_pictures(again).replace(place=place)) if computed(place) else again
 
 

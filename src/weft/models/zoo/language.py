@@ -49,10 +49,10 @@ class Size:
 
 PRESETS = {
     "tiny": Size(dim=64, depth=2, heads=2, context=64),
-    "small": Size(dim=256, depth=4, heads=8, context=256),
-    "base": Size(dim=384, depth=6, heads=6, context=256),
-    "gpt2": Size(dim=768, depth=12, heads=12, context=1024),
-    "gpt2-medium": Size(dim=1024, depth=24, heads=16, context=1024),
+    "mini": Size(dim=256, depth=4, heads=8, context=256),
+    "small": Size(dim=384, depth=6, heads=6, context=256),
+    "base": Size(dim=768, depth=12, heads=12, context=1024),  # GPT-2
+    "large": Size(dim=1024, depth=24, heads=16, context=1024),  # GPT-2 medium
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.tagged.schemes import Entity, entities
+from weft.data.readers.schemes import Entity, entities
 from weft.objectives.measures.classes import f1_of, wilson
 from weft.objectives.measures.resampling import bootstrap
 

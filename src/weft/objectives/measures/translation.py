@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from weft.data.pairs import Held
+from weft.data.readers.pair_texts import Held
 
 RESAMPLES = 1000  # of the test set, for the interval that holds 95 % of them
 

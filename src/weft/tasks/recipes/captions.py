@@ -47,8 +47,9 @@ def caption_codec(data: PictureData, training: CaptionTraining, known: Codecs) -
     if "caption" in known:
         return known["caption"]
     texts = [text for captions in data.train.captions for text in captions]
-    vocab = training.vocab or tokenizers.vocabulary_of_pairs(sum(map(len, texts)))
-    return TextCodec.learn(ended(texts), training.tokenizer or "bpe", vocab, role="caption")
+    kind, characters = training.tokenizer or "bpe", sum(map(len, texts))
+    vocab = training.vocab or (tokenizers.vocabulary_of_pairs(characters) if kind == "bpe" else None)
+    return TextCodec.learn(ended(texts), kind, vocab, characters=characters, role="caption")
 
 
 def writer_name(request: Request) -> str:

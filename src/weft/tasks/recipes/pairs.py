@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from weft.codecs import Codecs, TextCodec
@@ -107,9 +106,9 @@ def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Ca
     if "target" in known:
         return {name: known[name] for name in ("source", "target")}
     kind = training.tokenizer or "bpe"
-    texts = ((pair.source, spelt(pair.target)) for pair in data.train)
+    texts = [text for pair in data.train for text in (pair.source, spelt(pair.target))]
     vocab = training.vocab or (tokenizers.vocabulary_of_pairs(data.characters) if kind == "bpe" else None)
-    learned = TextCodec.learn(ended(chain.from_iterable(texts)), kind, vocab)
+    learned = TextCodec.learn(ended(texts), kind, vocab, characters=sum(map(len, texts)))
     return {"source": learned.in_role("source"), "target": learned.in_role("target")}
 
 
