@@ -23,6 +23,7 @@ CHECKED = [
     "weft.data.tagged.batches",
     "weft.data.windows",
     "weft.generate",
+    "weft.data.captions.batches",
     "weft.data.images.batches",
     "weft.data.images.frames",
     "weft.inspect.rollout",

@@ -7,8 +7,7 @@ from tiny import VOCAB, close, ids, pictures, randomised
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.batch import PaddedIds
-from weft.data.captions.batches import Captioned
+from weft.data.batch import PaddedIds, Samples
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
@@ -63,10 +62,10 @@ def test_looking_changes_nothing_and_configs_travel_as_json(name: str) -> None:
 def test_captions_of_one_picture_are_scored_as_if_each_had_its_own() -> None:
     model, seen, objective = writer("swift"), pictures(2), TargetToken.Config().build()
     lines, owner = PaddedIds(TARGET, torch.tensor([6, 4, 5])), torch.tensor([0, 0, 1])
-    together = objective(model, Captioned(seen, lines, owner))
+    together = objective(model, Samples(seen, lines, owner))
     alone = [
         objective(
-            model, Captioned(seen[o : o + 1], PaddedIds(TARGET[i : i + 1], lines.lengths[i : i + 1]), torch.tensor([0]))
+            model, Samples(seen[o : o + 1], PaddedIds(TARGET[i : i + 1], lines.lengths[i : i + 1]), torch.tensor([0]))
         )
         for i, o in enumerate(owner.tolist())
     ]

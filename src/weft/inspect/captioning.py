@@ -1,25 +1,58 @@
 """Where each word of a caption looked: maps over the picture, word by word (Xu et al., 2015, figure 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from weft.config import Config
 from weft.errors import ConfigError
 from weft.inspect import fonts, maps
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.figures import PALE, Format, fitted, sheet, writable
 from weft.inspect.maps import Maps
 from weft.inspect.translation import readings_of
-from weft.inspect.views import AttentionChoice, picture_page
-from weft.inspect.vision import MapsView
+from weft.inspect.views import ALL, AttentionChoice, picture_page
+from weft.inspect.vision import LEARNED, MapsView, learned_names
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
 SIDE, GAP, COLUMNS = 1.5, 0.14, 5  # inches of a small picture and between two; pictures in a row
+
+
+class LookAtCaption(Config):
+    """Settings of a look at a picture and its caption."""
+
+    layer: int | None = None
+    head: int | None = None
+    word: str | None = None
+    every: bool = False
+    caption: str | None = None
+    beam: int = 5
+    what: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "one layer of the decoder, from 1; by default the average of all",
+        "head": "one head, from 1; by default the average of all",
+        "word": "one word in large, with each head by itself: the word, or its place from 1",
+        "every": "with word: every head of every layer in a panel of its own",
+        "caption": "look with this caption instead of the model's own",
+        "beam": "the beam of the model's own caption",
+        "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
+    }
+
+    def check(self) -> None:
+        learned_names(self.what)
+
+    @property
+    def chosen(self) -> AttentionChoice:
+        """The layer and the head to show; a setting that nothing would come of is refused."""
+        if self.every and self.word is None:
+            raise ConfigError("every head of every layer is shown for one word", where="every", fix="set word too")
+        return AttentionChoice(self.layer, self.head)
 
 
 @dataclass(frozen=True)
@@ -36,17 +69,8 @@ class Written:
 class CaptionView:
     """One picture and a caption, with all that was read of the picture for each word. Shows itself in a notebook."""
 
-    def __init__(
-        self,
-        model: Seq2Seq,
-        tokenizer: Tokenizer,
-        what: Written,
-        *,
-        layer: int | None = None,
-        head: int | None = None,
-    ):
-        """`layer` and `head` choose one of them, counted from 1; by default all are averaged."""
-        self.what, self.choice = what, AttentionChoice(layer, head)
+    def __init__(self, model: Seq2Seq, tokenizer: Tokenizer, what: Written, choice: AttentionChoice = ALL):
+        self.what, self.choice = what, choice
         self.text_of = tokenizer.decode(what.ids)
         target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
         read = readings_of(model, what.raw.to(next(model.parameters()).device), target)

@@ -64,6 +64,13 @@ def finetuning_rates(kind: type[SizedTraining], recipe: Recipe[Any], origin: Loa
     return {**ADAMW, "lr": rate, **({"rows": FINETUNE_ROWS} if "rows" in field_types(kind) else {})}
 
 
+def usual_rates(training: S, recipe: Recipe[Any], request: Request, name: str) -> S:
+    """The settings with the learning rates of a new model: what has learned already is frozen, and the rest begins anew."""
+    usual = type(training)(**recipe.rates[name])
+    names = ("optimizer", "lr", "matrix_lr", "weight_decay", "table_decay")
+    return training.replace(**{one: getattr(usual, one) for one in names if one not in request.settings})
+
+
 def decided(training: S, *, same_head: bool) -> S:
     """The settings with the learning rate of a head that begins anew."""
     if same_head or training.head_lr or training.freeze or training.lora or training.optimizer != "adamw":

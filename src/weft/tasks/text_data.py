@@ -16,7 +16,6 @@ from weft.data.split import CorpusPart, split
 from weft.data.windows import TextWindows
 from weft.errors import ConfigError, DataError
 from weft.modalities import tokenizer_making as tokenizers
-from weft.modalities.around import Around
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer import Tokenizer
 from weft.training.folder import RunFolder
@@ -129,18 +128,6 @@ def tokenizer_of(folder: RunFolder, config: Mapping[str, Any], size: int | None)
         problem = "this is not the tokenizer that the run was trained with, though it has as many tokens"
         raise ConfigError(problem, where=where, fix=fix)
     return tokenizer
-
-
-def around_of(config: Mapping[str, Any], tokenizer: Tokenizer) -> Around:
-    """The marks of a run's encoder–decoder: those it learned with, or what the makers of an imported one say."""
-    imported = config.get("imported")
-    if imported is None:
-        end = config["data"].get("end", tokenizer.end)
-        return Around(tuple(config["data"].get("opening", (end,))), end)
-    ends = imported["marks"].get("eos_token_id", tokenizer.end)
-    end = ends[0] if isinstance(ends, list) else ends
-    before = tokenizer.marks[0] if tokenizer.processed else ()
-    return Around(tuple(imported["opening"]) or (end,), end, before)
 
 
 @lru_cache(maxsize=4)

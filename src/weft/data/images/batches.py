@@ -19,7 +19,7 @@ SCORED = 128  # pictures in one batch of held-out ones
 PROBED = 8  # held-out pictures that training looks at, for each sample that is asked for
 
 B = TypeVar("B")
-L = TypeVar("L", Classes, Numbers)
+Labels = Classes | Numbers
 Make = Callable[[np.ndarray, np.ndarray], B]  # pictures by row, and the global indices of these samples -> a batch
 
 
@@ -98,28 +98,30 @@ def plain_pictures(seen: SeenPictures, how: Augment, stride: int, seed: int) -> 
 
 
 def labelled_pictures(
-    seen: SeenPictures, labels: L, held_labels: L, *, how: Augment, stride: int, seed: int
-) -> PictureSource[Samples[Picture, L]]:
+    seen: SeenPictures, labels: Labels, held_labels: Labels, *, how: Augment, stride: int, seed: int
+) -> PictureSource[Samples[Picture, Labels]]:
     """Pictures with what is wanted of each: classes, or numbers."""
     order = order_of(seen, seed)
     mark = augment_key(order)
 
-    def make(rows: np.ndarray, indices: np.ndarray) -> Samples[Picture, L]:
+    def make(rows: np.ndarray, indices: np.ndarray) -> Samples[Picture, Labels]:
         return Samples(seen.train.changed(rows, indices, how, key=mark), labels[torch.from_numpy(rows)])
 
-    def held_out(most: int | None) -> Iterator[Samples[Picture, L]]:
+    def held_out(most: int | None) -> Iterator[Samples[Picture, Labels]]:
         for rows, picture in by_shape(seen.held_out, seen.codec, stride, SCORED, most=_probed(most)):
             yield Samples(picture, held_labels[torch.from_numpy(rows)])
 
-    def blend(samples: Samples[Picture, L], others: Samples[Picture, L], indices: np.ndarray) -> Samples[Picture, L]:
+    def blend(
+        samples: Samples[Picture, Labels], others: Samples[Picture, Labels], indices: np.ndarray
+    ) -> Samples[Picture, Labels]:
         return mixed(samples, others, indices, how, key=mark)
 
     return PictureSource(order, make, held_out, mix=blend if how.mixup or how.cutmix else None)
 
 
 def mixed(
-    samples: Samples[Picture, L], others: Samples[Picture, L], indices: np.ndarray, how: Augment, *, key: str
-) -> Samples[Picture, L]:
+    samples: Samples[Picture, Labels], others: Samples[Picture, Labels], indices: np.ndarray, how: Augment, *, key: str
+) -> Samples[Picture, Labels]:
     """Each sample blended with another, and how much of it is its own. What is made of two is known where both are."""
     picture, other = samples.given, others.given
     pixels, share = mix(picture.pixels, other.pixels, indices, how, key=key)
@@ -130,6 +132,7 @@ def mixed(
     wanted, further = samples.wanted, others.wanted
     if isinstance(wanted, Classes) and isinstance(further, Classes):
         return Samples(blended, Classes(wanted.labels, further.labels, share))
+    assert isinstance(wanted, Numbers) and isinstance(further, Numbers)
     return Samples(blended, Numbers(wanted.values, further.values, share))
 
 
