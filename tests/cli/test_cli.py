@@ -87,10 +87,11 @@ def test_tasks_lists_every_setting_with_its_default_and_meaning(weft: Weft) -> N
         assert re.search(rf"^ +{name} +\S+ +\S.*$", done.out, re.M), name
     assert "model.PATH" in done.out and "None" not in done.out
     described = weft("tasks", "language-model", "--json").json["tasks"][0]
-    from weft.tasks import TASKS
+    from weft.tasks.registry import CARDS
 
-    task = TASKS["language-model"]
-    assert set(task.settings.about) == set(described["settings"]) and set(task.use.about) == set(described["predict"])
+    card = CARDS["language-model"]
+    assert set(card.training.about) == set(described["settings"])
+    assert set(card.task.Predict.about) == set(described["predict"])
 
 
 # What scripts read
@@ -121,7 +122,7 @@ def test_evaluate_as_json(there: Weft) -> None:
 
 
 SMALL_PHRASEBOOK = """
-import weft.data.samples.phrasebook as p, weft.tasks.translate as t, weft.runs.demo as d
+import weft.data.samples.phrasebook as p, weft.data.datasets.pairs as t, weft.runs.demo as d
 book = p.phrasebook("fr")
 small = p.Phrasebook(book.train[:300], book.held_out[:10])
 t.phrasebook = d.phrasebook = lambda language="fr": small

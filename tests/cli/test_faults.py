@@ -150,7 +150,7 @@ def test_a_file_whose_name_is_not_utf8_can_be_trained_on(weft: Weft) -> None:
     ("words", "problem"),
     [
         (["--task", "langage-model"], "there is no task 'langage-model'\n  -> did you mean 'language-model'?"),
-        (["--model", "lama"], "there is no model 'lama' for this task\n  -> did you mean 'llama'?"),
+        (["--model", "lama"], "there is no model 'lama'\n  -> did you mean 'llama'?"),
         (["--preset", "smal"], "there is no preset 'smal'\n  -> did you mean 'small'?"),
         (["--set", "tokeniser=bpe"], "unknown setting 'tokeniser'\n  -> did you mean 'tokenizer'?"),
         (["--set", "model.trunk.blok.dropout=0"], "unknown name 'blok'\n  -> did you mean 'block'?"),
@@ -271,7 +271,7 @@ def test_only_import_asks_the_hub(weft: Weft) -> None:
     [
         ("config.json", '"vocab": 24', '"vocab": 25', "config.json and the weights are of different runs"),
         ("config.json", '"dim": 16', '"dimm": 16', "unknown key 'dimm'\n  -> did you mean 'dim'?"),
-        ("config.json", '"format": 1', '"format": 2', "update weft"),
+        ("config.json", '"format": 2', '"format": 3', "update weft"),
         ("config.json", '"language-model"', '"language-modle"', "there is no task 'language-modle'"),
         ("config.json", "{", "", "not valid JSON"),
         ("tokenizer.json", '"a": ', '"é": ', "not the tokenizer that the run was trained with"),
@@ -328,7 +328,7 @@ def test_a_full_disk_is_refused_before_the_first_step(weft: Weft) -> None:
 
 
 def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
-    broken = "from weft.tasks import start\nstart.recognise = lambda sources: 1 / 0\n"
+    broken = "from weft.runs import start\nstart.recognise = lambda sources: 1 / 0\n"
     message = weft.refused("train", "book.txt", before=broken, code=70)
     assert "a fault in weft: ZeroDivisionError: division by zero\n  -> run again with --debug" in message
     assert "Traceback" in weft("train", "book.txt", "--debug", before=broken).err
@@ -386,7 +386,7 @@ def test_what_pythonpath_names_is_looked_at_last(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_library_missing_or_too_old_is_one_line(tmp_path: Path, stub: str, problem: str) -> None:
-    code = f"import sys, types; {stub}; sys.argv = ['weft', 'tasks']; from weft.cli import main; main()"
+    code = f"import sys, types; {stub}; sys.argv = ['weft', 'doctor']; from weft.cli import main; main()"
     done = command("-c", code, cwd=tmp_path, start=(sys.executable,))
     assert done.code == 2 and done.err.startswith(f"weft: {problem}") and "Traceback" not in done.err, done.err
 

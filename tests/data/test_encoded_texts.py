@@ -10,9 +10,9 @@ import torch
 from weft.codecs import ClassCodec, TagCodec, TextCodec
 from weft.data.datasets.labelled import LabelledData
 from weft.data.datasets.tagged import TaggedData
-from weft.data.labelled import Example
 from weft.data.labelled.encoded import LabelledIds
-from weft.data.tagged import Tagged
+from weft.data.readers.labelled_texts import Example
+from weft.data.readers.tagged_texts import Tagged
 from weft.data.tagged.encoded import TaggedIds
 from weft.data.whole_texts import TextAmount
 from weft.modalities.framing import frame_texts, frame_words
@@ -26,14 +26,14 @@ def labelled() -> LabelledIds:
     rows = [Example(text, "even" if len(text) % 2 == 0 else "odd") for text in TEXTS]
     data = LabelledData(train=rows, held_out=rows, kind="classes", classes=("even", "odd"), **SAID)
     label = ClassCodec(ClassCodec.Config(names=data.classes), read=lambda name: "")
-    return LabelledIds.of(data, TextCodec.learn([], "bytes", None), label)
+    return LabelledIds.of(data, TextCodec.learn([], "bytes", None, characters=0), label)
 
 
 def tagged() -> TaggedIds:
     rows = [Tagged(tuple(text.split()), ("O",) * len(text.split())) for text in TEXTS]
     data = TaggedData(train=rows, held_out=rows, tags=("O", "X"), scheme="plain", **SAID)
     tags = TagCodec(TagCodec.Config(names=data.tags), read=lambda name: "")
-    return TaggedIds.of(data, TextCodec.learn([], "bytes", None), tags)
+    return TaggedIds.of(data, TextCodec.learn([], "bytes", None, characters=0), tags)
 
 
 @pytest.mark.parametrize("context", [6, 12, 512])
@@ -63,7 +63,7 @@ def test_texts_are_tokenized_once_whatever_the_context(
 
 
 def test_an_amount_counts_marks_and_leaves_out_the_longest_few() -> None:
-    codec = TextCodec.learn([], "bytes", None)
+    codec = TextCodec.learn([], "bytes", None, characters=0)
     marks = sum(map(len, codec.tokenizer.marks))
     texts = [np.zeros(4, np.int64)] * 999 + [np.zeros(5000, np.int64)]
     assert TextAmount.of(texts, codec) == TextAmount(999 * 4 + 5000 + 1000 * marks, 4 + marks)

@@ -2,18 +2,18 @@
 
 import json
 import random
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+import processes
 import pytest
 from pictures import encoded, scene
 
 from weft.data import survey as surveys
 from weft.data.survey import Survey
 from weft.errors import DataError
-from weft.tasks.registry import recognise
+from weft.tasks.recognising import recognise
 
 WORDS = "the a tea shop room bed train was is very not good bad slow warm loud clean old new and but we".split()  # noqa: SIM905
 FRENCH = "le la thé magasin chambre lit train était est très pas bon mauvais lent chaud bruyant".split()  # noqa: SIM905
@@ -192,9 +192,9 @@ def test_a_survey_says_what_its_sources_are(tmp_path: Path):
 def test_a_survey_and_its_readers_need_no_torch():
     code = (
         "import sys, weft.data.survey; print('numpy' in sys.modules)\n"
-        "import weft.data.dataset\n"
+        "import weft.data.datasets.captions, weft.data.datasets.pictures\n"
         "from weft.data.readers import captions, corpus, images, labelled, pairs, tagged, trees\n"
         "print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]

@@ -400,9 +400,9 @@ def test_merges_of_a_long_text_are_learned_from_stretches_spread_evenly_over_it(
 
     words = [f"word{i % 97} and thing{i % 89} " for i in range(4000)]
     whole = "".join(words)
-    monkeypatch.setattr(making, "PART", 100)
+    monkeypatch.setattr(making, "CHUNK_CHARACTERS", 100)
     for learned in (5_000, 20_000):
-        monkeypatch.setattr(making, "LEARNED", learned)
+        monkeypatch.setattr(making, "LEARNED_CHARACTERS", learned)
         for pieces in (
             [whole, None],
             [piece for word in words for piece in (word, None)],
@@ -425,6 +425,6 @@ def test_merges_of_a_short_text_are_learned_from_all_of_it(
     pieces = ["a text of some words, some of them twice ", "and a second piece", None, "another document", None] * 9
     size = sum(len(piece) for piece in pieces if piece)
     first = making.train("bpe", pieces, 300).to_json()
-    monkeypatch.setattr(making, "PART", 10)
-    monkeypatch.setattr(making, "LEARNED", size)
+    monkeypatch.setattr(making, "CHUNK_CHARACTERS", 10)
+    monkeypatch.setattr(making, "LEARNED_CHARACTERS", size)
     assert making.train("bpe", pieces, 300, characters=size if characters else None).to_json() == first

@@ -73,6 +73,6 @@ def test_numbers_keep_the_scale_of_the_run_to_start_from_and_classes_are_those_o
 
 def test_the_objective_follows_from_the_codec_and_rare_classes_may_count_more():
     targets = classes().encode(["bad", "fine", "fine", "fine", "good", "good"])
-    assert labels.objective(numbers(["1", "2"]), np.array([0.5])) == Number.Config()
-    assert labels.objective(classes(), targets, smoothing=0.1) == Classify.Config(smoothing=0.1)
-    assert labels.objective(classes(), targets, balance=True).weights == (2.0, 2 / 3, 1.0)
+    assert labels.objective(numbers(["1", "2"])) == Number.Config()
+    assert labels.objective(classes(), smoothing=0.1) == Classify.Config(smoothing=0.1)
+    assert labels.objective(classes(), balance=targets).weights == (2.0, 2 / 3, 1.0)
