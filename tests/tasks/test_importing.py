@@ -18,8 +18,7 @@ from weft.errors import DataError, WeftError
 from weft.modalities.text import Text
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.runs.importing import import_run
-from weft.tasks.picture_plan import CATALOGUE
-from weft.tasks.pictures import TUNED
+from weft.tasks.finetuning import FINETUNE_WIDTH_LR, NEW_HEAD_LR
 
 TEXT = "the cat sat on the mat and the dog ran away from the old house by the sea " * 20
 SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
@@ -277,9 +276,9 @@ def test_a_model_for_pictures_without_a_head_is_gone_on_with_as_what_it_is(
     tuned = weft.train(photos, from_=folder, out=tmp_path / "tuned", steps=2, quiet=True, precision="fp32", batch=4)
     assert tuned.config["model_name"] == name and tuned.config["training"]["drop"] == drop
     assert tuned.config["model"]["embed"]["drop"] == drop
-    usual = CATALOGUE.recipes[name]
-    assert tuned.config["training"]["matrix_lr"] == usual["matrix_lr"]
-    assert tuned.config["training"]["lr"] == pytest.approx(TUNED * usual["lr"])
+    training, dim = tuned.config["training"], tuned.config["model"]["dim"]
+    assert (training["optimizer"], training["head_lr"]) == ("adamw", NEW_HEAD_LR)
+    assert training["lr"] == pytest.approx(FINETUNE_WIDTH_LR / dim, rel=0.05)
 
 
 def test_folders_that_are_neither_run_nor_model_are_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from trials import DATA
 from weft.data.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
-from weft.tasks.recipes import encoders, language, pairs
+from weft.tasks.recipes import captions, encoders, language, pairs, picture_costs, pictures
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
 from weft.training.schedule import Budget
@@ -62,7 +62,7 @@ def tokenizer_of(case: Case) -> Any:
 
 def of_text(case: Case) -> dict[str, Any]:
     request = case.request
-    training = first_training(CARDS[case.task].training, language.RECIPE, request)
+    training = first_training(CARDS[case.task].training, language.RECIPE, request, language.RECIPE.model_name(request))
     vocab = case.vocab or 0
     config, training = language.language_model(request, training, request.budget, vocab=vocab, tokens=case.amount)
     size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": language.context_of(config)}
@@ -73,7 +73,7 @@ def of_pairs(case: Case) -> dict[str, Any]:
     request = case.request
     codec = SimpleNamespace(tokenizer=tokenizer_of(case))
     encoded: Any = SimpleNamespace(codec=codec, tokens=case.amount, context=128)
-    training = first_training(CARDS[case.task].training, pairs.RECIPE, request)
+    training = first_training(CARDS[case.task].training, pairs.RECIPE, request, pairs.RECIPE.model_name(request))
     return vars(pairs.encoder_decoder(Draft(request, None, {}, encoded, training, request.budget))[1])
 
 
@@ -81,37 +81,52 @@ def of_whole_texts(case: Case) -> dict[str, Any]:
     head: Any = {"fill-mask": "fill", "classify-text": "pooled", "tag-text": "tags"}[case.task]
     outputs, request = None if head == "fill" else 3, case.request
     wanted = encoders.EncoderWanted(head, outputs, tokenizer_of(case), TextAmount(case.amount, 40))
-    training: Any = first_training(CARDS[case.task].training, encoders.RECIPE, request)
+    training: Any = first_training(
+        CARDS[case.task].training, encoders.RECIPE, request, encoders.RECIPE.model_name(request)
+    )
     return vars(encoders.new_encoder(request, training, request.budget, wanted)[1])
 
 
-def of_pictures(case: Case) -> dict[str, Any]:
-    from weft.tasks import picture_plan
+COSTS: dict[str, Any] = {
+    "classify-images": picture_costs.labelled_cost,
+    "reconstruct-images": picture_costs.hiding_cost,
+    "distill-images": picture_costs.views_cost,
+    "caption": captions.caption_cost,
+}
 
-    task: Any = CARDS[case.task].task
-    request = case.request
-    settings, name = task.first_settings(request), task.model_name(request)
-    outputs = 10 if case.task == "classify-images" else None
-    make = picture_plan.make_of(task.catalogue.models[name], settings, Sight(SIDE, SIDE), outputs)
+
+def of_pictures(case: Case) -> dict[str, Any]:
+    draft, name = drafted(case), case.model or CARDS[case.task].task.recipe.model_name(case.request)
+    captioned = case.task == "caption"
+    ladder = captions.LADDER_OF[name] if captioned else name
     cost = _cost_of(case.task, name)
-    ladder = task.ladders.get(name, name)
-    size = picture_plan.choose_size(request, settings, ladder, case.amount, SIDE, request.budget, cost)
-    rounds = task.rounds(request, settings, request.budget, make(size), case.amount)
-    decided = picture_plan.decided(request, settings, make(size), SIDE, rounds=rounds, without=task.without)
+    size = pictures.choose_size(draft, ladder if ladder in pictures.LADDERS else "vit", cost)
+    backbone = maker(draft, case.task, name)(size)
+    without = captions.WITHOUT if captioned else ()
+    decided = pictures.decided(draft, backbone, lambda *_: cost(size), without)
     net = {} if size.net is None else {"net": list(size.net.widths)}
     return {**vars(decided), **(net if ladder != "vit" else {})}
 
 
-@cache
-def _cost_of(name: str, model: str) -> Callable[[VisionSize], float]:
-    """The operations to learn from a picture, counted once for each size."""
-    from weft.tasks import picture_plan
+def drafted(case: Case) -> Any:
+    card, request = CARDS[case.task], case.request
+    training = first_training(card.training, card.task.recipe, request, card.task.model_name(request))
+    codec = SimpleNamespace(config=SimpleNamespace(size=SIDE))
+    encoded = SimpleNamespace(sight=Sight(SIDE, SIDE), train=range(case.amount), codec=codec)
+    return Draft(request, None, {}, encoded, training, request.budget)
 
-    task: Any = CARDS[name].task
-    settings = task.first_settings(Case(task=name, model=model, amount=1).request)
-    outputs = 10 if name == "classify-images" else None
-    make = picture_plan.make_of(task.catalogue.models[model], settings, Sight(SIDE, SIDE), outputs)
-    return cache(lambda size: task.cost(make(size), settings))
+
+def maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:
+    outputs = 10 if task == "classify-images" else None
+    return pictures.backbone_maker(draft, CARDS[task].task.recipe.models[model], outputs)
+
+
+@cache
+def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
+    """The operations to learn from a picture, counted once for each size."""
+    draft = drafted(Case(task=task, model=model, amount=1))
+    make = maker(draft, task, model)
+    return cache(lambda size: COSTS[task](make(size), draft.training))
 
 
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
@@ -138,9 +153,9 @@ def planned(case: Case) -> dict[str, Any]:
 def cases() -> Iterator[Case]:
     """Every task with its usual model over a grid; its other models and its (small) presets at one point of it."""
     for name, planner in PLANNERS.items():
-        card, pictures = CARDS[name], planner is of_pictures
-        amounts = (300, 5_000, 100_000) if pictures else (10_000, 1_000_000, 100_000_000)
-        vocabs = (None,) if pictures else (64, 8192)
+        card, seen = CARDS[name], planner is of_pictures
+        amounts = (300, 5_000, 100_000) if seen else (10_000, 1_000_000, 100_000_000)
+        vocabs = (None,) if seen else (64, 8192)
         for minutes in (1.0, 5.0, 20.0, 60.0, None):
             for amount in amounts:
                 for vocab in vocabs:
@@ -148,7 +163,7 @@ def cases() -> Iterator[Case]:
         for model in card.models:
             for minutes in (1.0, 60.0):
                 yield Case(task=name, model=model, minutes=minutes, amount=amounts[1], vocab=vocabs[-1])
-        for preset in list(card.presets)[: 2 if pictures else None]:
+        for preset in list(card.presets)[: 3 if seen else None]:
             yield Case(task=name, preset=preset, minutes=5.0, amount=amounts[1], vocab=vocabs[-1])
 
 
