@@ -14,8 +14,8 @@ from race import Call, race
 from report import Table, arguments, hand_in, with_bf16
 
 from weft.data.batch import Microbatches
+from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import LikeLengthSource
-from weft.data.pairs.batches import PairRows
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.objectives import TargetToken

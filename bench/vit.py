@@ -21,10 +21,10 @@ from torch.nn import functional as F
 
 from weft.data.batch import Classes
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures, codec_for
 from weft.data.images.arrays import album_of
 from weft.data.images.augment import Augment
 from weft.data.images.batches import labelled_pictures, plain_pictures
-from weft.data.images.encoded import SeenPictures, codec_for
 from weft.inspect.rollout import rollout
 from weft.inspect.vision import attention_of
 from weft.modalities.image import Picture

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from weft.data.batch import PaddedIds
+from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import LikeLengthSource
-from weft.data.pairs.batches import PairRows
 
 END = 99
 

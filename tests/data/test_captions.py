@@ -11,13 +11,12 @@ from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
 from weft.codecs import TextCodec, TextMarks
 from weft.data.batch import Samples
-from weft.data.captions.batches import captioned, captioned_pictures
-from weft.data.captions.encoded import SeenCaptions
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.captions import SeenCaptions, captioned, captioned_pictures
+from weft.data.encoded.pictures import SeenPictures, codec_for
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment
 from weft.data.images.batches import PictureSource
-from weft.data.images.encoded import SeenPictures, codec_for
 from weft.data.images.split import split_album
 from weft.data.readers.captions import judge, read_captions
 from weft.data.samples import captioned_shapes

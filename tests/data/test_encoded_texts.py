@@ -10,11 +10,11 @@ import torch
 from weft.codecs import ClassCodec, TagCodec, TextCodec
 from weft.data.datasets.labelled import LabelledData
 from weft.data.datasets.tagged import TaggedData
-from weft.data.labelled.encoded import LabelledIds
+from weft.data.encoded.labelled import LabelledIds
+from weft.data.encoded.tagged import TaggedIds
+from weft.data.encoded.whole_texts import TextAmount
 from weft.data.readers.labelled_texts import Example
 from weft.data.readers.tagged_texts import Tagged
-from weft.data.tagged.encoded import TaggedIds
-from weft.data.whole_texts import TextAmount
 from weft.modalities.framing import frame_texts, frame_words
 from weft.modalities.tokenizer import Tokenizer
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from weft.data.labelled.batches import LabelledRows
+from weft.data.encoded.labelled import LabelledRows
+from weft.data.encoded.tagged import TaggedRows
 from weft.data.like_lengths import LikeLengthSource
-from weft.data.tagged.batches import TaggedRows
 
 
 def texts(count: int, seed: int = 0, longest: int = 30) -> list[np.ndarray]:

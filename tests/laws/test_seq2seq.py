@@ -9,7 +9,7 @@ from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
 from weft.data.batch import Microbatches, PaddedIds, Samples
-from weft.data.pairs.batches import PairRows
+from weft.data.encoded.pairs import PairRows
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model

@@ -105,7 +105,7 @@ def test_a_signal_lets_the_step_finish_and_saves(weft: Weft, straight: Path, nam
 
 @pytest.mark.parametrize(
     "where",
-    ["weft.data.running.encode_pieces", "weft.runs.training.claim", "weft.training.folder:RunFolder.write_config",
+    ["weft.data.encoded.running.encode_pieces", "weft.runs.training.claim", "weft.training.folder:RunFolder.write_config",
      "weft.training.run.build"],
 )  # fmt: skip
 def test_a_signal_before_the_first_step_ends_at_once_and_leaves_nothing(weft: Weft, where: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 from trials import DATA
 
-from weft.data.whole_texts import TextAmount
+from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
 from weft.tasks.recipes import captions, encoders, language, pairs, picture_costs, pictures

@@ -1,7 +1,6 @@
 """Blanks filled in by a run's encoder: candidates for them, and how likely hidden tokens are. Knows no files."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +30,7 @@ def filler(run: Loaded) -> Stream:
 @torch.inference_mode()
 def candidates(
     model: Stream, tokenizer: Tokenizer, ids: np.ndarray, places: np.ndarray, top: int
-) -> list[list[dict[str, Any]]]:
+) -> list[list[Prediction]]:
     """For each blank the likeliest tokens that are not special, and how likely they are."""
     assert model.head is not None
     model.eval()

@@ -7,10 +7,9 @@ from torch import Tensor
 
 from weft.codecs import Codecs, PictureCodec, TextCodec
 from weft.config import from_json
-from weft.data.captions.batches import captioned_pictures
-from weft.data.captions.encoded import SeenCaptions
 from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.captions import SeenCaptions, captioned_pictures
 from weft.data.images.album import Album
 from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
@@ -114,7 +113,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['input']}: {one['text']}" for one in measured.more["samples"])
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(
+        self, run: Loaded, inputs: Sequence[object], how: Captioning, listen: Listen | None
+    ) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, Ground())
         return [
             {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
@@ -122,7 +123,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
             for text, one in best
         ]
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return f"{prediction['input']}: {prediction['text']}"
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
@@ -136,7 +137,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]
         return caption_measures(found, held_out, total / max(1, tokens), tokens)
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
         writer, chosen = PictureWriter(run), how.chosen
         if how.what is not None:
             return LearnedView(writer.model.source, learned_names(how.what))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from torch import Tensor
 
@@ -10,9 +10,9 @@ from weft.codecs import ClassCodec, Codecs
 from weft.core import Pooled
 from weft.data.batch import wanted
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.album import Album
 from weft.data.images.batches import labelled_pictures
-from weft.data.images.encoded import SeenPictures
 from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import WeftError
@@ -119,12 +119,12 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
         return {"labels": kind, **recipes.picture_facts(run)}
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, _classifier(run))
         return labels.told(labels.codec_of(run.codecs), values, names, how.top)
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
@@ -143,7 +143,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         sheet = contact_sheet(pixels, captions, title="the surest mistakes")
         return replace(found, pictures={**found.pictures, "mistakes.png": sheet})
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how)
 
 

@@ -1,7 +1,7 @@
 """classify-text: learn to label texts. Texts with classes or numbers in, a model that labels new texts out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from weft.codecs import Codecs, LabelCodec, NumberCodec
 from weft.codecs.text import only_texts
 from weft.data.batch import PaddedIds
 from weft.data.datasets.labelled import LabelledData, read_texts
-from weft.data.labelled.encoded import LabelledIds
+from weft.data.encoded.labelled import LabelledIds
 from weft.data.readers.labelled_texts import Example
 from weft.data.source import Source
 from weft.inspect.texts import AT_ONCE, LookAtText
@@ -90,7 +90,9 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "texts")
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(
+        self, run: Loaded, inputs: Sequence[object], how: labels.TopLabels, listen: Listen | None
+    ) -> list[Prediction]:
         codec, texts = text_of(run.codecs), only_texts(inputs)
         ids = codec.ids(texts)
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
@@ -98,7 +100,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         told = labels.told(run.codec("label", LabelCodec), text_values(stream_of(run), rows), texts, how.top)
         return [{**one, **({"unread_end": n} if n else {})} for one, n in zip(told, unread, strict=True)]
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
@@ -116,10 +118,10 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         values = text_values(stream_of(run), rows, progress)
         return labels.measured(codec, values, truth, excerpts, called="text")
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
         return look_at(run, input, how)
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
 
 

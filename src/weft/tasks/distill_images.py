@@ -1,7 +1,7 @@
 """distill-images: a student learns from its own average to see the whole in the part (DINO). No labels are needed."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -10,9 +10,9 @@ from torch import Tensor
 from weft.codecs import Codecs
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.album import Album
 from weft.data.images.batches import SCORED
-from weft.data.images.encoded import SeenPictures
 from weft.data.images.settings import Ground
 from weft.data.images.views import MultiCrop, picture_views
 from weft.data.order import key
@@ -95,16 +95,16 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.picture_facts(run)
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         _student(run)
         names, vectors = _named_vectors(run, inputs, how)
         found = [[round(value, 6) for value in vector] for vector in vectors.tolist()]
         return [{"input": name, "vector": vector} for name, vector in zip(names, found, strict=True)]
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return _named_vectors(run, inputs, with_settings(self.Predict(), settings))[1].numpy()
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return f"{prediction['input']}: " + " ".join(f"{v:.4g}" for v in prediction["vector"])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
@@ -129,11 +129,11 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(held_out))}
         return Measured(len(held_out), metrics, {"batch": SCORED})
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how)
 
 
-def _named_vectors(run: Loaded, inputs: Sequence[Any], how: Ground) -> tuple[list[str], Tensor]:
+def _named_vectors(run: Loaded, inputs: Sequence[object], how: Ground) -> tuple[list[str], Tensor]:
     """The names of pictures, and a vector for each by the teacher, or by a model that was taught elsewhere."""
     names, frames = pictures.given_pictures(run, inputs, how)
     seer = pictures.backbone_in(run.model)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from weft.codecs import Codecs
 from weft.codecs.text import only_texts
 from weft.config import Config
 from weft.data.datasets.texts import TextData
+from weft.data.encoded.running import RunningIds
+from weft.data.encoded.whole_texts import TextAmount
 from weft.data.masking import MaskedWindows, TokenMasker
 from weft.data.readers.corpus import Corpus, read_corpus
-from weft.data.running import RunningIds
 from weft.data.source import Source
 from weft.data.split import CorpusPart
-from weft.data.whole_texts import TextAmount
 from weft.errors import ConfigError, WeftError
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
@@ -88,7 +88,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return {"tokens": f"{text_of(run.codecs).in_words()}; {run.data.amount('train_tokens')} to train on"}
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         model, tokenizer, found = filler(run), text_of(run.codecs).tokenizer, []
         for text in only_texts(inputs):
             ids, places = frame_blanks(tokenizer, text, context_of(model.config))
@@ -99,7 +99,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
             found.append({"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})})
         return found
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         lines = [prediction["input"]]
         for i, best in enumerate(prediction.get("blanks", [prediction["candidates"]])):
             said = [f"{one['token'].strip() or repr(one['token'])} {one['probability']:.2f}" for one in best]
@@ -121,10 +121,10 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(1, seen)}
         return Measured(documents, metrics, {"hidden": seen, **part})
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
         return look_at(run, input, how)
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
 
 

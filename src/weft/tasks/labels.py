@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from torch import Tensor
@@ -66,12 +66,12 @@ def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray 
 # Told
 
 
-def told(codec: LabelCodec, values: Tensor, inputs: Sequence[Any], top: int = 0) -> list[Prediction]:
+def told(codec: LabelCodec, values: Tensor, inputs: Sequence[object], top: int = 0) -> list[Prediction]:
     """The answer for each input: a label with probabilities, or a value."""
     return [{"input": one, **said} for one, said in zip(inputs, codec.decode(values, top), strict=True)]
 
 
-def in_a_line(prediction: Mapping[str, Any]) -> str:
+def in_a_line(prediction: Prediction) -> str:
     """A prediction in a line: the answer and how sure it is, then the input."""
     if "value" in prediction:
         return f"{prediction['value']:g}\t{prediction['input']}"

@@ -9,8 +9,8 @@ import numpy as np
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
 from weft.data.datasets.texts import TextData
+from weft.data.encoded.running import RunningIds
 from weft.data.readers.corpus import Corpus, read_corpus
-from weft.data.running import RunningIds
 from weft.data.source import Source
 from weft.data.split import CorpusPart
 from weft.data.windows import TextWindows, count_windows, score_windows
@@ -96,7 +96,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return str(self.predict(run, [""], self.Predict(max_tokens=SAMPLE), None)[0]["text"])
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         codec, texts = text_of(run.codecs), only_texts(inputs)
         tokenizer, before = codec.tokenizer, codec.marks.before
         prompts = [[*before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
@@ -114,7 +114,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
             for i, one in enumerate(made)
         ]
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return str(prediction["prompt"] + prediction["text"])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Corpus:
@@ -137,10 +137,10 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         more = {"tokens": seen, "bytes": round(size), **part, **({"unknown": unknown} if unknown else {})}
         return Measured(documents, metrics, more)
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
         return look_at(run, input, how)
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
 
 

@@ -1,12 +1,12 @@
 """parse: learn to parse sentences from bracketed trees. Sentence in, tree out, as one sequence of symbols."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 from weft.codecs import Codecs
 from weft.codecs.text import only_texts
 from weft.data.datasets.pairs import PairData, grouped, tree_pair
-from weft.data.pairs.encoded import PairIds
+from weft.data.encoded.pairs import PairIds
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.trees import read_tree, read_trees
 from weft.data.source import Source
@@ -63,12 +63,12 @@ class Parse(Task[PairData, PairIds, PairTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
         texts = only_texts(inputs)
         found = parsed(TextWriter(run), texts, how)
         return [_prediction(text, one) for text, best in zip(texts, found, strict=True) for one in best]
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:

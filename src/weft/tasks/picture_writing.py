@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from weft.codecs import TextCodec
-from weft.data.captions.batches import SCORED, whole
-from weft.data.captions.encoded import caption_ids, fitting
+from weft.data.encoded.captions import SCORED, caption_ids, fitting, whole
 from weft.data.images.album import Album
 from weft.data.images.frames import Frames
 from weft.data.readers.pair_texts import Held

@@ -13,10 +13,10 @@ from weft.codecs import Codecs, PictureCodec
 from weft.config import from_json
 from weft.data.ahead import Ahead
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures, codec_for
 from weft.data.images.album import Album
 from weft.data.images.batches import PictureSource
 from weft.data.images.decoding import Decoded
-from weft.data.images.encoded import SeenPictures, codec_for
 from weft.data.images.frames import ROOM, Frames, by_shape, frames_of, in_channels
 from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.settings import Ground
@@ -75,7 +75,7 @@ class _Handed(Sequence[Decoded]):
         return in_channels(picture, self.channels)
 
 
-def given_pictures(run: Loaded, inputs: Sequence[Any], ground: Ground) -> tuple[list[str], Frames]:
+def given_pictures(run: Loaded, inputs: Sequence[object], ground: Ground) -> tuple[list[str], Frames]:
     """What a user hands over: names of files, folders and patterns, or arrays. Their names, and the pictures."""
     embed, size = embed_of(run.model.config), run.codec("picture", PictureCodec).config.size
     if ground.metres is not None and "south" not in getattr(embed.place and embed.place.code, "axes", ()):
@@ -99,7 +99,7 @@ def given_pictures(run: Loaded, inputs: Sequence[Any], ground: Ground) -> tuple[
     return names, Frames(_Handed(places, round(ROOM * size), embed.channels), size, embed.channels, known)
 
 
-def _array(given: Any) -> Decoded:
+def _array(given: object) -> Decoded:
     pixels = np.array(given)  # a copy: what others share may not be written to
     if pixels.ndim == 2:
         pixels = pixels[..., None]
@@ -160,7 +160,7 @@ def backbone_in(model: Model) -> Stream:
     return stream
 
 
-def one_picture(run: Loaded, input: Any, ground: Ground) -> tuple[str, Decoded, Picture]:
+def one_picture(run: Loaded, input: object, ground: Ground) -> tuple[str, Decoded, Picture]:
     """The one picture that is looked at: its name, as people see it, and as the model reads it."""
     names, frames = given_pictures(run, [] if input is None else [input], ground)
     if len(frames) != 1:
@@ -170,7 +170,7 @@ def one_picture(run: Loaded, input: Any, ground: Ground) -> tuple[str, Decoded, 
     return names[0], frames.pictures[0], read
 
 
-def look_at_picture(run: Loaded, input: Any, how: LookAtPicture) -> View:
+def look_at_picture(run: Loaded, input: object, how: LookAtPicture) -> View:
     """What was read of a picture, or what the embedder learned."""
     stream = backbone_in(run.model)
     if how.what is not None:

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import torch
 
 from weft.codecs import Codecs
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.album import Album
 from weft.data.images.batches import plain_pictures
-from weft.data.images.encoded import SeenPictures
 from weft.data.images.frames import by_shape
 from weft.data.source import Source
 from weft.errors import WeftError
@@ -99,7 +99,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.picture_facts(run)
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Filling, listen: Listen | None) -> list[Prediction]:
         model, (names, frames) = _autoencoder(run), pictures.given_pictures(run, inputs, how)
         Path(how.out).mkdir(parents=True, exist_ok=True)
         found: list[Prediction] = [{} for _ in names]
@@ -113,7 +113,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
                 found[row] = {"input": names[row], "output": str(path), **wrong}
         return found
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         error = f" (error on what was hidden: {prediction['rmse']:.1f} of 255)" if "rmse" in prediction else ""
         return f"{prediction['input']} -> {prediction['output']}{error}"
 
@@ -136,7 +136,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         drawn = {"reconstructions.png": sheet(model, first)}
         return Measured(len(held_out), {"loss": total / max(1, seen), **metrics}, {}, drawn)
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how)
 
 

@@ -57,7 +57,7 @@ class Request:
     preset: str | None
     budget: Budget
     valid: str | None
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     device: torch.device
     origin: Loaded | None = None  # the run that this one starts from
     progress: Progress = field(default_factory=lambda: Progress(quiet=True))

@@ -1,7 +1,7 @@
 """Settings of each task's training, as people give them with `--set name=value`. Numbers and their limits; no torch."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from weft.config import Config, field_types
 from weft.data.images.settings import Augment
@@ -325,7 +325,7 @@ def share(settings: Training, name: str) -> None:
         raise ConfigError(f"must be at least 0 and below 1, found {value}", where=name)
 
 
-def with_settings(config: Settings, settings: Mapping[str, Any], *, prefix: str = "") -> Settings:
+def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: str = "") -> Settings:
     """A config with the user's settings; unknown names are refused with the nearest known one."""
     for name, value in settings.items():
         head = name.split(".")[0]

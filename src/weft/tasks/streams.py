@@ -1,7 +1,7 @@
 """Runs whose model is one stream of text, continued or read whole: what it is looked at and compared by."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def stream_of(run: Loaded) -> Stream:
     return run.model
 
 
-def look_at(run: Loaded, given: Any, how: LookAtText) -> View:
+def look_at(run: Loaded, given: object, how: LookAtText) -> View:
     """What the run's model reads within a text."""
     codec, model = text_of(run.codecs), stream_of(run)
     (text,) = only_texts([given])
@@ -39,7 +39,7 @@ def look_at(run: Loaded, given: Any, how: LookAtText) -> View:
     return look_at_text(model, codec.tokenizer, ids, text, how)
 
 
-def vectors_of(run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
     """One vector for each text."""
     rows = text_of(run.codecs).encode(inputs, context_of(run.model.config)).rows
     return text_vectors(stream_of(run), rows, with_settings(TextVectors(), settings))

@@ -1,7 +1,7 @@
 """tag-text: learn to tag words: names, parts of speech. Sentences with tags in, a model that tags new ones out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -11,10 +11,10 @@ from weft.codecs import Codecs, TagCodec
 from weft.codecs.text import only_texts
 from weft.config import Config
 from weft.data.datasets.tagged import TaggedData, read_sentences
+from weft.data.encoded.tagged import TaggedIds, framed, tagged_ids
 from weft.data.readers.schemes import entities
 from weft.data.readers.tagged_texts import Tagged
 from weft.data.source import Source
-from weft.data.tagged.encoded import TaggedIds, framed, tagged_ids
 from weft.errors import WeftError, listed
 from weft.inspect.texts import AT_ONCE, LookAtText
 from weft.inspect.views import View
@@ -89,7 +89,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "sentences")
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         for text in (texts := only_texts(inputs)):
             if not text.strip():
                 raise WeftError(f"expected a text, found {text!r}")
@@ -100,7 +100,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
             for text, said, tags in zip(texts, sentences, tagged(run, sentences), strict=True)
         ]  # fmt: skip
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         pairs = zip(prediction["words"], prediction["tags"], strict=True)
         return " ".join(word if tag == "O" else f"{word}/{tag}" for word, tag in pairs)
 
@@ -115,10 +115,10 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         found = tagged(run, [one.words for one in held_out], progress)
         return Measured(len(held_out), *tag_measures(found, truth, spans=codec.spans))
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
         return look_at(run, input, how)
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
 
 

@@ -102,11 +102,11 @@ class Task(ABC, Generic[D, E, S]):
     # What is done with a run
 
     @abstractmethod
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Any, listen: Listen | None) -> list[Prediction]:
         """Objects for each input; `how` is a `Predict`."""
 
     @abstractmethod
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         """A prediction as plain text."""
 
     @abstractmethod
@@ -121,11 +121,11 @@ class Task(ABC, Generic[D, E, S]):
         takes as many as there is time for.
         """
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: Any) -> View:
         """What the model does inside with an input; `how` is a `Look`."""
         raise WeftError(f"there is nothing to look at yet for the task {self.name}", where="weft look")
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         """One vector for each input."""
         raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from weft.codecs import Codecs
 from weft.codecs.text import only_texts
 from weft.data import documents
 from weft.data.datasets.pairs import PairData, grouped
+from weft.data.encoded.pairs import PairIds
 from weft.data.files import ending
 from weft.data.languages import language
-from weft.data.pairs.encoded import PairIds
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.pairs import read_pairs
 from weft.data.source import Source
@@ -69,12 +69,12 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
-    def predict(self, run: Loaded, inputs: Sequence[Any], how: Any, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
         texts = only_texts(inputs)
         found = TextWriter(run).write_long(texts, how)
         return [answered(text, one) for text, best in zip(texts, found, strict=True) for one in best]
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return str(prediction["text"])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
@@ -92,7 +92,7 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     def document(self, path: Path) -> documents.Document | None:
         return documents.units(path) if ending(path, documents.ENDINGS) else None
 
-    def look(self, run: Loaded, input: Any, how: Any) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""
         writer, (text,) = TextWriter(run), only_texts([input])
         marks = writer.target.marks

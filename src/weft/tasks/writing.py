@@ -4,13 +4,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from weft.codecs import TextCodec
+from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import scored as micro_batches
-from weft.data.pairs.batches import PairRows
 from weft.data.readers.pair_texts import Held
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
@@ -115,7 +114,7 @@ class Found:
     tokens: int
     long: int
 
-    def measured(self, measures: Mapping[str, float], more: Mapping[str, Any]) -> Measured:
+    def measured(self, measures: Mapping[str, float], more: Mapping[str, object]) -> Measured:
         """The measures of the answers, beside the loss and a few examples."""
         metrics = {**measures, "loss": self.loss, "perplexity": math.exp(min(self.loss, 700))}
         examples = [

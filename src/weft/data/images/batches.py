@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.data.batch import Classes, Numbers, Samples
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.augment import Augment, mix, partner_indices
-from weft.data.images.encoded import SeenPictures
 from weft.data.images.frames import by_shape
 from weft.data.order import key, permuted
 from weft.modalities.image import Picture

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.augment import Augment
 from weft.data.images.batches import PROBED, SCORED, PictureSource, augment_key, order_of
-from weft.data.images.encoded import SeenPictures
 from weft.data.images.frames import Frames
 from weft.modalities.image import Picture
 

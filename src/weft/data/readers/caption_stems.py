@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from weft.data.captions.picture_lookup import listing_of
 from weft.data.decoding import shown
 from weft.data.images.layout import arrange
 from weft.data.images.places import NO_PICTURE, Gathered, Spotted
 from weft.data.readers.caption_tables import caption_fault
+from weft.data.readers.picture_lookup import listing_of
 from weft.errors import DataError
 
 ENDING = ".txt"

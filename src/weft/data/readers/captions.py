@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 
 from weft.data.bad_rows import Reasons, Skip, check_bad
-from weft.data.captions.picture_lookup import Shelves
 from weft.data.decoding import shown
 from weft.data.files import missing
 from weft.data.images.album import Found
@@ -21,6 +20,7 @@ from weft.data.images.places import Entry, Gathered, Place
 from weft.data.images.reading import names_of, try_all
 from weft.data.readers.caption_stems import in_place, is_text, stem_of
 from weft.data.readers.caption_tables import Asked, judge_table, read_rows
+from weft.data.readers.picture_lookup import Shelves
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import is_table
 from weft.errors import DataError

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from weft.codecs import Codec, Codecs, TextCodec
-from weft.data.captions.encoded import SeenCaptions
 from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.captions import SeenCaptions
 from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from weft.codecs import Codecs, TextCodec
 from weft.core.heads import Head
-from weft.data.whole_texts import TextAmount
+from weft.data.encoded.whole_texts import TextAmount
 from weft.errors import WeftError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed

@@ -6,8 +6,8 @@ from typing import Any
 
 from weft.codecs import Codecs, TextCodec
 from weft.data.datasets.pairs import PairData
+from weft.data.encoded.pairs import PairIds
 from weft.data.like_lengths import LikeLengthSource
-from weft.data.pairs.encoded import PairIds
 from weft.data.source import Source
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from weft.data.datasets.pictures import PictureData
-from weft.data.images.encoded import SeenPictures
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.settings import Augment
 from weft.errors import WeftError
 from weft.models.backbone import backbone_name, embed_of

@@ -64,12 +64,12 @@ class Recipe(Generic[Sz]):
     models: Mapping[str, Callable[..., Any]]
     presets: Mapping[str, Sz]
     default: str
-    rates: Mapping[str, Mapping[str, Any]]
+    rates: Mapping[str, Mapping[str, object]]
     of_preset: Mapping[str, str]  # presets that mean another model than the default
     fixed: tuple[str, ...] = OF_A_READER
     kept: tuple[str, ...] = OF_A_READER
     frozen: tuple[str, ...] = ("embed", "trunk")
-    preset_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    preset_settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def model_name(self, request: Request) -> str:
         """The name of the model that is asked for, or of the run to start from."""

@@ -1,4 +1,4 @@
-"""Pairs of texts as ids. Knows tokenizers and lengths; refuses to know models."""
+"""Pairs of texts as ids and as samples. Knows tokenizers, marks and lengths; refuses to know models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,31 @@ import numpy as np
 
 from weft.amounts import count
 from weft.codecs import Codecs, TextCodec
-from weft.data.batch import PaddedIds
+from weft.data.batch import PaddedIds, Samples
 from weft.data.datasets.pairs import PairData
 from weft.data.like_lengths import LikeLengthSource
-from weft.data.pairs.batches import PairRows
 from weft.errors import DataError, listed
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Pairs of ids. A source is read up to the `end`; a target stands between a `start` and the end."""
+
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]]
+    end: int
+    start: int
+
+    def lengths(self) -> np.ndarray:
+        """Of source and target, with the end that each is given to read."""
+        return np.array([(len(source) + 1, len(target) + 1) for source, target in self.pairs], np.int64)
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, PaddedIds]:
+        """Some of the pairs, marks put where they belong."""
+        some = [self.pairs[row] for row in rows]
+        source = PaddedIds.of([np.append(source, self.end) for source, _ in some])
+        target = PaddedIds.of([np.concatenate(([self.start], target, [self.end])) for _, target in some])
+        return Samples(source, target)
+
 
 Ids = tuple[np.ndarray, np.ndarray]
 MOST_TOKENS = 512  # the longest side that is trained on unless the user sets a context

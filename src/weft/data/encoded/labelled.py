@@ -1,17 +1,34 @@
-"""Labelled texts as ids. Knows tokenizers and labels; refuses to know models."""
+"""Labelled texts as ids and as samples. Knows tokenizers and labels; refuses to know models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from weft.codecs import LabelCodec, TextCodec
-from weft.data.batch import Classes, Numbers, PaddedIds
+from weft.data.batch import Classes, Numbers, PaddedIds, Samples, wanted
 from weft.data.datasets.labelled import LabelledData
-from weft.data.labelled.batches import LabelledRows
+from weft.data.encoded.whole_texts import TextAmount
 from weft.data.like_lengths import LikeLengthSource
 from weft.data.readers.labelled_texts import Example
-from weft.data.whole_texts import TextAmount
 from weft.modalities.framing import frame_ids
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Texts as ids, marks included, and a target for each: whole numbers are classes, others numbers."""
+
+    texts: Sequence[np.ndarray]
+    targets: np.ndarray
+
+    def lengths(self) -> np.ndarray:
+        """A column with the length of each text in ids."""
+        return np.array([[len(text)] for text in self.texts], np.int64)
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, Classes | Numbers]:
+        """Some of the texts with their targets."""
+        return Samples(PaddedIds.of([self.texts[row] for row in rows]), wanted(self.targets[np.asarray(rows)]))
 
 
 @dataclass(frozen=True)

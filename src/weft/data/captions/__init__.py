@@ -1,1 +1,0 @@
-"""Pictures with captions as batches, and where the pictures are that tables name; `data.readers.captions` reads them."""

@@ -1,1 +1,0 @@
-"""Labelled texts as bundles of like length; `data.readers.labelled` reads them."""

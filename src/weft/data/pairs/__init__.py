@@ -1,1 +1,0 @@
-"""Pairs as bundles of like length; `data.readers.pairs` reads them."""

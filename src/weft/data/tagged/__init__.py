@@ -1,1 +1,0 @@
-"""Tagged sentences as bundles of like length; `data.readers.tagged` reads them."""
