@@ -10,7 +10,6 @@ import torch
 from pictures import encoded, files, write, zipped
 from stopping import stopped_in
 from tiny import PICTURE_ZOO
-from weft.tasks.picture_plan import operations
 
 import weft
 from weft.errors import ConfigError, DataError, Interrupted, WeftError

@@ -137,7 +137,7 @@ class LiveText:
 
 
 def predicted(
-    report: Report, shown: Callable[[Report], str], as_json: bool, path: Path | None, stream: LiveText | None
+    report: Report, shown: Callable[[dict[str, Any]], str], as_json: bool, path: Path | None, stream: LiveText | None
 ) -> None:
     """The result of `weft predict`; `shown` makes text of a prediction."""
     found = report["predictions"]
@@ -190,7 +190,7 @@ def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
         print(harmless(view.text()))
 
 
-def _texts(found: Sequence[Report], shown: Callable[[Report], str]) -> str:
+def _texts(found: Sequence[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:
     """Predictions as text; those of several lines are kept apart."""
     texts = [shown(one) for one in found]
     several = any("\n" in text for text in texts)

@@ -122,11 +122,12 @@ class Attention(Mixer):
         heads = t.unflatten(-1, (-1, self.head_dim))
         if norm is not None:
             heads = norm(heads)
-        if self.turn is None:
+        turning = self.turn
+        if turning is None:
             return heads
         tokens = scope.queries if side == "queries" else scope.keys
         key = ("turn", side, self.turn_config, self.head_dim, heads.dtype)
-        cos, sin = scope.memo(key, lambda: self.turn(tokens.coords, heads.dtype))
+        cos, sin = scope.memo(key, lambda: turning(tokens.coords, heads.dtype))
         return turn(heads, cos, sin)
 
     def finish(

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
@@ -47,8 +47,8 @@ class Objective(Part):
     unit = "things"  # what is counted: tokens, pixels ...
     comparable = True  # whether a lower held-out loss means better weights; not where the target itself moves
 
-    def __call__(self, model: nn.Module, batch: Any) -> Loss:
+    def __call__(self, model: Any, batch: Any) -> Loss:
         raise NotImplementedError
 
-    def calibrate(self, model: nn.Module, held_out: Iterable[Any]) -> None:
+    def calibrate(self, model: Any, held_out: Iterable[Any]) -> None:
         """Correct a trained model's confidence on held-out data; most objectives do nothing here."""

@@ -15,7 +15,7 @@ from weft.core import LowRank
 from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged, with_adapters
 from weft.models.stream import Model
-from weft.tasks.recipes.recipe import Recipe
+from weft.tasks.recipes.recipe import AnyRecipe
 from weft.tasks.request import Loaded, Request
 from weft.tasks.settings import SizedTraining, with_settings
 from weft.training.precision import Weights
@@ -32,7 +32,7 @@ S = TypeVar("S", bound=SizedTraining)
 M = TypeVar("M", bound=Model.Config)
 
 
-def first_training(kind: type[S], recipe: Recipe[Any], request: Request, name: str) -> S:
+def first_training(kind: type[S], recipe: AnyRecipe, request: Request, name: str) -> S:
     """The settings before anything is known of the data: those of the recipe or of fine-tuning, and the user's.
 
     `name` is that of the model.
@@ -55,7 +55,7 @@ def first_training(kind: type[S], recipe: Recipe[Any], request: Request, name: s
     return settings
 
 
-def finetuning_rates(kind: type[SizedTraining], recipe: Recipe[Any], origin: Loaded, name: str) -> dict[str, Any]:
+def finetuning_rates(kind: type[SizedTraining], recipe: AnyRecipe, origin: Loaded, name: str) -> dict[str, Any]:
     """The learning rates for weights that have learned already: Muon's lowered, AdamW's by the width of the model."""
     own = recipe.rates.get(name)
     if own is not None and not origin.imported and own.get("optimizer", "muon") == "muon":
@@ -64,7 +64,7 @@ def finetuning_rates(kind: type[SizedTraining], recipe: Recipe[Any], origin: Loa
     return {**ADAMW, "lr": rate, **({"rows": FINETUNE_ROWS} if "rows" in field_types(kind) else {})}
 
 
-def usual_rates(training: S, recipe: Recipe[Any], request: Request, name: str) -> S:
+def usual_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> S:
     """The settings with the learning rates of a new model: what has learned already is frozen, and the rest begins anew."""
     usual = type(training)(**recipe.rates[name])
     names = ("optimizer", "lr", "matrix_lr", "weight_decay", "table_decay")
@@ -105,7 +105,7 @@ def start_weights(origin: Loaded, *, backbone: bool, same_head: bool) -> Mapping
     return {name: t for name, t in tensors.items() if same_head or not name.startswith("head.")}
 
 
-def frozen_parts(recipe: Recipe[Any], training: SizedTraining, model: Model.Config) -> tuple[str, ...]:
+def frozen_parts(recipe: AnyRecipe, training: SizedTraining, model: Model.Config) -> tuple[str, ...]:
     """The parts of a model that learn nothing."""
     if training.freeze:
         return recipe.frozen

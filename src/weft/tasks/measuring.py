@@ -1,7 +1,7 @@
 """Held-out data measured within a time: all of it where it fits, else a part that is spread evenly over it."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from weft.training.pace import FINAL_SHARE, scored_within
 from weft.training.progress import Progress, counter
 
 T = TypeVar("T")
+H = TypeVar("H")
 PROBED_ROWS = 64  # rows whose measuring is timed; no fewer are measured
 
 
@@ -36,13 +37,13 @@ def windows_in_time(
 
 
 def rows_in_time(
-    held_out: Any,
+    held_out: H,
     seconds: float | None,
-    measure: Callable[[Any], object],
+    measure: Callable[[H], object],
     clock: Callable[[], float] = time.monotonic,
-) -> tuple[Any, dict[str, str]]:
+) -> tuple[H, dict[str, str]]:
     """As many held-out rows as can be measured in some seconds, spread evenly, and a note where they are not all."""
-    if seconds is None or not hasattr(held_out, "__len__") or len(held_out) <= PROBED_ROWS:
+    if seconds is None or not isinstance(held_out, Sized) or len(held_out) <= PROBED_ROWS:
         return held_out, {}
     began = clock()
     measure(spread(held_out, PROBED_ROWS))
@@ -53,10 +54,11 @@ def rows_in_time(
     return spread(held_out, fit), {"part": in_part(fit, len(held_out), "examples")}
 
 
-def spread(rows: Any, count: int) -> Any:
+def spread(rows: H, count: int) -> H:
     """Some rows, spread evenly over all."""
+    assert isinstance(rows, Sized)
     chosen = np.linspace(0, len(rows) - 1, count).round().astype(int).tolist()
-    return [rows[i] for i in chosen] if isinstance(rows, Sequence) else rows.take(chosen)
+    return [rows[i] for i in chosen] if isinstance(rows, Sequence) else rows.take(chosen)  # type: ignore[attr-defined, return-value]
 
 
 def in_part(measured: int, all: int, things: str) -> str:

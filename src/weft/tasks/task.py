@@ -21,7 +21,7 @@ from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.finetuning import decided, start_weights, with_lora
-from weft.tasks.recipes.recipe import Recipe
+from weft.tasks.recipes.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings import SizedTraining
 from weft.training.progress import Progress
@@ -35,7 +35,7 @@ class Task(ABC, Generic[D, E, S]):
 
     name: ClassVar[str]
     training: ClassVar[type[SizedTraining]]
-    recipe: ClassVar[Recipe[Any]]
+    recipe: ClassVar[AnyRecipe]
     unit: ClassVar[str]  # what the loss is per
     starts_from: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
     streams: ClassVar[bool] = False  # whether a prediction can be shown as it is made

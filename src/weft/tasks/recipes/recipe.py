@@ -64,7 +64,7 @@ class Recipe(Generic[Sz]):
     models: Mapping[str, Callable[..., Any]]
     presets: Mapping[str, Sz]
     default: str
-    rates: Mapping[str, Mapping[str, object]]
+    rates: Mapping[str, Mapping[str, Any]]
     of_preset: Mapping[str, str]  # presets that mean another model than the default
     fixed: tuple[str, ...] = OF_A_READER
     kept: tuple[str, ...] = OF_A_READER
@@ -96,6 +96,9 @@ class Recipe(Generic[Sz]):
             names = ", ".join([*given, *(["preset"] if request.preset else [])])
             problem = f"{names}: the model is that of the run to start from"
             raise ConfigError(problem, where="--from", fix="leave it out")
+
+
+AnyRecipe = Recipe[Any]
 
 
 def choose_budget(request: Request, minutes: float) -> Budget:
