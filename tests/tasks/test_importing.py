@@ -87,7 +87,7 @@ def test_a_classifier_keeps_its_labels_and_is_fine_tuned(tmp_path: Path) -> None
     folder = bert(tmp_path / "theirs", "BertForSequenceClassification", id2label=names, label2id={"bad": 0, "good": 1})
     loaded, _ = import_run(folder, tmp_path / "run")
     run = weft.load(tmp_path / "run")
-    assert run.predict("the cat sat")[0]["label"] in ("bad", "good") and run.config["data"]["classes"] == [
+    assert run.predict("the cat sat")[0]["label"] in ("bad", "good") and run.config["codecs"]["label"]["names"] == [
         "bad",
         "good",
     ]
@@ -97,7 +97,7 @@ def test_a_classifier_keeps_its_labels_and_is_fine_tuned(tmp_path: Path) -> None
     for more in ({}, {"freeze": True}, {"lora": 2}):
         out = tmp_path / f"tuned-{'-'.join(more) or 'all'}"
         tuned = weft.train(tmp_path / "data.tsv", from_=tmp_path / "run", out=out, steps=3, quiet=True, **more)
-        assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["data"]["classes"] == ["bad", "good"]
+        assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["codecs"]["label"]["names"] == ["bad", "good"]
     assert loaded.config["imported"]["digest"]
 
 
@@ -126,7 +126,7 @@ def test_a_run_of_our_own_is_read_there_with_its_marks(tmp_path: Path) -> None:
     with torch.inference_mode():
         shares = model(**reader(text, return_tensors="pt")).logits.softmax(-1)[0]
     ours = run.predict(text)[0]["probabilities"]
-    for label, share in zip(run.config["data"]["classes"], shares.tolist(), strict=True):
+    for label, share in zip(run.config["codecs"]["label"]["names"], shares.tolist(), strict=True):
         assert ours[label] == pytest.approx(share, abs=1e-4)
     assert model.config.id2label == {0: "bad", 1: "good"}
 
