@@ -12,7 +12,7 @@ from torch import Tensor
 
 from weft.config import field_types
 from weft.core import LowRank
-from weft.errors import ConfigError, WeftError
+from weft.errors import WeftError
 from weft.models.adapted import has_adapters, merged, with_adapters
 from weft.models.stream import Model
 from weft.tasks.recipes.recipe import AnyRecipe
@@ -87,12 +87,6 @@ def with_lora(config: M, training: SizedTraining) -> M:
 def plain_model(origin: Loaded) -> Model:
     """The model of a run, with adapters folded into its weights."""
     return merged(origin.model) if has_adapters(origin.model) else origin.model
-
-
-def refuse_dropout(training: SizedTraining) -> None:
-    """Dropout belongs to the model that is gone on with."""
-    if training.dropout is not None:
-        raise ConfigError("dropout is that of the run to start from", where="--set dropout", fix="leave it out")
 
 
 def start_weights(origin: Loaded, *, backbone: bool, same_head: bool) -> Mapping[str, Tensor]:
