@@ -13,7 +13,7 @@ from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.tasks.measuring import windows_in_time
-from weft.tasks.request import Loaded
+from weft.tasks.request import Loaded, Prediction
 from weft.tasks.streams import stream_of
 from weft.training.progress import Progress
 

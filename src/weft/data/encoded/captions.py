@@ -59,7 +59,7 @@ class SeenCaptions(SeenPictures):
         return SeenCaptions(**vars(seen), text=text, captions=train, held_captions=held, context=context, long=long)
 
     @property
-    def amounts(self) -> Mapping[str, float]:
+    def amounts(self) -> Mapping[str, int | float]:
         """Counts for config.json; `longest` is the number of tokens of the longest caption."""
         lengths = [len(text) for texts in self.captions for text in texts]
         more = {"captions": len(lengths), "longest": max(lengths), "left_out_long": self.long}

@@ -68,7 +68,7 @@ class LabelledIds:
         return self.amount.minutes
 
     @property
-    def amounts(self) -> Mapping[str, float]:
+    def amounts(self) -> Mapping[str, int | float]:
         """Counts for config.json."""
         return {"train_tokens": self.amount.tokens}
 

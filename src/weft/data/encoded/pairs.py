@@ -82,7 +82,7 @@ class PairIds:
         return min(20.0, max(1.0, self.data.characters / 5e5))
 
     @property
-    def amounts(self) -> Mapping[str, float]:
+    def amounts(self) -> Mapping[str, int | float]:
         """Counts for config.json."""
         return {"left_out_long": self.long, "train_tokens": self.tokens, "ratio": length_ratio(self.train)}
 

@@ -44,7 +44,7 @@ class SeenPictures:
         return min(20.0, max(1.0, len(self.train) * self.codec.config.size**2 / 2e6))
 
     @property
-    def amounts(self) -> Mapping[str, float]:
+    def amounts(self) -> Mapping[str, int | float]:
         """Counts for config.json."""
         return {"pictures": len(self.train), "held_out": len(self.held_out)}
 

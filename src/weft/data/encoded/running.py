@@ -32,7 +32,7 @@ class RunningIds:
         return RunningIds(data, codec, train, held, minutes=min(10.0, max(1.0, data.corpus.bytes / 2e5)))
 
     @property
-    def amounts(self) -> Mapping[str, float]:
+    def amounts(self) -> Mapping[str, int | float]:
         """Counts for config.json."""
         return {"train_tokens": len(self.train), "held_out_tokens": len(self.held_out)}
 
