@@ -34,12 +34,12 @@ def models() -> tuple[Stream, nn.Module]:
 
     torch.manual_seed(0)
     peer = GPT2LMHeadModel(GPT2Config(bos_token_id=None, eos_token_id=None)).eval()
-    own = LANGUAGE_MODELS["gpt"](PRESETS["gpt2"], vocab=VOCAB).build().eval()
+    own = LANGUAGE_MODELS["gpt"](PRESETS["base"], vocab=VOCAB).build().eval()
     theirs, ours = peer.state_dict(), {}
     ours["embed.table.weight"] = theirs["transformer.wte.weight"]
     ours["embed.place.code.table.weight"] = theirs["transformer.wpe.weight"]
     norms = {"trunk.norm": "transformer.ln_f"}
-    for i in range(PRESETS["gpt2"].depth):
+    for i in range(PRESETS["base"].depth):
         norms |= {f"trunk.blocks.{i}.{a}": f"transformer.h.{i}.{b}" for a, b in NORMS.items()}
         for a, b in PARTS.items():
             ours[f"trunk.blocks.{i}.{a}.weight"] = theirs[

@@ -14,6 +14,8 @@ import torch
 from report import Table, arguments, hand_in
 
 import weft
+from weft.codecs import PictureCodec
+from weft.config import from_json
 from weft.data.images import read_images
 from weft.data.images.frames import by_shape, frames_of
 
@@ -34,17 +36,18 @@ def measure(given: Any) -> list[Table]:
     lines = []
     for name, folder in (("layer norm (vit)", given.vit), ("batch norm (resnet)", given.resnet)):
         run = weft.load(folder)
-        record = run.config["data"]
+        codecs = run.config["codecs"]
+        codec = from_json(codecs["picture"], PictureCodec.Config).build(read=lambda name: "")
         found = read_images(given.test).train
         mixed = np.random.default_rng(0).permutation(len(found))  # a batch of one class alone would be unlike training
         album = found.take(mixed[: given.most])
         embed = run.model.embed
         embed.config = embed.config.replace(drop=0.0)
-        frames = frames_of(album, record["size"], record["channels"])
-        truth = np.array([record["classes"].index(label) for label in album.labels])
-        used, _ = answers(run.model, by_shape(frames, 1, 64), training=False)
+        frames = frames_of(album, codec.config.size, embed.config.channels)
+        truth = np.array([codecs["label"]["names"].index(label) for label in album.labels])
+        used, _ = answers(run.model, by_shape(frames, codec, 1, 64), training=False)
         for batch in (1, 64):
-            logits, rows = answers(run.model, by_shape(frames, 1, batch), training=True)
+            logits, rows = answers(run.model, by_shape(frames, codec, 1, batch), training=True)
             accuracy = float((logits.argmax(1) == truth[rows]).mean())
             lines.append(
                 [name, batch, float((used.argmax(1) == truth).mean()), accuracy, float(np.abs(logits - used).max())]

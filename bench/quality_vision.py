@@ -25,7 +25,7 @@ from weft.data.images import read_images
 from weft.inspect.curves import chart
 from weft.inspect.figures import png_of, sheet
 from weft.models.stream import Stream
-from weft.tasks.picture_plan import operations
+from weft.tasks.recipes.picture_costs import operations
 
 
 def weft_train(*words: str) -> dict[str, Any]:

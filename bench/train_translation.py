@@ -13,8 +13,9 @@ from marian import loss, marian, padded
 from race import Call, race
 from report import Table, arguments, hand_in, with_bf16
 
-from weft.data.bundles import Bundles
-from weft.data.pairs.batches import PairBundles, bundle
+from weft.data.batch import Microbatches
+from weft.data.encoded.pairs import PairRows
+from weft.data.like_lengths import LikeLengthSource
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.objectives import TargetToken
@@ -40,16 +41,16 @@ class Same:
     fingerprint, per_epoch = "same", 1
 
     def __init__(self, pairs: Encoded):
-        self.one = Bundles((bundle(pairs, END),))
+        self.one = Microbatches((PairRows(pairs, END, END).take(range(len(pairs))),))
 
-    def batch(self, indices: np.ndarray) -> Bundles:
+    def batch(self, indices: np.ndarray) -> Microbatches:
         return self.one
 
     def held_out(self, *, most: int | None = None):
         yield self.one
 
 
-def weft_step(source: PairBundles | Same, precision: str, counts: list[int]) -> Call:
+def weft_step(source: LikeLengthSource | Same, precision: str, counts: list[int]) -> Call:
     """One step of weft's training loop; the real target tokens of each are noted."""
     step = fit_step(
         TRANSLATION_MODELS["transformer"](SIZE, vocab=VOCAB, dropout=0.0).build(),
@@ -90,7 +91,9 @@ def measure(*, quick: bool = False, bf16: bool = False) -> list[Table]:
     many = sentences(20 * rows)
     batches = [many[i : i + rows] for i in range(0, len(many), rows)]
     tokens = rows * 21
-    filled = PairBundles(many, many[:rows], end=END, tokens=tokens, fingerprint="random", seed=0)
+    filled = LikeLengthSource(
+        PairRows(many, END, END), PairRows(many[:rows], END, END), tokens=tokens, fingerprint="random", seed=0
+    )
     counts: dict[str, list[int]] = {}
 
     def counted(name: str) -> list[int]:

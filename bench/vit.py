@@ -19,11 +19,12 @@ from report import Table, arguments, hand_in, with_bf16
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from weft.data.batch import Classes
+from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures, codec_for
+from weft.data.images.arrays import album_of
 from weft.data.images.augment import Augment
-from weft.data.images.batches import LabelledPictures
-from weft.data.images.decoding import Decoded
-from weft.data.images.frames import Frames
-from weft.data.images.views import PlainPictures
+from weft.data.images.batches import labelled_pictures, plain_pictures
 from weft.inspect.rollout import rollout
 from weft.inspect.vision import attention_of
 from weft.modalities.image import Picture
@@ -90,14 +91,18 @@ def peer_infer(peer: Peer, pixels: Tensor, dtype: torch.dtype) -> Call:
     return run
 
 
+def random_pictures(draw: np.random.Generator) -> SeenPictures:
+    """64 pictures of noise."""
+    album = album_of("random", draw.integers(0, 256, (64, SIDE, SIDE, 3), np.uint8))
+    data = PictureData(train=album, held_out=album, fingerprint="random", rule="", described="")
+    return SeenPictures.of(data, codec_for(album, SIDE, SIDE), 3)
+
+
 def weft_step(rows: int, precision: str) -> Call:
     """One step of weft's training loop on random pictures, augmented as a run would."""
     draw = np.random.default_rng(0)
-    pictures = [Decoded(draw.integers(0, 256, (SIDE, SIDE, 3), np.uint8), None, ()) for _ in range(64)]
-    frames, labels = Frames(pictures, SIDE, 3), draw.integers(0, CLASSES, 64)
-    source = LabelledPictures(
-        frames, labels, frames, labels, how=Augment.light(flip=True), stride=16, fingerprint="random", seed=0
-    )
+    seen, labels = random_pictures(draw), Classes(torch.from_numpy(draw.integers(0, CLASSES, 64)))
+    source = labelled_pictures(seen, labels, labels, how=Augment.light(flip=True), stride=16, seed=0)
     model = vit(SMALL, Sight(SIDE, SIDE), outputs=CLASSES).build()
     training = Training(optimizer="adamw", lr=1e-4, batch=rows, precision=precision)
     return fit_step(model, Classify.Config().build(), source, training)
@@ -136,9 +141,7 @@ def looking(rows: int, rounds: int, least: float) -> Table:
 
 def hiding(rows: int, rounds: int, least: float) -> Table:
     """A training step of a masked autoencoder on ViT-S/16 with more and more patches hidden."""
-    draw = np.random.default_rng(0)
-    frames = Frames([Decoded(draw.integers(0, 256, (SIDE, SIDE, 3), np.uint8), None, ()) for _ in range(64)], SIDE, 3)
-    source = PlainPictures(frames, frames, how=Augment.light(flip=True), stride=16, fingerprint="random", seed=0)
+    source = plain_pictures(random_pictures(np.random.default_rng(0)), Augment.light(flip=True), 16, 0)
     training = Training(optimizer="adamw", lr=1e-4, batch=rows, precision="fp32")
     steps = {
         share: fit_step(

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 
 WEFT = Path(sys.executable).with_name("weft")
@@ -29,13 +30,13 @@ import json, os, signal, sys, traceback
 os.environ["OMP_NUM_THREADS"] = "1"
 import torch
 torch.set_num_threads(1)
-import weft.cli.app, weft.tasks, weft.inspect.curves
+import weft.cli.app, weft.runs.training, weft.tasks.language_model, weft.tasks.translate, weft.inspect.curves
 import matplotlib.pyplot, torch._dynamo, torch.distributed, rich.progress
 import contextlib, gc, io
 with contextlib.redirect_stdout(io.StringIO()):
     weft.cli.app.run(["tasks"])  # loads what typer loads late
 weft.tasks.language_model.SAMPLE = 20
-weft.tasks.start.loss_curve = lambda *args, **more: b"a picture"
+weft.runs.training.loss_curve = lambda *args, **more: b"a picture"
 gc.collect()
 gc.freeze()
 for line in sys.stdin:
@@ -74,7 +75,7 @@ for line in sys.stdin:
 
 @cache
 def _server() -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return processes.start([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _ask(order: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from weft.data.images import Album, read_images, reading
-from weft.data.images.children import Children
+from weft.data.images.decode_workers import Children
 from weft.errors import DataError
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import SIZE
 
-import weft.tasks  # noqa: F401  (defines every part there is)
+import weft.runs.importing  # noqa: F401  (defines every part there is)
 from weft import config as configs
 from weft.config import (
     MAX_JSON_BYTES,
@@ -25,9 +25,10 @@ from weft.config import (
     read_json,
     write_json,
 )
-from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PreNorm, Trunk, Window
+from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerClassToken, PreNorm, TokenShift, Trunk, Window
 from weft.errors import ConfigError
 from weft.modalities.image import PatchEmbed
+from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.position import Rotary, Sinusoidal
@@ -50,6 +51,8 @@ def value(kind: Any) -> Any:
         return args[-1]
     if isinstance(kind, type) and issubclass(kind, Config):
         return example(next((c for c in PARTS.values() if issubclass(c, kind) and c is not kind), kind))
+    if get_origin(kind) is Mapping:
+        return {"pairs": 3.0}
     return {int: 3, float: 0.25, str: "row", bool: True}[kind]
 
 
@@ -337,6 +340,49 @@ def test_a_part_of_ones_own_is_built_from_json_once_it_is_defined():
         del configs._parts["Doubler"]
     with pytest.raises(ConfigError, match="must be defined before it is loaded"):
         from_json({"type": "Doubler"})
+
+
+# a model as config.json of earlier versions has it
+EARLIER = """{
+  "type": "Stream", "dim": 8, "outputs": 3, "memory_dim": null,
+  "embed": {"type": "TextEmbed", "vocab": 5, "context": 6, "reading": "line",
+            "grams": {"type": "Grams", "longest": 3, "buckets": 64, "std": 0.05}},
+  "trunk": {"type": "Trunk", "depth": 1, "block": {
+    "type": "Block", "shift": {"type": "Shift"}, "mix": {"type": "Attention", "heads": 2}, "transform": {"type": "Mlp"}}},
+  "head": {"type": "Joint", "tokens": 2, "std": 0.02}
+}"""
+
+
+def test_a_config_with_earlier_names_of_parts_builds_the_same_parameters():
+    block = Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config(), shift=TokenShift.Config())
+    today = Stream.Config(
+        dim=8,
+        embed=TextEmbed.Config(vocab=5, context=6, grams=HashedNgrams.Config(buckets=64)),
+        trunk=Trunk.Config(depth=1, block=block),
+        head=PerClassToken.Config(),
+        outputs=3,
+    )
+    earlier = from_json(read_json(EARLIER, where="test"))
+    assert earlier == today
+    names = list(earlier.build().state_dict())
+    assert names == list(travelled(today).build().state_dict())
+    assert {"embed.grams.tables.1.weight", "trunk.blocks.0.mix_shift.mix", "head.outs.1.bias"} <= set(names)
+
+
+def test_an_earlier_name_may_be_taken_by_a_part_of_ones_own():
+    class Shift(Part):
+        class Config(configs.Config):
+            places: int = 1
+
+    try:
+        assert from_json({"type": "Shift", "places": 2}) == Shift.Config(places=2)
+    finally:
+        del configs._parts["Shift"]
+    assert isinstance(from_json({"type": "Shift"}), TokenShift.Config)
+
+
+def test_every_earlier_name_stands_for_a_part_of_today():
+    assert set(configs.RENAMED.values()) <= set(PARTS) and not set(configs.RENAMED) & set(PARTS)
 
 
 def test_an_abstract_part_cannot_be_built():

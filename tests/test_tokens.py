@@ -51,7 +51,7 @@ def test_taking_all_and_putting_back_is_the_identity():
 def test_a_line_with_gaps_is_no_longer_called_a_line():
     line = Tokens.line(numbers(1, 5, 2))
     taken = line.take(torch.tensor([[0, 3, 4]]))
-    assert (taken.order, taken.along, taken.full) == (Order.ANY, None, True)
+    assert (taken.order, taken.line_axis, taken.unpadded) == (Order.ANY, None, True)
     assert taken.rank.tolist() == taken.coords["position"].tolist() == [[0, 3, 4]]
     assert Tokens.free(numbers(1, 5, 2)).take(torch.tensor([[0, 3]])).order is Order.FREE
 
@@ -63,7 +63,7 @@ def test_rows_are_picked_with_all_that_is_known_of_them():
         assert torch.equal(picked.x[new], tokens.x[old]) and torch.equal(picked.valid[new], tokens.valid[old])
         assert torch.equal(picked.coords["row"][new], tokens.coords["row"][old])
         assert torch.equal(picked.pairs["edges"][new], tokens.pairs["edges"][old])
-    assert (picked.full, picked.order, picked.along) == (tokens.full, tokens.order, tokens.along)
+    assert (picked.unpadded, picked.order, picked.line_axis) == (tokens.unpadded, tokens.order, tokens.line_axis)
 
 
 def test_joined_streams_keep_ranks_and_places_and_their_relations_do_not_cross():
@@ -77,40 +77,40 @@ def test_joined_streams_keep_ranks_and_places_and_their_relations_do_not_cross()
     edges = both.pairs["edges"]
     assert torch.equal(edges[:, :6, :6], first.pairs["edges"])
     assert not edges[:, 6:].any() and not edges[:, :, 6:].any()
-    assert not both.full and both.order is Order.ANY and both.along is None
+    assert not both.unpadded and both.order is Order.ANY and both.line_axis is None
     twice = join(second, first).pairs["edges"]
     assert torch.equal(twice[:, 4:, 4:], first.pairs["edges"]) and not twice[:, :4].any() and not twice[:, :, :4].any()
 
 
 def test_joining_is_full_only_if_both_are():
     a, b = Tokens.free(numbers(1, 2, 3)), Tokens.free(numbers(1, 3, 3))
-    assert join(a, b).full
-    assert not join(a, dataclasses.replace(b, full=False)).full
+    assert join(a, b).unpadded
+    assert not join(a, dataclasses.replace(b, unpadded=False)).unpadded
 
 
 @pytest.mark.parametrize("garbage", [math.nan, math.inf, 1e30])
 def test_settled_tokens_hold_zeros_where_there_is_none_whatever_stood_there(garbage: float):
     tokens = picture()
     dirty = tokens.with_x(tokens.x.masked_fill(~tokens.valid[..., None], garbage).requires_grad_())
-    settled = dirty.settled()
-    assert torch.equal(settled.x[tokens.valid], tokens.x[tokens.valid])
-    assert not settled.x[~tokens.valid].any()
-    (gradient,) = torch.autograd.grad(settled.x.square().sum(), dirty.x)
+    zeroed = dirty.padding_zeroed()
+    assert torch.equal(zeroed.x[tokens.valid], tokens.x[tokens.valid])
+    assert not zeroed.x[~tokens.valid].any()
+    (gradient,) = torch.autograd.grad(zeroed.x.square().sum(), dirty.x)
     assert gradient.isfinite().all()
 
 
 def test_full_tokens_are_settled_as_they_are():
     tokens = Tokens.line(numbers(1, 3, 2))
-    assert tokens.settled() is tokens
+    assert tokens.padding_zeroed() is tokens
 
 
 def test_stated_facts_are_true_of_the_ranks():
     line, free = Tokens.line(numbers(2, 5, 3)), Tokens.free(numbers(2, 5, 3))
-    assert line.full and line.order is Order.LINE and (line.rank.diff(dim=1) == 1).all()
-    assert line.coords[line.along] is line.rank
-    assert free.full and free.order is Order.FREE and (free.rank == free.rank[:, :1]).all()
+    assert line.unpadded and line.order is Order.LINE and (line.rank.diff(dim=1) == 1).all()
+    assert line.coords[line.line_axis] is line.rank
+    assert free.unpadded and free.order is Order.FREE and (free.rank == free.rank[:, :1]).all()
     assert line.with_rank(free.rank).order is Order.ANY
-    assert not Tokens.line(numbers(2, 5, 3), valid=torch.ones(2, 5, dtype=torch.bool)).full
+    assert not Tokens.line(numbers(2, 5, 3), valid=torch.ones(2, 5, dtype=torch.bool)).unpadded
 
 
 def test_shapes_are_checked_while_tests_run():

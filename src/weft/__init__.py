@@ -21,21 +21,21 @@ from weft.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from weft.core import record as record
-    from weft.tasks import Run as Run
-    from weft.tasks import fit as fit
-    from weft.tasks import load as load
-    from weft.tasks import train as train
+    from weft.runs import Run as Run
+    from weft.runs import fit as fit
+    from weft.runs import load as load
+    from weft.runs import train as train
     from weft.tokens import Tokens as Tokens
 
 avoid_broken_amx()
 
 _homes = {
-    "Run": "weft.tasks",
+    "Run": "weft.runs",
     "Tokens": "weft.tokens",
-    "fit": "weft.tasks",
-    "load": "weft.tasks",
+    "fit": "weft.runs",
+    "load": "weft.runs",
     "record": "weft.core",
-    "train": "weft.tasks",
+    "train": "weft.runs",
 }
 
 __all__ = ["Run", "Tokens", "WeftError", "__version__", "fit", "load", "record", "train"]

@@ -1,4 +1,4 @@
-"""Frozen config trees: build parts, travel as JSON, take dotted settings. Knows no part by name.
+"""Frozen config trees: build parts, travel as JSON, take dotted settings. Knows no part by name, but for those renamed.
 
 A part is a class with a nested frozen `Config`; the config builds the part:
 
@@ -24,6 +24,8 @@ from weft.errors import ConfigError, nearest
 MAX_JSON_BYTES = 64 * 2**20
 MAX_JSON_DEPTH = 64
 
+RENAMED = {"Grams": "HashedNgrams", "Joint": "PerClassToken", "Shift": "TokenShift"}  # earlier names in JSON: today's
+
 _parts: dict[str, type["Config"]] = {}
 
 
@@ -37,8 +39,9 @@ class Config:
         super().__init_subclass__(**options)
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)
         cls.part = None
-        if cls.__name__ != "Config":  # a config that stands alone goes by its own name
-            register(cls.__name__, cls)
+        outer = cls.__qualname__.rpartition(".")[0]
+        if cls.__name__ != "Config" and (not outer or outer.endswith("<locals>")):
+            register(cls.__name__, cls)  # a config that stands alone goes by its own name; settings of a task by none
 
     def __post_init__(self) -> None:
         hints = field_types(type(self))
@@ -152,6 +155,8 @@ def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
     name = data.get("type")
     if not isinstance(name, str):
         raise ConfigError('every part needs its name under "type"', where=where)
+    if name not in _parts:  # runs of earlier versions keep loading
+        name = RENAMED.get(name, name)
     if name not in _parts:
         fitting = [n for n, c in _parts.items() if issubclass(c, kind)]
         raise ConfigError(
@@ -274,7 +279,7 @@ def _to_json(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, tuple):
         return [_to_json(item) for item in value]
-    return value
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _union_member(data: Any, choices: list[Any]) -> Any:

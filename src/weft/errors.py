@@ -54,9 +54,15 @@ class Interrupted(WeftError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint for a misspelt name: the closest known one, else the whole list."""
     options = sorted(known)
+    close = closest(name, options)
+    return f"known: {', '.join(options)}" if close is None else f"did you mean {close!r}?"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one is most like; None where none is like it."""
+    options = sorted(known)
     swapped = [option for option in options if sorted(option) == sorted(name)]  # the commonest typo
-    close = swapped or difflib.get_close_matches(name, options, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(options)}"
+    return next(iter(swapped or difflib.get_close_matches(name, options, n=1, cutoff=0.5)), None)
 
 
 def listed(names: Sequence[str]) -> str:

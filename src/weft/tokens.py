@@ -14,8 +14,8 @@ Who may read whom follows from `rank` alone: a token may read real tokens of ran
     0 0 0 1 2 3          a prefix blind to the suffix, then order (picture, then its caption)
     time of each token   everyone reads the present and the past  (forecasts)
 
-Facts that pick a fast kernel (`full`, `order`, `trailing`, `along`) are stated where tokens are made, where they are known,
-and are never found by scanning a mask.
+Facts that pick a fast kernel (`unpadded`, `order`, `padded_behind`, `line_axis`) are stated where tokens are made, where
+they are known, and are never found by scanning a mask.
 """
 
 import dataclasses
@@ -45,10 +45,10 @@ class Tokens:
     rank: Int[Tensor, "B N"]
     coords: Mapping[str, Tensor] = field(default_factory=dict)
     pairs: Mapping[str, Tensor] = field(default_factory=dict)
-    full: bool = False
+    unpadded: bool = False  # every token is real
     order: Order = Order.ANY
-    trailing: bool = False  # padding, if any, stands behind all real tokens
-    along: str | None = None  # the axis, if any, whose coordinate grows by at least one with each token
+    padded_behind: bool = False  # padding, if any, stands behind all real tokens
+    line_axis: str | None = None  # the axis, if any, whose coordinate grows by at least one with each token
 
     @staticmethod
     def free(
@@ -56,12 +56,20 @@ class Tokens:
         *,
         valid: Bool[Tensor, "B N"] | None = None,
         coords: Mapping[str, Tensor] | None = None,
-        trailing: bool = False,
+        padded_behind: bool = False,
     ) -> "Tokens":
         """Tokens that all may read each other: sets, pictures, sentences to be understood."""
         rank = torch.zeros((), dtype=torch.long, device=x.device).expand(x.shape[:2])
-        full = valid is None
-        return Tokens(x, _valid(x, valid), rank, coords or {}, full=full, order=Order.FREE, trailing=trailing or full)
+        unpadded = valid is None
+        return Tokens(
+            x,
+            _valid(x, valid),
+            rank,
+            coords or {},
+            unpadded=unpadded,
+            order=Order.FREE,
+            padded_behind=padded_behind or unpadded,
+        )
 
     @staticmethod
     def line(
@@ -70,7 +78,7 @@ class Tokens:
         valid: Bool[Tensor, "B N"] | None = None,
         position: Int[Tensor, "B N"] | None = None,
         coords: Mapping[str, Tensor] | None = None,
-        trailing: bool = False,
+        padded_behind: bool = False,
     ) -> "Tokens":
         """Tokens in a line, each reading itself and what came before; `position` must grow by one along the line."""
         if position is None:
@@ -80,10 +88,10 @@ class Tokens:
             _valid(x, valid),
             position,
             {"position": position, **(coords or {})},
-            full=valid is None,
+            unpadded=valid is None,
             order=Order.LINE,
-            trailing=trailing or valid is None,
-            along="position",
+            padded_behind=padded_behind or valid is None,
+            line_axis="position",
         )
 
     @property
@@ -99,9 +107,9 @@ class Tokens:
         """The same tokens in another reading order."""
         return dataclasses.replace(self, rank=rank, order=Order.ANY)
 
-    def settled(self) -> "Tokens":
-        """The same tokens with zeros where there is none, whatever stood there (NaN included)."""
-        return self if self.full else self.with_x(self.x.masked_fill(~self.valid[..., None], 0.0))
+    def padding_zeroed(self) -> "Tokens":
+        """The same tokens with zeros at padding, whatever stood there (NaN included)."""
+        return self if self.unpadded else self.with_x(self.x.masked_fill(~self.valid[..., None], 0.0))
 
     def rows(self, index: Int[Tensor, "R"]) -> "Tokens":
         """These streams of the batch, in this order, repeats allowed."""
@@ -132,7 +140,7 @@ class Tokens:
             gather(self.rank),
             {axis: gather(c) for axis, c in self.coords.items()},
             {name: gather_pair(p) for name, p in self.pairs.items()},
-            full=self.full,
+            unpadded=self.unpadded,
             order=self.order if self.order is Order.FREE else Order.ANY,
         )
 
@@ -176,7 +184,7 @@ def join(first: Tokens, second: Tokens) -> Tokens:
         torch.cat([first.rank, second.rank], 1),
         {name: both(name) for name in {**first.coords, **second.coords}},
         {name: block(name) for name in {**first.pairs, **second.pairs}},
-        full=first.full and second.full,
+        unpadded=first.unpadded and second.unpadded,
         order=Order.FREE if free else Order.ANY,
     )
 

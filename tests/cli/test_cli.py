@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import processes
 import pytest
 from commands import TINY, WEFT, Done, Weft, lines, text
 
@@ -86,10 +87,11 @@ def test_tasks_lists_every_setting_with_its_default_and_meaning(weft: Weft) -> N
         assert re.search(rf"^ +{name} +\S+ +\S.*$", done.out, re.M), name
     assert "model.PATH" in done.out and "None" not in done.out
     described = weft("tasks", "language-model", "--json").json["tasks"][0]
-    from weft.tasks import TASKS
+    from weft.tasks.registry import CARDS
 
-    task = TASKS["language-model"]
-    assert set(task.settings.about) == set(described["settings"]) and set(task.use.about) == set(described["predict"])
+    card = CARDS["language-model"]
+    assert set(card.training.about) == set(described["settings"])
+    assert set(card.task.Predict.about) == set(described["predict"])
 
 
 # What scripts read
@@ -120,7 +122,7 @@ def test_evaluate_as_json(there: Weft) -> None:
 
 
 SMALL_PHRASEBOOK = """
-import weft.data.samples.phrasebook as p, weft.tasks.translate as t, weft.tasks.demo as d
+import weft.data.samples.phrasebook as p, weft.data.datasets.pairs as t, weft.runs.demo as d
 book = p.phrasebook("fr")
 small = p.Phrasebook(book.train[:300], book.held_out[:10])
 t.phrasebook = d.phrasebook = lambda language="fr": small
@@ -182,9 +184,9 @@ def test_words_after_two_dashes_are_not_options(there: Weft) -> None:
 
 
 def test_one_prediction_streams_with_its_prompt_first(there: Weft) -> None:
-    spy = "import sys, time\nfrom weft.cli import output\ncall = output.Stream.__call__\n" \
+    spy = "import sys, time\nfrom weft.cli import output\ncall = output.LiveText.__call__\n" \
         "def slow(stream, row, text):\n    call(stream, row, text)\n    print('|', end='', file=sys.stderr)\n" \
-        "output.Stream.__call__ = slow\n"  # fmt: skip
+        "output.LiveText.__call__ = slow\n"  # fmt: skip
     done = there("predict", "run", "The", "--set", "max_tokens=20", before=spy)
     assert done.code == 0 and done.out.startswith("The") and done.out.endswith("\n")
     assert done.err.count("|") > 5
@@ -217,7 +219,7 @@ def test_prompts_may_be_piped_in(there: Weft) -> None:
 
 @pytest.mark.slow
 def test_prompts_may_be_piped_into_the_real_command(place: Path, trained: Done) -> None:
-    done = subprocess.run([WEFT, "predict", "run", "--json", "--set", "max_tokens=2"], input="The sea\n\nA row\n", cwd=place,
+    done = processes.run([WEFT, "predict", "run", "--json", "--set", "max_tokens=2"], input="The sea\n\nA row\n", cwd=place,
                           env=ENVIRONMENT, capture_output=True, text=True)  # fmt: skip
     assert [one["prompt"] for one in json.loads(done.stdout)["predictions"]] == ["The sea", "A row"]
 
@@ -262,7 +264,7 @@ def test_in_a_real_terminal_there_is_a_bar_and_the_plan_stays(weft: Weft) -> Non
     master, slave = pty.openpty()
     command = [str(WEFT), "train", "book.txt", *TINY, "--steps", "150", "--set", "evaluate_every=50"]
     environment = {**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "120"}
-    process = subprocess.Popen(
+    process = processes.start(
         command, cwd=weft.folder, stdin=slave, stdout=subprocess.PIPE, stderr=slave, env=environment
     )
     os.close(slave)

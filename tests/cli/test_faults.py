@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from commands import TINY, WEFT, Done, Weft, lines, text
 
@@ -45,6 +46,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("a line\n".encode("utf-16"), "it looks like UTF-16LE"),
         (gzip.compress(b"some text\n" * 50), "this is gzip, not plain text"),
         (bytes(range(256)) * 20 + bytes(2000), "binary, not text"),
+    ],
+    ids=[
+        "nothing",
+        "white space",
+        "one character",
+        "two characters",
+        "not UTF-8",
+        "Latin-1",
+        "UTF-16",
+        "gzip",
+        "binary",
     ],
 )
 def test_text_that_cannot_be_read_names_file_line_and_remedy(weft: Weft, content: bytes, problem: str) -> None:
@@ -138,7 +150,7 @@ def test_a_file_whose_name_is_not_utf8_can_be_trained_on(weft: Weft) -> None:
     ("words", "problem"),
     [
         (["--task", "langage-model"], "there is no task 'langage-model'\n  -> did you mean 'language-model'?"),
-        (["--model", "lama"], "there is no model 'lama' for this task\n  -> did you mean 'llama'?"),
+        (["--model", "lama"], "there is no model 'lama'\n  -> did you mean 'llama'?"),
         (["--preset", "smal"], "there is no preset 'smal'\n  -> did you mean 'small'?"),
         (["--set", "tokeniser=bpe"], "unknown setting 'tokeniser'\n  -> did you mean 'tokenizer'?"),
         (["--set", "model.trunk.blok.dropout=0"], "unknown name 'blok'\n  -> did you mean 'block'?"),
@@ -208,6 +220,49 @@ def test_a_folder_that_is_no_run(weft: Weft, command: str) -> None:
     assert "the name is too long" in weft.refused(command, "x" * 300, code=74)
 
 
+NO_HUB = """
+import sys, types
+class Refused(types.ModuleType):
+    def __getattr__(self, name):
+        if not name.startswith("__"):
+            raise SystemExit(f"the Hub's client was asked for {name}")
+sys.modules["huggingface_hub"] = Refused("huggingface_hub")
+from weft.interop import hub
+def fetch(name): raise SystemExit(f"the Hub was asked for {name}")
+hub.fetch = fetch
+"""
+USES = {
+    "predict": ["predict", "RUN", "x"],
+    "evaluate": ["evaluate", "RUN", "book.txt"],
+    "look": ["look", "RUN", "x"],
+    "embed": ["embed", "RUN", "x"],
+    "export": ["export", "RUN", "--out", "exported"],
+    "soup": ["soup", "RUN", "RUN", "--out", "soup"],
+    "from": ["train", "book.txt", *BRIEF, "--from", "RUN"],
+    "resume": ["train", "book.txt", *BRIEF, "--out", "RUN", "--resume"],
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_run_that_is_not_there_is_never_looked_for_on_the_hub(weft: Weft, run: Path, use: str) -> None:
+    (weft.folder / "runs").mkdir()
+    shutil.copytree(run, weft.folder / "runs" / "book-1")
+
+    def said(name: str) -> str:
+        return weft.refused(*(name if word == "RUN" else word for word in USES[use]), before=NO_HUB)
+
+    first, second = said("runs/bok-1"), said("owner/name")
+    assert "the Hub" not in first + second
+    if use != "resume":
+        assert "runs/bok-1: no such run\n  -> did you mean runs/book-1?" in first
+        assert "owner/name: no such run" in second and "weft import owner/name" in second
+
+
+def test_only_import_asks_the_hub(weft: Weft) -> None:
+    done = weft("import", "owner/name", before=NO_HUB)
+    assert "the Hub was asked for owner/name" in done.err
+
+
 # Runs that were tampered with
 
 
@@ -216,7 +271,7 @@ def test_a_folder_that_is_no_run(weft: Weft, command: str) -> None:
     [
         ("config.json", '"vocab": 24', '"vocab": 25', "config.json and the weights are of different runs"),
         ("config.json", '"dim": 16', '"dimm": 16', "unknown key 'dimm'\n  -> did you mean 'dim'?"),
-        ("config.json", '"format": 1', '"format": 2', "update weft"),
+        ("config.json", '"format": 2', '"format": 3', "update weft"),
         ("config.json", '"language-model"', '"language-modle"', "there is no task 'language-modle'"),
         ("config.json", "{", "", "not valid JSON"),
         ("tokenizer.json", '"a": ', '"é": ', "not the tokenizer that the run was trained with"),
@@ -273,7 +328,7 @@ def test_a_full_disk_is_refused_before_the_first_step(weft: Weft) -> None:
 
 
 def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
-    broken = "from weft.tasks import start\nstart.recognise = lambda sources: 1 / 0\n"
+    broken = "from weft.runs import start\nstart.recognise = lambda sources: 1 / 0\n"
     message = weft.refused("train", "book.txt", before=broken, code=70)
     assert "a fault in weft: ZeroDivisionError: division by zero\n  -> run again with --debug" in message
     assert "Traceback" in weft("train", "book.txt", "--debug", before=broken).err
@@ -295,7 +350,7 @@ def command(*words: str, cwd: Path, start: tuple[str, ...] = (str(WEFT),), **env
     merged = {**ENVIRONMENT, **{k: v for k, v in environment.items() if v is not None}}
     for name in [name for name, value in environment.items() if value is None]:
         merged.pop(name, None)
-    done = subprocess.run([*start, *words], cwd=cwd, env=merged, capture_output=True, text=True, timeout=120,
+    done = processes.run([*start, *words], cwd=cwd, env=merged, capture_output=True, text=True, timeout=120,
                           errors="replace", stdin=subprocess.DEVNULL)  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -331,7 +386,7 @@ def test_what_pythonpath_names_is_looked_at_last(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_library_missing_or_too_old_is_one_line(tmp_path: Path, stub: str, problem: str) -> None:
-    code = f"import sys, types; {stub}; sys.argv = ['weft', 'tasks']; from weft.cli import main; main()"
+    code = f"import sys, types; {stub}; sys.argv = ['weft', 'doctor']; from weft.cli import main; main()"
     done = command("-c", code, cwd=tmp_path, start=(sys.executable,))
     assert done.code == 2 and done.err.startswith(f"weft: {problem}") and "Traceback" not in done.err, done.err
 

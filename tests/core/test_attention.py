@@ -259,8 +259,8 @@ def test_negative_sizes_are_refused(fields: dict):
 def test_two_biases_along_different_axes_in_one_pass_stay_apart():
     line = stream()
     tokens = Tokens.line(line.x, coords={"other": line.coords["position"] * 9})
-    run = Pass(tokens)
+    at = Pass(tokens)
     first, second = (built(Attention.Config(heads=2, bias=Alibi.Config(axis=axis))) for axis in ("position", "other"))
     alone = second(tokens.x, Pass(tokens))
-    first(tokens.x, run)
-    assert close(second(tokens.x, run), alone)
+    first(tokens.x, at)
+    assert close(second(tokens.x, at), alone)

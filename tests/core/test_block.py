@@ -4,7 +4,20 @@ import pytest
 import torch
 from tiny import close, numbers, randomised
 
-from weft.core import Attention, Average, Block, LayerNorm, Lstm, Mlp, Plain, PostNorm, PreNorm, RmsNorm, Shift, Trunk
+from weft.core import (
+    Attention,
+    Average,
+    Block,
+    LayerNorm,
+    Lstm,
+    Mlp,
+    Plain,
+    PostNorm,
+    PreNorm,
+    RmsNorm,
+    TokenShift,
+    Trunk,
+)
 from weft.core.scope import Pass
 from weft.errors import ConfigError
 from weft.tokens import Tokens
@@ -22,46 +35,46 @@ def built(**fields) -> Block:
 TOKENS, MEMORY = Tokens.line(numbers(2, 5, DIM)), Tokens.free(numbers(2, 3, 4, seed=1))
 
 
-def branches(block: Block, run: Pass):
+def branches(block: Block, at: Pass):
     return (
-        (lambda t: block.mix(t, run), block.mix_norm),
-        (lambda t: block.read(t, run), block.read_norm),
+        (lambda t: block.mix(t, at), block.mix_norm),
+        (lambda t: block.read(t, at), block.read_norm),
         (block.transform, block.transform_norm),
     )
 
 
 def test_pre_norm_adds_each_branch_of_the_normalised_stream():
-    block, run = built(wiring=PreNorm.Config()), Pass(TOKENS, memory=MEMORY)
+    block, at = built(wiring=PreNorm.Config()), Pass(TOKENS, memory=MEMORY)
     x = TOKENS.x
-    for f, norm in branches(block, run):
+    for f, norm in branches(block, at):
         x = x + f(norm(x))
-    assert close(block(TOKENS.x, run), x)
+    assert close(block(TOKENS.x, at), x)
 
 
 def test_post_norm_normalises_each_sum():
-    block, run = built(wiring=PostNorm.Config()), Pass(TOKENS, memory=MEMORY)
+    block, at = built(wiring=PostNorm.Config()), Pass(TOKENS, memory=MEMORY)
     x = TOKENS.x
-    for f, norm in branches(block, run):
+    for f, norm in branches(block, at):
         x = norm(x + f(x))
-    assert close(block(TOKENS.x, run), x)
+    assert close(block(TOKENS.x, at), x)
 
 
 def test_plain_is_the_branches_alone_without_norms():
-    block, run = built(wiring=Plain.Config()), Pass(TOKENS, memory=MEMORY)
+    block, at = built(wiring=Plain.Config()), Pass(TOKENS, memory=MEMORY)
     x = TOKENS.x
-    for f, norm in branches(block, run):
+    for f, norm in branches(block, at):
         assert norm is None
         x = f(x)
-    assert close(block(TOKENS.x, run), x)
+    assert close(block(TOKENS.x, at), x)
 
 
 def test_a_shift_comes_before_mix_and_transform_each_with_its_own_weights():
-    block, run = built(shift=Shift.Config()), Pass(TOKENS, memory=MEMORY)
+    block, at = built(shift=TokenShift.Config()), Pass(TOKENS, memory=MEMORY)
     x = TOKENS.x
-    x = x + block.mix(block.mix_shift(block.mix_norm(x), run), run)
-    x = x + block.read(block.read_norm(x), run)
-    x = x + block.transform(block.transform_shift(block.transform_norm(x), run))
-    assert close(block(TOKENS.x, run), x)
+    x = x + block.mix(block.mix_shift(block.mix_norm(x), at), at)
+    x = x + block.read(block.read_norm(x), at)
+    x = x + block.transform(block.transform_shift(block.transform_norm(x), at))
+    assert close(block(TOKENS.x, at), x)
     assert block.mix_shift is not block.transform_shift
 
 
@@ -73,15 +86,15 @@ def test_parts_that_are_not_there_leave_no_weights():
 
 
 def test_dropout_acts_on_branches_while_training_and_never_in_use():
-    block, run = built(dropout=0.5), Pass(TOKENS, memory=MEMORY)
-    assert torch.equal(block(TOKENS.x, run), block(TOKENS.x, run))
+    block, at = built(dropout=0.5), Pass(TOKENS, memory=MEMORY)
+    assert torch.equal(block(TOKENS.x, at), block(TOKENS.x, at))
     block.train()
-    first, second = block(TOKENS.x, run), block(TOKENS.x, run)
+    first, second = block(TOKENS.x, at), block(TOKENS.x, at)
     assert not torch.equal(first, second)
     torch.manual_seed(3)
-    again = block(TOKENS.x, run)
+    again = block(TOKENS.x, at)
     torch.manual_seed(3)
-    assert torch.equal(block(TOKENS.x, run), again)
+    assert torch.equal(block(TOKENS.x, at), again)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_extending_gives_all_places_so_far():
     for start, length in ((0, 3), (3, 1), (4, 5)):
         seen = cache.extend(line(length, start))
         assert seen.rank.tolist() == seen.coords["position"].tolist() == [list(range(start + length))] * 2
-        assert (seen.full, seen.order, seen.along) == (True, Order.LINE, "position")
+        assert (seen.unpadded, seen.order, seen.line_axis) == (True, Order.LINE, "position")
     assert cache.length == 9
 
 
@@ -53,7 +53,7 @@ def test_padding_once_read_is_remembered():
     valid = torch.tensor([[False, True, True], [True] * 3])
     cache.extend(line(3, valid=valid))
     seen = cache.extend(line(1, 3))
-    assert not seen.full
+    assert not seen.unpadded
     assert seen.valid.tolist() == [[False, True, True, True], [True] * 4]
 
 
@@ -61,7 +61,7 @@ def test_what_is_not_a_line_is_not_called_one():
     cache = Cache()
     cache.extend(line(3))
     seen = cache.extend(Tokens.free(numbers(2, 1, 3), coords={"position": torch.full((2, 1), 3)}))
-    assert (seen.order, seen.along) == (Order.ANY, None)
+    assert (seen.order, seen.line_axis) == (Order.ANY, None)
 
 
 def test_rows_are_taken_from_everything_in_any_order_and_more_than_once():

@@ -219,9 +219,9 @@ def windows(draw: st.DrawFn) -> Case:
     )
     kind, seed = draw(st.sampled_from(["line", "free", "any"])), draw(st.integers(0, 10**6))
     stream = tokens(draw, kind, rows, length)
-    if kind != "line":  # places that grow by more than one keep the promise of `along`
+    if kind != "line":  # places that grow by more than one keep the promise of `line_axis`
         gaps = torch.randint(1, 3, (rows, length), generator=torch.Generator().manual_seed(seed))
-        stream = dataclasses.replace(stream, coords={**stream.coords, "position": gaps.cumsum(1)}, along="position")
+        stream = dataclasses.replace(stream, coords={**stream.coords, "position": gaps.cumsum(1)}, line_axis="position")
     rules: tuple[Rule, ...] = (Window(radius=draw(st.integers(0, 4))),)
     rules += tuple(
         draw(st.lists(st.sampled_from([Same(axis="segment"), Stride(every=2), Window(radius=2)]), max_size=1))
@@ -274,7 +274,7 @@ def test_blocks_are_used_for_long_lines_only_and_for_windows_along_the_line_only
     assert shape(513, Window(radius=200)) is Shape.BAND, "blocks of 256, the next multiple of 64"
     assert shape(129) is Shape.CAUSAL
     assert shape(129, Window(radius=8, axis="row"), coords={"row": torch.arange(129)[None]}) is Shape.MASK
-    assert shape(129, near, along=None) is Shape.MASK
+    assert shape(129, near, line_axis=None) is Shape.MASK
     assert shape(129, near, Edges()) is Shape.MASK, "blocks keep places, not pairs"
 
 
@@ -437,6 +437,6 @@ def test_extreme_scores_stay_finite_in_every_precision(keys: int, size: float, d
 
 def test_one_pass_makes_its_mask_once_for_all_layers():
     stream = Tokens.line(numbers(1, 5, 8), valid=torch.tensor([[False, True, True, True, True]]))
-    run = Pass(stream)
-    assert run.within.mask(()) is run.within.mask(())
-    assert run.within.mask(()).shape == (1, 1, 5, 5)
+    at = Pass(stream)
+    assert at.own.mask(()) is at.own.mask(())
+    assert at.own.mask(()).shape == (1, 1, 5, 5)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tiny import close, numbers, randomised
 
-from weft.core import Average, Cache, Same, Shift
+from weft.core import Average, Cache, Same, TokenShift
 from weft.core.scope import Pass
 from weft.tokens import Tokens
 
@@ -50,7 +50,7 @@ def test_an_average_of_a_memory_is_the_same_for_every_query():
 @pytest.mark.parametrize("mixer", ["average", "shift"])
 @pytest.mark.parametrize("cuts", [(1,) * 6, (4, 2), (5, 1)])
 def test_stepping_with_a_cache_equals_one_pass(mixer: str, cuts: tuple[int, ...]):
-    config = Average.Config() if mixer == "average" else Shift.Config()
+    config = Average.Config() if mixer == "average" else TokenShift.Config()
     part, tokens = randomised(config.build(dim=4)).double(), Tokens.line(numbers(2, 6, 4))
     cache, outs, start = Cache(2), [], 0
     with torch.no_grad():
@@ -62,8 +62,8 @@ def test_stepping_with_a_cache_equals_one_pass(mixer: str, cuts: tuple[int, ...]
     assert close(torch.cat(outs, 1), part(tokens.x, Pass(tokens)))
 
 
-def shift() -> Shift:
-    return randomised(Shift.Config().build(dim=4)).double()
+def shift() -> TokenShift:
+    return randomised(TokenShift.Config().build(dim=4)).double()
 
 
 def test_a_shift_mixes_each_token_with_the_one_before_and_the_first_with_zero():
@@ -73,7 +73,7 @@ def test_a_shift_mixes_each_token_with_the_one_before_and_the_first_with_zero():
 
 
 def test_a_shift_starts_as_no_mix_at_all():
-    part, x = Shift.Config().build(dim=4).double(), numbers(2, 5, 4)
+    part, x = TokenShift.Config().build(dim=4).double(), numbers(2, 5, 4)
     assert torch.equal(part(x, Pass(Tokens.line(x))), x)
 
 

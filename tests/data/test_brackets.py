@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.data.readers.trees import read_tree
 from weft.data.samples.trees import sample_trees
 from weft.data.trees.brackets import brackets, labelled_f1, punctuation
-from weft.data.trees.files import read_tree
 from weft.data.trees.linearised import linearise, parse_linear
 from weft.data.trees.tree import words
 from weft.errors import DataError

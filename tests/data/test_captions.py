@@ -9,16 +9,21 @@ import pytest
 import torch
 from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
-from weft.data.captions import looks_captioned, read_captions
-from weft.data.captions.batches import Captioned, CaptionedPictures, captioned
+from weft.codecs import TextCodec, TextMarks
+from weft.data.batch import Samples
+from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.captions import SeenCaptions, captioned, captioned_pictures
+from weft.data.encoded.pictures import SeenPictures, codec_for
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment
-from weft.data.images.frames import frames_of
+from weft.data.images.batches import PictureSource
 from weft.data.images.split import split_album
+from weft.data.readers.captions import judge, read_captions
 from weft.data.samples import captioned_shapes
+from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
-from weft.modalities.around import Around
 from weft.modalities.image import Picture
+from weft.modalities.tokenizer_making import train as make_tokenizer
 
 CAPTIONS = {"a.png": ("a dog runs over grass", "a brown dog"), "b.png": ("two men on a wall",), "c.png": ("a red car",)}
 MEMBERS = {name: encoded(scene(seed=seed)) for seed, name in enumerate(CAPTIONS)}
@@ -51,6 +56,10 @@ def wrong(*sources: Path, **options: object) -> str:
     with pytest.raises(DataError) as caught:
         read(*sources, **{"skip": 0, **options})
     return str(caught.value)
+
+
+def looks_captioned(sources: list[Path]) -> bool:
+    return judge(Survey(sources)).level == "sure"
 
 
 def one_a_row(path: Path, header: str = "", separator: str = "\t") -> Path:
@@ -112,7 +121,7 @@ def test_a_folder_may_hold_its_table(tmp_path: Path):
 
 
 def test_a_table_is_found_among_many_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("weft.data.captions.recognising.LOOK", 1)
+    monkeypatch.setattr("weft.data.readers.captions.LOOK", 1)
     tsv(photos(tmp_path) / "z.tsv")
     assert looks_captioned([tmp_path]) and found(read(tmp_path)) == CAPTIONS
 
@@ -254,12 +263,18 @@ def test_the_sample_says_what_it_shows():
     assert first.split(" left of ")[::-1] == second.split(" right of ")
 
 
-def sources(visit: int = 2, seed: int = 0) -> CaptionedPictures:
+WORDS = TextCodec(
+    TextCodec.Config(role="caption", opening=(9, 8), end=7), read=lambda name: make_tokenizer("bytes", []).to_json()
+)
+
+
+def sources(visit: int = 2, seed: int = 0) -> PictureSource:
     album = captioned_shapes().take(range(20))
     ids = [[np.array([row, n]) for n in range(1 + row % 4)] for row in range(20)]
-    frames = frames_of(album, 32, 3)
-    return CaptionedPictures((frames, ids), (frames, ids), around=Around((9, 8), 7), visit=visit,
-                             how=Augment.light(flip=False), stride=4, fingerprint="x", seed=seed)  # fmt: skip
+    data = PictureData(train=album, held_out=album, fingerprint="x", rule="", described="")
+    seen = SeenPictures.of(data, codec_for(album, None, 32), 3)
+    both = SeenCaptions(**vars(seen), text=WORDS, captions=ids, held_captions=ids, context=16, long=0)
+    return captioned_pictures(both, visit, how=Augment.light(flip=False), stride=4, seed=seed)
 
 
 def test_what_a_visit_reads_follows_from_its_index_alone():
@@ -267,9 +282,9 @@ def test_what_a_visit_reads_follows_from_its_index_alone():
     whole = source.batch(np.arange(12))
     again = [source.batch(np.array([i])) for i in range(12)]
     assert torch.equal(whole.given.pixels, torch.cat([one.given.pixels for one in again]))
-    lines = [row[: int(n)].tolist() for row, n in zip(whole.target.ids, whole.target.lengths, strict=True)]
+    lines = [row[: int(n)].tolist() for row, n in zip(whole.wanted.ids, whole.wanted.lengths, strict=True)]
     assert lines == [
-        r[: int(n)].tolist() for one in again for r, n in zip(one.target.ids, one.target.lengths, strict=True)
+        r[: int(n)].tolist() for one in again for r, n in zip(one.wanted.ids, one.wanted.lengths, strict=True)
     ]
     assert not torch.equal(sources(seed=1).batch(np.arange(12)).given.pixels, whole.given.pixels)
 
@@ -277,7 +292,7 @@ def test_what_a_visit_reads_follows_from_its_index_alone():
 def test_a_visit_draws_different_captions_of_the_picture_and_no_other():
     batch, drawn = sources().batch(np.arange(40)), dict[int, set[int]]()
     for owner in range(len(batch)):
-        lines = batch.target.ids[batch.owner == owner]
+        lines = batch.wanted.ids[batch.owner == owner]
         assert len(set(map(tuple, lines.tolist()))) == len(lines) <= 2 and len(set(lines[:, 2].tolist())) == 1
         drawn.setdefault(int(lines[0, 2]), set()).update(lines[:, 3].tolist())
         assert lines[0, :2].tolist() == [9, 8] and lines[0, -1] == 7
@@ -286,10 +301,10 @@ def test_a_visit_draws_different_captions_of_the_picture_and_no_other():
 
 def test_a_piece_of_a_batch_keeps_its_captions():
     batch = captioned(Picture(torch.rand(3, 3, 4, 4)), [[np.array([1])], [np.array([2]), np.array([3])], [np.array([4])]],
-                      Around((0,), 0))  # fmt: skip
+                      TextMarks((0,), (0,)))  # fmt: skip
     piece = batch[1:3]
-    assert isinstance(piece, Captioned) and len(piece) == 2
-    assert piece.owner.tolist() == [0, 0, 1] and piece.target.ids[:, 1].tolist() == [2, 3, 4]
+    assert isinstance(piece, Samples) and len(piece) == 2
+    assert piece.owner.tolist() == [0, 0, 1] and piece.wanted.ids[:, 1].tolist() == [2, 3, 4]
 
 
 def test_no_data_and_odd_bounds_are_refused(tmp_path: Path):

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft.data.documents import Document, units
-from weft.data.pairs import po
+from weft.data.readers import po
 from weft.errors import DataError
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

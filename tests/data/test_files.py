@@ -3,10 +3,10 @@ import os
 import random
 import shutil
 import socket
-import subprocess
 import tracemalloc
 from pathlib import Path
 
+import processes
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,7 +253,7 @@ def test_another_encoding_is_guessed_and_the_remedy_works(tmp_path: Path, encodi
     assert f"iconv -f {guess} -t UTF-8" in caught.value.fix
     assert find([tmp_path], TEXT).paths == (path,), "text in a wrong encoding must be refused aloud, not skipped"
     if shutil.which("iconv"):
-        subprocess.run(caught.value.fix.removeprefix("convert it: "), shell=True, check=True)
+        processes.run(["sh", "-c", caught.value.fix.removeprefix("convert it: ")], check=True)
         assert whole(tmp_path / "utf8-a b.txt") == text
 
 

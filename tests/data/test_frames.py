@@ -8,13 +8,19 @@ import pytest
 import torch
 from pictures import encoded, pets
 
+from weft.codecs import PictureCodec
+from weft.codecs.picture import whole_shape
 from weft.data.ahead import Ahead
+from weft.data.batch import Classes
+from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures, sight_of
 from weft.data.images import read_images
+from weft.data.images.album import Album
 from weft.data.images.augment import Augment, partner_indices
-from weft.data.images.batches import Epochs, LabelledPictures
+from weft.data.images.batches import Epochs, augment_key, labelled_pictures, plain_pictures
 from weft.data.images.decoding import Decoded
-from weft.data.images.frames import Frames, FromFiles, by_shape, frames_of, in_channels, part, whole_shape
-from weft.data.images.views import PictureViews, PlainPictures
+from weft.data.images.frames import Frames, FromFiles, by_shape, frames_of, in_channels, part
+from weft.data.images.views import picture_views
 
 
 def frames(*shapes: tuple[int, int], size: int = 16, missing: bool = False) -> Frames:
@@ -26,12 +32,27 @@ def frames(*shapes: tuple[int, int], size: int = 16, missing: bool = False) -> F
     return Frames(found, size, 3)
 
 
+def codec_of(some: Frames) -> PictureCodec:
+    return PictureCodec(PictureCodec.Config(size=some.size, shape=some.shape), read=lambda name: "")
+
+
+def seen(some: Frames) -> SeenPictures:
+    """The same pictures to train on and held out."""
+    nothing = Album(())
+    data = PictureData(train=nothing, held_out=nothing, fingerprint="f", rule="", described="")
+    return SeenPictures(data, codec_of(some), some, some, sight_of(some, some.size, some.channels))
+
+
+def numbered(some: Frames) -> Classes:
+    return Classes(torch.arange(len(some)))
+
+
 SOURCES = {
-    "labelled": lambda f: LabelledPictures(
-        f, range(len(f)), f, range(len(f)), how=Augment.heavy(True), stride=4, fingerprint="f", seed=1
+    "labelled": lambda f: labelled_pictures(
+        seen(f), numbered(f), numbered(f), how=Augment.heavy(True), stride=4, seed=1
     ),
-    "plain": lambda f: PlainPictures(f, f, how=Augment.medium(True), stride=4, fingerprint="f", seed=1),
-    "views": lambda f: PictureViews(f, f, near=2, how=Augment.medium(True), stride=4, fingerprint="f", seed=1),
+    "plain": lambda f: plain_pictures(seen(f), Augment.medium(True), 4, 1),
+    "views": lambda f: picture_views(seen(f), 2, how=Augment.medium(True), stride=4, seed=1),
 }
 
 
@@ -73,22 +94,31 @@ def test_every_epoch_has_every_picture_once_in_another_order():
 
 def test_held_out_pictures_are_whole_and_each_comes_once():
     some = frames((20, 30), (16, 16), (40, 18), (20, 30), (16, 16))
-    seen = {}
-    for rows, picture in by_shape(some, 4, 2):
+    found = {}
+    for rows, picture in by_shape(some, codec_of(some), 4, 2):
         assert picture.pixels.shape[2] % 4 == picture.pixels.shape[3] % 4 == 0
         for row, pixels in zip(rows, picture.pixels, strict=True):
-            seen[int(row)] = pixels
-    assert sorted(seen) == [0, 1, 2, 3, 4]
-    for row, pixels in seen.items():
+            found[int(row)] = pixels
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    for row, pixels in found.items():
         height, width = some.pictures[row].pixels.shape[:2]
         assert pixels.shape[2] / pixels.shape[1] == pytest.approx(width / height, rel=0.25)
         assert float(pixels.mean()) == pytest.approx(some.pictures[row].pixels.mean() / 255, abs=0.02)
 
 
+def test_how_a_picture_is_read_does_not_depend_on_the_others():
+    small, wide = frames((12, 10)), frames((20, 30), (12, 10), (20, 30))
+    codec = codec_of(frames(*[(12, 10)] * 3))
+    ((_, alone),) = by_shape(small, codec, 4, 8)
+    among = {int(row): p.pixels[i] for rows, p in by_shape(wide, codec, 4, 8) for i, row in enumerate(rows)}
+    assert alone.pixels.shape[2:] == among[1].shape[1:] == (12, 10)
+    assert among[0].shape == among[2].shape != among[1].shape
+
+
 def test_small_pictures_of_one_shape_are_used_as_they_are():
     some = frames(*[(12, 10)] * 3)
     assert some.shape == (12, 10)
-    ((rows, picture),) = by_shape(some, 4, 8)
+    ((rows, picture),) = by_shape(some, codec_of(some), 4, 8)
     assert torch.equal(picture.pixels, some.stacked.float() / 255) and rows.tolist() == [0, 1, 2]
     assert frames(*[(40, 40)] * 3).shape is None  # larger than the size asked for
     assert frames((12, 10), (10, 12)).shape is None
@@ -129,7 +159,8 @@ def on_the_ground(*shapes: tuple[int, int], metres: float = 2.0) -> Frames:
 
 
 def test_what_is_scaled_down_covers_more_ground():
-    found = {p.pixels.shape[2:]: p.metres for _, p in by_shape(on_the_ground((40, 40), (64, 16)), 4, 8)}
+    given = on_the_ground((40, 40), (64, 16))
+    found = {p.pixels.shape[2:]: p.metres for _, p in by_shape(given, codec_of(given), 4, 8)}
     assert found[16, 16].tolist() == [5.0] and found[32, 8].tolist() == [4.0]
 
 
@@ -154,11 +185,13 @@ def test_a_picture_that_was_decoded_small_says_how_many_pixels_of_its_file_one_s
 def test_what_is_mixed_of_two_pictures_is_known_where_both_are():
     half, whole = frames((16, 16), (16, 16), missing=True), frames((16, 16), (16, 16))
     given = Frames([half.pictures[0], whole.pictures[1]], 16, 3)
-    source = LabelledPictures(given, [0, 1], given, [0, 1], how=Augment(mixup=1.0), stride=4, fingerprint="f", seed=1)
+    labels = numbered(given)
+    source = labelled_pictures(seen(given), labels, labels, how=Augment(mixup=1.0), stride=4, seed=1)
     indices = np.arange(64)
-    rows = source.epochs.rows(indices), source.epochs.rows(partner_indices(indices, key=source.key))
+    partners = partner_indices(indices, key=augment_key(source.order))
+    rows = source.order.rows(indices), source.order.rows(partners)
     touched = (rows[0] == 0) | (rows[1] == 0)
-    found = source.batch(indices).picture.missing
+    found = source.batch(indices).given.missing
     assert found is not None and np.array_equal(found[:, 0, 0, 0].numpy(), touched) and 0 < touched.sum() < 64
 
 

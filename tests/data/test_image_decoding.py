@@ -1,5 +1,4 @@
 import struct
-import subprocess
 import sys
 import threading
 import time
@@ -8,6 +7,7 @@ import warnings
 import zlib
 
 import numpy as np
+import processes
 import pytest
 from pictures import chunk, encoded, png_header, scene
 from PIL import Image, ImageFile
@@ -91,6 +91,7 @@ def test_damaged_bytes_raise_nothing_but_data_errors(kind: str):
         (np.random.default_rng(0).bytes(5000), "not a picture"),
         (b"\x89PNG\r\n\x1a\n" + b"nonsense" * 9, "damaged PNG"),
     ],
+    ids=["nothing", "web page", "PDF", "Photoshop", "HEIC", "FITS", "noise", "PNG"],
 )
 def test_what_is_no_picture_is_named(data: bytes, words: str):
     assert words in refused(data)
@@ -260,5 +261,5 @@ def test_missing_places_are_scaled_with_the_picture():
 
 def test_reading_decodes_without_importing_pillow_first():
     code = "import sys, weft.data.images; print('PIL' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -8,7 +8,9 @@ import pytest
 from pictures import encoded, files, pets, reasons, scene, tarred, write, wrong, zipped
 from PIL import Image
 
-from weft.data.images import find_pictures, looks_like_images, read_images
+from weft.data.images import find_pictures, read_images
+from weft.data.readers.images import judge
+from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 
 # Folders
@@ -252,6 +254,10 @@ def test_a_part_of_an_album_has_its_own_names_and_fingerprint(tmp_path: Path):
 
 
 # Recognition and prediction
+
+
+def looks_like_images(source: Path) -> bool:
+    return judge(Survey([source])).level == "sure"
 
 
 def test_what_holds_pictures_is_recognised(tmp_path: Path):

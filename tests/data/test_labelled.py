@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.data.labelled import Example, looks_labelled, overlap, read_labelled, split_labelled, targets
+from weft.data.readers.labelled import judge, read_labelled
+from weft.data.readers.labelled_texts import Example, overlap, split_labelled, targets
+from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 
 WORDS = "the a tea shop room bed train was is very not good bad slow warm loud clean old new and but we".split()  # noqa: SIM905
@@ -29,6 +31,10 @@ def table(path: Path, lines: list[tuple[str, ...]], separator: str = "\t") -> Pa
     text = "".join(separator.join(line) + "\n" for line in lines)
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path
+
+
+def looks_labelled(path: Path) -> bool:
+    return judge(Survey([path])).level == "sure"
 
 
 # Formats

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from weft.data.draws import Dice
-from weft.data.masking import Hider, MaskedWindows
+from weft.data.masking import MaskedWindows, TokenMasker
 from weft.errors import ConfigError
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import Joins
@@ -28,36 +28,36 @@ def stream(kind: str = "bpe") -> np.ndarray:
 
 
 def source(kind: str = "bpe", context: int = 34, seed: int = 0, **more) -> MaskedWindows:
-    hider = Hider(made(kind), **more)
+    masker = TokenMasker(made(kind), **more)
     return MaskedWindows(
-        stream(kind), stream(kind)[:500], made(kind), hider, context=context, fingerprint="f", seed=seed
+        stream(kind), stream(kind)[:500], made(kind), masker, context=context, fingerprint="f", seed=seed
     )
 
 
 def test_a_window_is_a_stretch_of_the_text_between_its_marks():
     tokenizer, windows = made(), source()
     batch = windows.batch(np.arange(windows.per_epoch))
-    assert batch.truth.shape == (windows.per_epoch, 34)
-    assert (batch.truth[:, 0] == tokenizer.end).all() and (batch.truth[:, -1] == tokenizer.end).all()
+    assert batch.wanted.values.shape == (windows.per_epoch, 34)
+    assert (batch.wanted.values[:, 0] == tokenizer.end).all() and (batch.wanted.values[:, -1] == tokenizer.end).all()
     text = " ".join(map(str, stream().tolist()))
-    assert all(" ".join(map(str, row[1:-1].tolist())) in text for row in batch.truth)
-    assert torch.equal(batch.ids[~batch.hidden], batch.truth[~batch.hidden])
+    assert all(" ".join(map(str, row[1:-1].tolist())) in text for row in batch.wanted.values)
+    assert torch.equal(batch.given.ids[~batch.wanted.where], batch.wanted.values[~batch.wanted.where])
 
 
 def test_a_share_is_hidden_and_special_tokens_never():
     windows = source(context=102)
     batch = windows.batch(np.arange(2000))
-    special = torch.isin(batch.truth, torch.from_numpy(made().special))
+    special = torch.isin(batch.wanted.values, torch.from_numpy(made().special))
     assert special[:, 1:-1].any(), "ends of documents stand inside of windows"
-    assert not (batch.hidden & special).any()
+    assert not (batch.wanted.where & special).any()
     free = (~special).sum(1)
-    assert torch.equal(batch.hidden.sum(1), (0.15 * free.double()).round().long().clamp(min=1))
-    assert source(share=0.5).batch(np.arange(50)).hidden.float().mean() > 0.4
+    assert torch.equal(batch.wanted.where.sum(1), (0.15 * free.double()).round().long().clamp(min=1))
+    assert source(share=0.5).batch(np.arange(50)).wanted.where.float().mean() > 0.4
 
 
 def test_four_of_five_are_masked_one_in_ten_is_another_and_one_in_ten_stays():
     batch = source(context=102).batch(np.arange(3000))
-    read, truth = batch.ids[batch.hidden], batch.truth[batch.hidden]
+    read, truth = batch.given.ids[batch.wanted.where], batch.wanted.values[batch.wanted.where]
     masked, same = (read == made().mask).double().mean(), (read == truth).double().mean()
     others = read[(read != made().mask) & (read != truth)]
     assert float(masked) == pytest.approx(0.8, abs=0.01) and float(same) == pytest.approx(0.1, abs=0.01)
@@ -66,7 +66,7 @@ def test_four_of_five_are_masked_one_in_ten_is_another_and_one_in_ten_stays():
 
 
 def test_every_place_is_hidden_equally_often():
-    hidden = source(context=22).batch(np.arange(8000)).hidden[:, 1:-1].double().mean(0)
+    hidden = source(context=22).batch(np.arange(8000)).wanted.where[:, 1:-1].double().mean(0)
     assert float(hidden.min()) > 0.12 and float(hidden.max()) < 0.18
 
 
@@ -74,17 +74,17 @@ def test_every_place_is_hidden_equally_often():
 def test_whole_words_are_hidden_or_shown_and_no_more_than_the_share(kind: str):
     windows = source(kind, context=82, whole_words=True)
     batch = windows.batch(np.arange(400))
-    starts = Joins.of(made(kind)).starts(batch.truth.numpy())
-    for row, hidden in zip(starts, batch.hidden.numpy(), strict=True):
+    starts = Joins.of(made(kind)).starts(batch.wanted.values.numpy())
+    for row, hidden in zip(starts, batch.wanted.where.numpy(), strict=True):
         word = np.cumsum(row)
         assert all(hidden[word == w].all() for w in set(word[hidden]))
-    share = batch.hidden.float().sum(1) / 80
+    share = batch.wanted.where.float().sum(1) / 80
     assert float(share.max()) <= 0.16 and float(share.mean()) > 0.1
 
 
 def test_a_word_longer_than_the_share_is_hidden_all_the_same():
     ids = made("characters").encode("weaverweaver")[None].astype(np.int64)
-    read, hidden = Hider(made("characters"), whole_words=True).hide(ids, Dice("k", np.array([0])))
+    read, hidden = TokenMasker(made("characters"), whole_words=True).hide(ids, Dice("k", np.array([0])))
     assert hidden.all() and read.shape == ids.shape
 
 
@@ -94,44 +94,57 @@ def test_what_is_hidden_depends_on_data_seed_and_index_alone():
     whole = a.batch(indices)
     for i, index in enumerate(indices):
         one = b.batch(np.array([index]))
-        assert torch.equal(one.ids[0], whole.ids[i]) and torch.equal(one.hidden[0], whole.hidden[i])
-    assert not torch.equal(other.batch(indices).hidden, whole.hidden)
+        assert torch.equal(one.given.ids[0], whole.given.ids[i]) and torch.equal(
+            one.wanted.where[0], whole.wanted.where[i]
+        )
+    assert not torch.equal(other.batch(indices).wanted.where, whole.wanted.where)
 
 
 def test_epochs_hide_other_tokens():
     windows = source(context=10_000)
     assert windows.per_epoch == 1
     first, second = windows.batch(np.array([0])), windows.batch(np.array([1]))
-    assert torch.equal(first.truth, second.truth) and not torch.equal(first.hidden, second.hidden)
+    assert torch.equal(first.wanted.values, second.wanted.values) and not torch.equal(
+        first.wanted.where, second.wanted.where
+    )
 
 
 def test_the_held_out_text_is_met_whole_with_the_same_tokens_hidden_for_every_seed():
     a, b = list(source().held_out()), list(source(seed=7).held_out())
-    assert all(torch.equal(x.ids, y.ids) and torch.equal(x.hidden, y.hidden) for x, y in zip(a, b, strict=True))
-    rows = [row for batch in a for row in batch.truth[:, 1:-1].tolist()]
+    assert all(
+        torch.equal(x.given.ids, y.given.ids) and torch.equal(x.wanted.where, y.wanted.where)
+        for x, y in zip(a, b, strict=True)
+    )
+    rows = [row for batch in a for row in batch.wanted.values[:, 1:-1].tolist()]
     assert [id for row in rows[:-1] for id in row] == stream()[: 32 * (len(rows) - 1)].tolist()
     assert rows[-1] == stream()[468:500].tolist()
-    few = [row for batch in source().held_out(most=3) for row in batch.ids.tolist()]
-    every = [row for batch in a for row in batch.ids.tolist()]
+    few = [row for batch in source().held_out(most=3) for row in batch.given.ids.tolist()]
+    every = [row for batch in a for row in batch.given.ids.tolist()]
     assert len(few) == 3 and few[0] == every[0] and few[-1] == every[-1]
 
 
 def test_a_text_shorter_than_the_context_is_one_window():
-    windows = MaskedWindows(stream()[:9], stream()[:5], made(), Hider(made()), context=64, fingerprint="f", seed=0)
-    assert windows.batch(np.array([0])).ids.shape == (1, 11)
-    assert [tuple(batch.ids.shape) for batch in windows.held_out()] == [(1, 7)]
+    windows = MaskedWindows(
+        stream()[:9], stream()[:5], made(), TokenMasker(made()), context=64, fingerprint="f", seed=0
+    )
+    assert windows.batch(np.array([0])).given.ids.shape == (1, 11)
+    assert [tuple(batch.given.ids.shape) for batch in windows.held_out()] == [(1, 7)]
 
 
 def test_batches_are_cut_by_slices_and_moved():
     batch = source().batch(np.arange(6))
-    assert len(batch) == 6 and len(batch[2:4]) == 2 and torch.equal(batch[2:4].to("cpu").truth, batch.truth[2:4])
-    assert batch.text().valid is None
+    assert (
+        len(batch) == 6
+        and len(batch[2:4]) == 2
+        and torch.equal(batch[2:4].to("cpu").wanted.values, batch.wanted.values[2:4])
+    )
+    assert batch.given.raw().valid is None
 
 
 def test_what_cannot_be_hidden_is_refused():
     with pytest.raises(ConfigError, match="no token that stands for a hidden one"):
-        Hider(train("bytes", [STORY]))
+        TokenMasker(train("bytes", [STORY]))
     with pytest.raises(ConfigError, match="above 0 and below 1"):
-        Hider(made(), share=1.0)
+        TokenMasker(made(), share=1.0)
     with pytest.raises(ConfigError, match="2 tokens leave no room"):
         source(context=2)

@@ -4,17 +4,22 @@ import io
 import json
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from weft.data import decoding
-from weft.data.pairs import Held, Pair, Pairs, overlap, po, read_pairs, split_pairs, tmx
-from weft.data.pairs.columns import choose, is_header, language, languages_of_file
-from weft.data.pairs.parallel import departure
-from weft.data.pairs.suspects import swapped
+from weft.data import decoding, roles
+from weft.data.columns import columns_of
+from weft.data.known_roles import PAIR
+from weft.data.languages import language, languages_of_file
+from weft.data.readers import po, tmx
+from weft.data.readers.pair_texts import Held, Pair, Pairs, overlap, split_pairs
+from weft.data.readers.pairs import read_pairs
+from weft.data.readers.parallel import departure
+from weft.data.readers.suspects import swapped
 from weft.errors import ConfigError, DataError
 
 ROWS = [
@@ -24,6 +29,14 @@ ROWS = [
     ("It's 5 o'clock.", "Il est 5 heures."),
 ]
 SHARED = Path(__file__).parents[3] / "shared/data/translation"
+
+
+def is_header(cells: Sequence[str], source: str | None, target: str | None) -> bool:
+    return roles.is_header(cells, [], PAIR, (source, target), doubtful=False)
+
+
+def choose(names: list[str | None], source: str | None, target: str | None, *, where: str) -> tuple[int, ...]:
+    return roles.choose(columns_of(names, []), PAIR, (source, target), where=where, fix="").places
 
 
 def write(path: Path, data: bytes | str) -> Path:
@@ -445,6 +458,29 @@ def test_damaged_catalogues_are_refused(tmp_path: Path, text: str, line: int, pa
 
 
 # Bad tables and parallel files
+
+
+PO = 'msgid ""\nmsgstr ""\n"Language: {}\\n"\n\nmsgid "one"\nmsgstr "{}"\n'
+
+
+def test_catalogues_of_several_languages_are_refused_with_the_list(tmp_path: Path) -> None:
+    for code, text in (("fr", "un"), ("pt_BR", "um"), ("de", "eins"), ("en", "")):
+        write(tmp_path / code / "LC_MESSAGES" / "app.po", PO.format(code, text))
+    write(tmp_path / "fr" / "more.po", PO.format("fr", "une"))
+    message = refused(tmp_path)
+    assert "message catalogues of 3 languages: de, fr (2 files), pt_BR" in message
+    assert "--set target=de" in message
+    pairs = read_pairs(tmp_path, target="fr")
+    assert texts(pairs) == [("one", "un"), ("one", "une")] and pairs.columns == ("msgid", "fr")
+    assert any(reason == "in pt_BR, not in fr" for _, reason in pairs.skipped)
+    assert texts(read_pairs(tmp_path / "fr")) == texts(pairs)
+    assert texts(read_pairs(tmp_path, target="pt_BR")) == [("one", "um")]
+
+
+def test_the_language_of_a_catalogue_may_stand_in_its_path(tmp_path: Path) -> None:
+    for code in ("fr", "de"):
+        write(tmp_path / code / "LC_MESSAGES" / "app.po", 'msgid "one"\nmsgstr "x"\n')
+    assert "2 languages: de, fr" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv"])

@@ -2,12 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from functools import cache
 from typing import Any
 
+import processes
 import pytest
 
 from weft.data import samples
@@ -114,7 +114,7 @@ fingerprint = hashlib.sha256(repr(told).encode()).hexdigest()
 def test_the_phrasebook_is_the_same_in_every_process():
     code, here = FINGERPRINT + "print(fingerprint)", {}
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     exec(FINGERPRINT, here)
     assert done.stdout.strip() == here["fingerprint"]
 

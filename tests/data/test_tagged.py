@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.data.tagged import Entity, Tagged, as_bio, entities, looks_tagged, read_tagged, split_tagged
-from weft.data.tagged.schemes import scheme_of, violations
+from weft.data.readers.schemes import Entity, as_bio, entities, scheme_of, violations
+from weft.data.readers.tagged import judge, read_tagged
+from weft.data.readers.tagged_texts import Tagged, split_tagged
+from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 
 SENTENCE = [("Ada", "NNP", "B-P"), ("King", "NNP", "I-P"), ("met", "VBD", "O"), ("Bob", "NNP", "B-P"), (".", ".", "O")]
@@ -166,6 +168,10 @@ def test_parts_of_speech_are_no_entities():
 
 
 # Holding out and recognition
+
+
+def looks_tagged(path: Path) -> bool:
+    return judge(Survey([path])).level == "sure"
 
 
 def test_a_split_follows_the_words_and_parts_no_equal_sentences(tmp_path: Path, data):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.data import decoding, jsonl
-from weft.data.split import Part, split
-from weft.data.text import Corpus, read_corpus
+from weft.data.readers.corpus import Corpus, read_corpus
+from weft.data.split import CorpusPart, split
 from weft.errors import ConfigError, DataError
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer_making import KINDS, train
@@ -26,7 +26,7 @@ def lines(path: Path, texts: list[str]) -> Path:
     return write(path, "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)))
 
 
-def documents(part: Corpus | Part) -> list[str]:
+def documents(part: Corpus | CorpusPart) -> list[str]:
     """The documents of a stream; a last one without an end is marked with …"""
     result, current = [], ""
     for piece in part.pieces():
@@ -58,6 +58,24 @@ def test_a_folder_of_files_becomes_documents_in_order(tmp_path: Path) -> None:
     assert corpus.distinct == len(set("oneGrüße\ntwothree\nfour\n"))
     why = {Path(name).name: reason for name, reason in corpus.skipped}
     assert why == {"c.jsonl": "1 of its documents are empty", "d.txt": "empty"}
+
+
+def test_text_is_read_whatever_its_ending(tmp_path: Path) -> None:
+    for name in ("a.log", "b.py", "c", "d.rst.gz"):
+        write(tmp_path / "mixed" / name, gzip.compress(name.encode()) if name.endswith(".gz") else name)
+    write(tmp_path / "mixed" / "e.bin", bytes(99))
+    write(tmp_path / "mixed" / "f.dat", b"\xff\xfe\xfd")
+    corpus = read_corpus([tmp_path / "mixed"])
+    assert documents(corpus) == ["a.log", "b.py", "c", "d.rst.gz"], (
+        "of a folder without .txt, .md and .jsonl, all that is text"
+    )
+    assert {Path(name).name: why for name, why in corpus.skipped} == {
+        "e.bin": "binary",
+        "f.dat": "not text",
+    }
+    assert documents(read_corpus([tmp_path / "mixed" / "d.rst.gz"])) == ["d.rst.gz"], "a file named by hand is taken"
+    write(tmp_path / "mixed" / "z.txt", "z")
+    assert documents(read_corpus([tmp_path / "mixed"])) == ["z"], "where there are such files, they alone are taken"
 
 
 def test_the_fingerprint_depends_on_nothing_but_the_documents(tmp_path: Path) -> None:
@@ -237,6 +255,31 @@ def test_identical_documents_fall_on_the_same_side(
         assert sorted(train + valid) == sorted(texts)
     else:
         assert parts.rule.startswith("the last")
+
+
+def test_of_a_large_text_a_bounded_number_of_bytes_is_held_out(tmp_path: Path) -> None:
+    many = read_corpus([lines(tmp_path / "many.jsonl", [f"document {i} " + "x" * (i % 7) for i in range(2000)])])
+    one = read_corpus([write(tmp_path / "one.txt", "a book äöü " * 2000)])
+    for corpus in (many, one):
+        whole, parts = split(corpus), split(corpus, most=500)
+        assert whole.valid.bytes > 1500 and 300 < parts.valid.bytes < 700
+        assert parts.train.bytes == corpus.bytes - parts.valid.bytes
+        assert " 0%" not in parts.rule
+    assert set(documents(split(many, most=500).valid)) < set(documents(split(many).valid))
+
+
+def test_a_bound_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
+    for count in (5, 100):
+        corpus = read_corpus([lines(tmp_path / "a.jsonl", [f"document {i}" * 9 for i in range(count)])])
+        for most in (None, corpus.bytes // 9, 10**9):
+            assert documents(split(corpus, most=most).valid) == documents(split(corpus).valid)
+            assert split(corpus, most=most).rule == split(corpus).rule
+
+
+def test_documents_larger_than_the_bound_are_cut(tmp_path: Path) -> None:
+    corpus = read_corpus([lines(tmp_path / "a.jsonl", [f"book {i} " * 1000 for i in range(30)])])
+    parts = split(corpus, most=500)
+    assert 400 < parts.valid.bytes < 600 and parts.rule.startswith("the last 0.")
 
 
 def test_one_huge_document_among_many_is_not_held_out(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
-"""Bundles of labelled and tagged texts: each text once an epoch, with its own label, beside texts of like length."""
+"""Micro-batches of labelled and tagged texts: each text once an epoch, with its own label, beside texts of like length."""
 
 import numpy as np
 import pytest
 import torch
 
-from weft.data.labelled.batches import LabelledBundles
-from weft.data.tagged.batches import TaggedBundles, TaggedRows, tagged
+from weft.data.encoded.labelled import LabelledRows
+from weft.data.encoded.tagged import TaggedRows
+from weft.data.like_lengths import LikeLengthSource
 
 
 def texts(count: int, seed: int = 0, longest: int = 30) -> list[np.ndarray]:
@@ -17,11 +18,9 @@ def labels(data: list[np.ndarray]) -> np.ndarray:
     return np.array([int(text[0]) % 7 for text in data])
 
 
-def labelled(count: int = 300, tokens: int = 200, seed: int = 0, rows: int | None = None) -> LabelledBundles:
-    train, held = texts(count), texts(40, seed=1)
-    return LabelledBundles(
-        (train, labels(train)), (held, labels(held)), tokens=tokens, fingerprint="f", seed=seed, rows=rows
-    )
+def labelled(count: int = 300, tokens: int = 200, seed: int = 0, rows: int | None = None) -> LikeLengthSource:
+    train, held = (LabelledRows(data, labels(data)) for data in (texts(count), texts(40, seed=1)))
+    return LikeLengthSource(train, held, tokens=tokens, fingerprint="f", seed=seed, rows=rows)
 
 
 def words(data: list[np.ndarray]) -> TaggedRows:
@@ -29,8 +28,8 @@ def words(data: list[np.ndarray]) -> TaggedRows:
     return TaggedRows(data, places, [np.full(len(at) + 3, int(text[0]) % 5) for at, text in zip(places, data)])
 
 
-def sentences(seed: int = 0) -> TaggedBundles:
-    return TaggedBundles(words(texts(300)), words(texts(40, seed=1)), tokens=200, fingerprint="f", seed=seed)
+def sentences(seed: int = 0) -> LikeLengthSource:
+    return LikeLengthSource(words(texts(300)), words(texts(40, seed=1)), tokens=200, fingerprint="f", seed=seed)
 
 
 def epoch(source, number: int = 0) -> list:
@@ -41,51 +40,55 @@ def epoch(source, number: int = 0) -> list:
 @pytest.mark.parametrize("make", [labelled, sentences])
 def test_an_epoch_holds_every_text_once(make):
     for number in (0, 3):
-        found = [int(row[0]) for bundle in epoch(make(), number) for row in bundle.text.ids]
+        found = [int(row[0]) for part in epoch(make(), number) for row in part.given.ids]
         assert sorted(found) == list(range(300))
 
 
 def test_every_text_keeps_its_label():
-    for bundle in [*epoch(labelled()), *(b for batch in labelled().held_out() for b in batch.each)]:
-        assert bundle.targets.tolist() == (bundle.text.ids[:, 0] % 7).tolist()
+    for part in [*epoch(labelled()), *(b for batch in labelled().held_out() for b in batch.each)]:
+        assert part.wanted.labels.tolist() == (part.given.ids[:, 0] % 7).tolist()
 
 
 def test_every_word_keeps_its_tag_and_padding_has_none():
-    for bundle in epoch(sentences()):
-        for row, places, tags, length in zip(bundle.text.ids, bundle.places, bundle.tags, bundle.text.lengths):
+    for part in epoch(sentences()):
+        for row, places, tags, length in zip(part.given.ids, part.wanted.where, part.wanted.values, part.given.lengths):
             count = int(length) // 2
             assert places[:count].tolist() == list(range(1, int(length), 2))
             assert tags[:count].tolist() == [int(row[0]) % 5] * count and (tags[count:] == -1).all()
-        assert torch.equal(bundle.real, bundle.tags >= 0)
+        picked, tags = part.wanted.picked(part.given.ids[..., None].double())
+        assert torch.equal(tags, part.wanted.values[part.wanted.values >= 0]) and torch.equal(
+            picked[:, 0].long() % 5, tags
+        )
 
 
 def test_words_that_were_cut_off_have_no_tag():
     data = TaggedRows([np.arange(4)], [np.array([1, 2])], [np.array([3, 0, 4])])
-    assert tagged(data, [0]).tags.tolist() == [[3, 0]]
+    assert data.take([0]).wanted.values.tolist() == [[3, 0]]
 
 
-def test_tokens_and_rows_bound_a_bundle():
-    for bundle in epoch(labelled(tokens=100, rows=8)):
-        assert bundle.text.ids.numel() <= 100 and len(bundle.text.ids) <= 8
-    assert max(len(bundle.text.ids) for bundle in epoch(labelled(tokens=100))) > 8
+def test_tokens_and_rows_bound_a_micro_batch():
+    for part in epoch(labelled(tokens=100, rows=8)):
+        assert part.given.ids.numel() <= 100 and len(part.given.ids) <= 8
+    assert max(len(part.given.ids) for part in epoch(labelled(tokens=100))) > 8
 
 
 @pytest.mark.parametrize("make", [labelled, sentences])
 def test_the_order_depends_on_data_seed_and_index_alone(make):
     indices = np.array([3, 900, 3])
     one, two, other = (make(seed=seed).batch(indices).each for seed in (0, 0, 1))
-    assert all(torch.equal(a.text.ids, b.text.ids) for a, b in zip(one, two))
-    assert not all(torch.equal(a.text.ids, b.text.ids) for a, b in zip(one, other))
+    assert all(torch.equal(a.given.ids, b.given.ids) for a, b in zip(one, two))
+    assert not all(torch.equal(a.given.ids, b.given.ids) for a, b in zip(one, other))
 
 
 @pytest.mark.parametrize("make", [labelled, sentences])
 def test_held_out_texts_come_once_each_in_any_portion(make):
-    every = [int(row[0]) for batch in make().held_out() for b in batch.each for row in b.text.ids]
+    every = [int(row[0]) for batch in make().held_out() for b in batch.each for row in b.given.ids]
     assert sorted(every) == list(range(40)) and len(list(make().held_out(most=1))) == 1
 
 
 def test_numbers_are_kept_as_they_are():
-    train = texts(20)
-    source = LabelledBundles((train, np.linspace(0, 1, 20)), (train, np.zeros(20)), tokens=50, fingerprint="f", seed=0)
-    bundle = source.batch(np.array([0])).to("cpu").each[0]
-    assert bundle.targets.dtype == torch.float64 and bundle.text.text().trailing
+    train = LabelledRows(texts(20), np.linspace(0, 1, 20))
+    source = LikeLengthSource(train, train, tokens=50, fingerprint="f", seed=0)
+    part = source.batch(np.array([0])).to("cpu").each[0]
+    assert part.wanted.values.tolist() == [train.targets[int(row[0])] for row in part.given.ids]
+    assert part.wanted.values.dtype == torch.float64 and part.given.raw().padded_behind

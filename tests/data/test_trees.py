@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft.data import decoding
+from weft.data.readers.trees import read_tree, read_trees
 from weft.data.samples.trees import PHRASES, WORDS, _text, sample_trees
 from weft.data.trees.brackets import brackets
-from weft.data.trees.files import read_tree, read_trees
 from weft.data.trees.linearised import linearise, parse_linear
 from weft.data.trees.tree import DEEPEST, Tree, draw, leaves, normal, sentence, walk, words
 from weft.errors import DataError

@@ -107,7 +107,7 @@ def test_a_memory_is_not_shared_where_what_is_read_depends_on_the_row() -> None:
     model = translation_model("transformer")
     config = model.config.set("target.trunk.block.read.bias", Alibi.Config())
     model = config.build().double().eval()
-    assert any(isinstance(m, Attention) and m.across and not m.shares for m in model.modules())
+    assert any(isinstance(m, Attention) and m.cross and not m.memory_shareable for m in model.modules())
     for source, best in zip(SOURCES, found(model, beam=3, best=3), strict=True):
         assert best[0].log_probability == pytest.approx(rescored(model, source, best[0].ids, best[0].ended), abs=1e-5)
 

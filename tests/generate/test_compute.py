@@ -7,7 +7,7 @@ from torch import nn
 
 from weft.core.cache import Cache
 from weft.generate import Session
-from weft.generate.compute import FEW_ROWS, Compute, Int8Linear, prepared
+from weft.generate.compute import MAX_INT8_ROWS, Compute, Int8Linear, prepared
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.position import Rotary
@@ -87,7 +87,7 @@ def test_in_eight_bits_every_map_of_trunk_and_head_is_small(name: str):
     assert all(m.weight.dtype is torch.int8 for m in parts(copy, Int8Linear))
 
 
-@pytest.mark.parametrize("rows", [1, FEW_ROWS, FEW_ROWS + 1])
+@pytest.mark.parametrize("rows", [1, MAX_INT8_ROWS, MAX_INT8_ROWS + 1])
 @pytest.mark.parametrize("width", [1, 7, 24, 32, 50, 64])  # torch's kernel reads past the end of widths of its own
 def test_an_eight_bit_map_is_within_half_a_step_of_each_weight(rows: int, width: int):
     for bias in (True, False):

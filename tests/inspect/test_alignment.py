@@ -19,6 +19,7 @@ from weft.errors import ConfigError, DataError
 from weft.inspect import fonts
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.matrix import draw
+from weft.inspect.views import AttentionChoice
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_making import train
 from weft.modalities.words import words
@@ -28,6 +29,7 @@ ENGLISH = "The agreement on the European Economic Area was signed in August 1992
 FRENCH = "L'accord sur la zone économique européenne a été signé en août 1992."
 JAPANESE = "欧州経済領域に関する協定は1992年8月に署名された。"
 ARABIC = "تم توقيع الاتفاق بشأن المنطقة الاقتصادية الأوروبية في أغسطس 1992."
+EVERY = AttentionChoice(every=True)
 TEXTS = [ENGLISH, FRENCH, JAPANESE, ARABIC, "  two  spaces\n\tand more ", "👩‍👩‍👧 naïve", "", " ", '"Oui," dit-il.']
 
 
@@ -191,13 +193,14 @@ def test_words_need_to_know_which_characters_a_piece_covers():
 
 def test_layers_and_heads_can_be_picked_and_averaged():
     a = made(("a", "b"), ("c", "d", "e"))
-    assert np.array_equal(a.of(1, 2).weights, a.weights[1:2, 2:3])
-    assert np.array_equal(a.of(layer=1).weights, a.weights[1:2]) and np.array_equal(a.of().weights, a.weights)
+    assert np.array_equal(a.of(AttentionChoice(2, 3)).weights, a.weights[1:2, 2:3])
+    assert np.array_equal(a.of(AttentionChoice(layer=2)).weights, a.weights[1:2])
+    assert np.array_equal(a.of(AttentionChoice()).weights, a.weights)
     assert np.allclose(a.mean().weights[0, 0], a.weights.mean((0, 1)), atol=1e-6)
-    assert np.allclose(a.of(head=1).mean().weights[0, 0], a.weights[:, 1].mean(0), atol=1e-6)
-    for wrong in ({"layer": 2}, {"head": 3}, {"head": -1}):
-        with pytest.raises(ConfigError, match="expected a number from 0"):
-            a.of(**wrong)
+    assert np.allclose(a.of(AttentionChoice(head=2)).mean().weights[0, 0], a.weights[:, 1].mean(0), atol=1e-6)
+    for wrong in ({"layer": 3}, {"head": 4}, {"head": 0}, {"layer": -1}):
+        with pytest.raises(ConfigError, match="expected a number from 1 to [23], found"):
+            a.of(AttentionChoice(**wrong))
 
 
 @pytest.mark.parametrize("weights", [np.ones((1, 1, 2, 3)), np.ones((3, 2)), np.full((1, 1, 3, 2), np.nan)])
@@ -231,7 +234,7 @@ def test_readings_of_a_memory_become_layers_whether_read_at_once_or_step_by_step
 @pytest.mark.parametrize("source, target", [(ENGLISH, FRENCH), (ARABIC, JAPANESE), ("Yes", "Oui")])
 def test_every_word_stands_in_the_svg_as_text_in_its_order(source, target, every):
     a = made((*words(source), END), (*words(target), END))
-    found = texts(draw(a, format="svg", every=every, title="A title"))
+    found = texts(draw(a, AttentionChoice(every=every), format="svg", title="A title"))
     assert found[: len(a.source) + len(a.target)] == [*a.source, *a.target]
     assert "A title" in found and any("averaged over 2 layers × 3 heads" in text for text in found)
     assert [text for text in found if text.startswith("head ")] == (["head 1", "head 2", "head 3"] if every else [])
@@ -240,7 +243,7 @@ def test_every_word_stands_in_the_svg_as_text_in_its_order(source, target, every
 @pytest.mark.parametrize("format", ["png", "svg"])
 def test_drawing_twice_gives_the_same_bytes(format):
     a = made(tuple(words(ENGLISH)), tuple(words(FRENCH)))
-    assert draw(a, format=format, every=True) == draw(a, format=format, every=True)
+    assert draw(a, EVERY, format=format) == draw(a, EVERY, format=format)
 
 
 def test_a_longer_sentence_has_a_larger_picture_up_to_a_limit():
@@ -252,11 +255,13 @@ def test_the_picture_of_one_layer_and_head_is_the_picture_of_its_weights():
     a = made(("a", "b"), ("c", "d"))
     alone = Alignment(a.source, a.target, a.weights[1:, 2:])
     picked, by_itself = (
-        re.findall(rb"base64,\s*([^\"]+)", draw(x, format="svg", **o))
-        for x, o in ((a, {"layer": 1, "head": 2}), (alone, {}))
+        re.findall(rb"base64,\s*([^\"]+)", draw(x, choice, format="svg"))
+        for x, choice in ((a, AttentionChoice(2, 3)), (alone, AttentionChoice()))
     )
     assert picked == by_itself != re.findall(rb"base64,\s*([^\"]+)", draw(a, format="svg"))
-    assert "how much each row read of each column, layer 2, head 3" in texts(draw(a, format="svg", layer=1, head=2))
+    assert "how much each row read of each column, layer 2, head 3" in texts(
+        draw(a, AttentionChoice(2, 3), format="svg")
+    )
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -264,7 +269,7 @@ def test_the_picture_of_one_layer_and_head_is_the_picture_of_its_weights():
 @pytest.mark.parametrize("rows, columns", [(1, 1), (0, 0), (3, 0), (0, 2), (2, 3)])
 def test_nothing_read_and_nothing_to_read_can_be_drawn(rows, columns, format, every):
     a = Alignment(("a",) * columns, ("b",) * rows, np.zeros((2, 2, rows, columns)))
-    picture = draw(a, format=format, every=every)
+    picture = draw(a, AttentionChoice(every=every), format=format)
     assert size(picture) if format == "png" else "nothing was read: all weights are 0" in texts(picture)
 
 

@@ -8,6 +8,7 @@ from drawn import images, pixels, size, texts
 
 from weft.errors import ConfigError, DataError
 from weft.inspect.maps import Maps, as_text, draw, to_json
+from weft.inspect.views import AttentionChoice
 
 PHOTO = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
 DIGIT = np.random.default_rng(1).integers(0, 256, (28, 28, 1), dtype=np.uint8)
@@ -46,20 +47,20 @@ def warm(image: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("rows, columns", [(7, 7), (14, 10), (1, 1)])
 def test_any_picture_and_grid_can_be_drawn(picture, rows, columns, every):
     maps = made(picture, rows, columns)
-    assert min(size(draw(maps, every=every))) > 100
-    assert texts(draw(maps, format="svg", every=every))
+    assert min(size(draw(maps, AttentionChoice(every=every)))) > 100
+    assert texts(draw(maps, AttentionChoice(every=every), format="svg"))
 
 
 @pytest.mark.parametrize("row, column", [(0, 0), (0, 3), (2, 1), (3, 3)])
 def test_the_picture_is_hot_where_most_was_read(row: int, column: int):
-    heat = warm(images(draw(one(only(row, column)), format="svg", layer=0, head=0))[1])
+    heat = warm(images(draw(one(only(row, column)), AttentionChoice(1, 1), format="svg"))[1])
     place = np.unravel_index(heat.argmax(), heat.shape)
     assert [int(4 * at / side) for at, side in zip(place, heat.shape, strict=True)] == [row, column]
     assert heat.min() < 0 < 100 < heat.max()
 
 
 def test_heat_is_smooth_between_patches():
-    heat = warm(images(draw(one(only(1, 1)), format="svg", layer=0, head=0))[1])
+    heat = warm(images(draw(one(only(1, 1)), AttentionChoice(1, 1), format="svg"))[1])
     assert np.abs(np.diff(heat, axis=0)).max() < 20 and np.abs(np.diff(heat, axis=1)).max() < 20
 
 
@@ -73,7 +74,7 @@ def test_the_same_reading_of_less_has_the_same_colours_and_smaller_numbers():
 
 def test_what_is_read_evenly_looks_even():
     almost = 1 + 0.01 * np.random.default_rng(0).random((4, 4))
-    heat = warm(images(draw(one(almost / almost.sum()), format="svg", layer=0, head=0))[1])
+    heat = warm(images(draw(one(almost / almost.sum()), AttentionChoice(1, 1), format="svg"))[1])
     assert heat.max() - heat.min() < 20
 
 
@@ -85,22 +86,22 @@ def test_nothing_read_is_said_and_drawn_cold():
 
 def test_the_words_say_which_layers_and_heads_are_shown():
     def said(**options) -> list[str]:
-        return texts(draw(made(title="a cat"), format="svg", **options))
+        return texts(draw(made(title="a cat"), AttentionChoice(**options), format="svg"))
 
     assert {"a cat", "rollout through 3 layers", "head 1", "head 2"} <= set(said())
     assert any(text.startswith("layer 3, each head by itself") for text in said())
-    assert "layer 2, averaged over 2 heads" in said(layer=1) and "head 2" in said(layer=1)
-    assert {"head 2, averaged over 3 layers", "layer 1", "layer 3"} <= set(said(head=1))
-    assert "layer 1, head 2" in said(layer=0, head=1) and "head 1" not in said(layer=0, head=1)
+    assert "layer 2, averaged over 2 heads" in said(layer=2) and "head 2" in said(layer=2)
+    assert {"head 2, averaged over 3 layers", "layer 1", "layer 3"} <= set(said(head=2))
+    assert "layer 1, head 2" in said(layer=1, head=2) and "head 1" not in said(layer=1, head=2)
     assert {"layer 1", "layer 3", "head 1", "head 2"} <= set(said(every=True))
-    assert {"layer 2", "head 1"} <= set(said(every=True, layer=1)) and "layer 1" not in said(every=True, layer=1)
+    assert {"layer 2", "head 1"} <= set(said(every=True, layer=2)) and "layer 1" not in said(every=True, layer=2)
     without = Maps(PHOTO, made().layers)
     assert "averaged over 3 layers × 2 heads" in texts(draw(without, format="svg"))
 
 
 def test_every_head_stands_in_its_row_and_column():
     layers = np.stack([[only(i, j) for j in range(3)] for i in range(2)])
-    grid = warm(images(draw(Maps(GREY, layers), format="svg", every=True))[-1])
+    grid = warm(images(draw(Maps(GREY, layers), AttentionChoice(every=True), format="svg"))[-1])
     high, wide = grid.shape[0] / 2, grid.shape[1] / 3
     for i in range(2):
         for j in range(3):
@@ -111,7 +112,7 @@ def test_every_head_stands_in_its_row_and_column():
 
 def test_the_patch_that_reads_is_framed():
     map = np.full((4, 4), 1 / 16)
-    plain, framed = (pixels(draw(one(map, asked=asked), layer=0, head=0)) for asked in (None, (3, 0)))
+    plain, framed = (pixels(draw(one(map, asked=asked), AttentionChoice(1, 1))) for asked in (None, (3, 0)))
     place = np.argwhere((plain != framed).any(-1)).mean(0) / plain.shape[:2]
     assert plain.shape == framed.shape and place[0] > 0.6
     assert "[]" in as_text(one(map, asked=(3, 0))).splitlines()[-3]
@@ -134,7 +135,8 @@ def test_json_has_the_maps_as_plain_values():
 
 @pytest.mark.parametrize("format", ["png", "svg"])
 def test_drawing_twice_gives_the_same_bytes(format):
-    assert draw(made(), format=format, every=True) == draw(made(), format=format, every=True)
+    every = AttentionChoice(every=True)
+    assert draw(made(), every, format=format) == draw(made(), every, format=format)
 
 
 @pytest.mark.parametrize(
@@ -154,10 +156,10 @@ def test_arrays_that_do_not_fit_are_refused(wrong: dict, said: str):
 def test_what_is_not_there_is_refused():
     with pytest.raises(DataError, match="expected maps"):
         Maps(PHOTO, np.zeros((2, 0, 7, 7)))
-    with pytest.raises(ConfigError, match="from 0 to 2"):
-        draw(made(), layer=3)
-    with pytest.raises(ConfigError, match="from 0 to 1"):
-        draw(made(), head=-1)
+    with pytest.raises(ConfigError, match="from 1 to 3"):
+        draw(made(), AttentionChoice(layer=4))
+    with pytest.raises(ConfigError, match="from 1 to 2"):
+        draw(made(), AttentionChoice(head=0))
     with pytest.raises(ConfigError, match="no patch"):
         made(asked=(7, 0))
     with pytest.raises(ConfigError, match="png or svg"):

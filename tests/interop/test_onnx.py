@@ -13,8 +13,8 @@ from foreign import perturbed
 from weft.core import LowRank, PerToken, Trunk, Window
 from weft.errors import ConfigError, DataError, StorageError, WeftError
 from weft.interop import Marks, onnx, write_onnx
-from weft.interop.faces import TextFace, face, unstated
 from weft.interop.onnx import prove_onnx
+from weft.interop.signatures import TextSignature, signature, unstated
 from weft.modalities.text import Text, TextEmbed
 from weft.models.adapted import adapted
 from weft.models.stream import Stream
@@ -127,7 +127,7 @@ def test_a_frozen_length_is_found_out(tmp_path: Path, monkeypatch):
     def counted(self, input_ids, attention_mask):  # in a graph, a number that Python asked for stays what it was
         return self.model(Text(input_ids, attention_mask.bool())) / int(input_ids.shape[1])
 
-    monkeypatch.setattr(TextFace, "forward", counted)
+    monkeypatch.setattr(TextSignature, "forward", counted)
     with pytest.raises(DataError, match="onnxruntime cannot use the folder: .*invalid dimensions for input: input_ids"):
         write_onnx(tmp_path / "a", least())
     assert os.listdir(tmp_path) == []
@@ -146,7 +146,7 @@ def test_what_stands_in_the_folder_is_enough_to_use_it_and_to_prove_it(tmp_path:
     with torch.no_grad():
         model.head.out.weight[3, 0] += 0.01
     with pytest.raises(DataError, match="the graph computes other values than the model: they differ by"):
-        prove_onnx(tmp_path / "a", face(model.eval()))
+        prove_onnx(tmp_path / "a", signature(model.eval()))
 
 
 @slow
@@ -199,6 +199,6 @@ def test_missing_libraries_are_named(tmp_path: Path, monkeypatch):
 
 def test_facts_about_order_are_withheld_only_while_asked():
     model, text = least(), Text(torch.zeros(1, 5, dtype=torch.long))
-    with unstated(face(model)):
-        assert model.embed(text).order is Order.ANY and model.embed(text).along is None
-    assert model.embed(text).order is Order.LINE and model.embed(text).along == "position"
+    with unstated(signature(model)):
+        assert model.embed(text).order is Order.ANY and model.embed(text).line_axis is None
+    assert model.embed(text).order is Order.LINE and model.embed(text).line_axis == "position"

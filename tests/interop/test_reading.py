@@ -3,19 +3,19 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 from foreign import changed
 from safetensors.torch import load_file, save_file
 
 from weft.errors import ConfigError, DataError, WeftError
-from weft.interop import hub, read_folder, recognises, write_folder
-from weft.interop.given import REFUSED
+from weft.interop import hub, read_folder, read_source, recognises, write_folder
+from weft.interop.their_config import REFUSED
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size, gpt
 
@@ -173,7 +173,7 @@ def test_reading_imports_runs_and_fetches_nothing(folder: Path):
     pickled = Path(shutil.copytree(folder, folder.parent / "pickled"))
     (pickled / "model.safetensors").unlink()
     torch.save({"a": torch.zeros(1)}, pickled / "pytorch_model.bin")
-    done = subprocess.run([sys.executable, "-c", AUDIT, folder, evil, pickled], capture_output=True, text=True)
+    done = processes.run([sys.executable, "-c", AUDIT, folder, evil, pickled], capture_output=True, text=True)
     assert done.stdout.split("\n")[:3] == ["refused", "refused", "[]"], done.stderr
 
 
@@ -287,6 +287,13 @@ def test_a_name_that_is_no_folder_is_told_without_the_network(monkeypatch, tmp_p
     assert hub.is_name("openai-community/gpt2") and not hub.is_name("../gpt2") and not hub.is_name("a/..")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ConfigError, match="huggingface_hub is not installed"):
+        read_source("owner/name")
+
+
+def test_reading_a_folder_never_asks_the_hub(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "fetch", lambda name: pytest.fail(f"asked the Hub for {name}"))
+    with pytest.raises(DataError, match="no such folder"):
         read_folder("owner/name")
 
 
@@ -305,6 +312,6 @@ def test_reading_takes_little_more_memory_than_the_weights(tmp_path: Path):
     write_folder(tmp_path / "half", large.bfloat16())
     write_folder(tmp_path / "large", large.float())
     command = [sys.executable, "-c", MEMORY, tmp_path / "small", tmp_path / "half", tmp_path / "large"]
-    peaks = list(map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()))
+    peaks = list(map(int, processes.run(command, capture_output=True, text=True, check=True).stdout.split()))
     sizes = [sum(p.numel() * 4 for p in model.parameters()) for model in (small, large)]
     assert all((peak - peaks[0]) * 1024 < 1.2 * sizes[1] - sizes[0] for peak in peaks[1:])

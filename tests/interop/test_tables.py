@@ -7,14 +7,14 @@ import torch
 
 from weft.errors import ConfigError, DataError
 from weft.interop import weights
-from weft.interop.rules import Ignored, Joined, Same, Shaped, Stacked, Tied, Turned, layers
+from weft.interop.rules import Ignored, Joined, SameTensor, Shaped, Stacked, Tied, Turned, layers
 from weft.interop.tables import Table, to_theirs
 from weft.interop.weights import Shards, fill
 from weft.storage.tensors import write_tensors
 
 TABLE = Table(
     [
-        Same("table", "table"),
+        SameTensor("table", "table"),
         *layers(2, [Turned("h.{i}.w", "blocks.{i}.w"), Joined(("h.{i}.q", "h.{i}.k"), "blocks.{i}.qk", (3, 1))]),
         Stacked("places", ("first", "rest")),
         Shaped("patches", "cut", (2, 3, 2)),
@@ -57,7 +57,7 @@ def test_there_and_back_gives_the_same_bits(tmp_path):
 
 
 def test_half_precision_of_more_than_one_buffer_is_read_exactly(tmp_path, monkeypatch):
-    monkeypatch.setattr(weights, "BUFFER", 2**12)
+    monkeypatch.setattr(weights, "BUFFER_BYTES", 2**12)
     rows = 3 * 2**12 // (2 * 64) + 5
     whole = torch.randn(rows, 64).to(torch.bfloat16)
     found = {"w": torch.zeros(64, rows), "first": torch.zeros(3, 64), "rest": torch.zeros(rows - 3, 64)}
@@ -94,7 +94,9 @@ def test_a_shape_that_differs_names_both(tmp_path, name):
     assert f"({found[0]} -> {found[0] - 1})" in caught.value.fix
 
 
-@pytest.mark.parametrize("rules", [[Same("a", "a")], [Same("a", "a"), Same("b", "b"), Same("c", "a")]])
+@pytest.mark.parametrize(
+    "rules", [[SameTensor("a", "a")], [SameTensor("a", "a"), SameTensor("b", "b"), SameTensor("c", "a")]]
+)
 def test_a_weight_of_ours_in_no_rule_or_in_two_is_an_error(rules):
     with pytest.raises(ConfigError, match="does not fit this model: [ab]$"):
         Table(rules).pieces({"a": torch.zeros(2), "b": torch.zeros(2)})

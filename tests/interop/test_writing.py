@@ -112,7 +112,7 @@ def test_a_proof_needs_their_library(folder: Path, monkeypatch):
         prove(folder, read_folder(folder).model, {"input_ids": torch.zeros(1, 3, dtype=torch.long)})
 
 
-WITNESS = """
+REFERENCE_RUN = """
 import sys, numpy
 from safetensors.numpy import save_file
 folder, inputs, outputs = sys.argv[1:4]
@@ -125,10 +125,10 @@ save_file({"values": numpy.full((1, 3, 281), 2.0, "f4")}, outputs)
 @pytest.mark.parametrize("folder", ["gpt2"], indirect=True)
 def test_a_proof_tells_the_largest_difference_or_why_there_is_none(folder: Path, monkeypatch, tmp_path):
     monkeypatch.setattr(proof.importlib.util, "find_spec", lambda name: sys)
-    monkeypatch.setattr(proof, "WITNESS", tmp_path / "witness.py")
+    monkeypatch.setattr(proof, "REFERENCE_RUN", tmp_path / "reference_run.py")
     ids, model = torch.zeros(1, 3, dtype=torch.long), read_folder(folder).model
     vocab = model.config.embed.vocab
-    (tmp_path / "witness.py").write_text(WITNESS.replace("281", str(vocab)))
+    (tmp_path / "reference_run.py").write_text(REFERENCE_RUN.replace("281", str(vocab)))
     expected = (2.0 - model(Text(ids))).abs().max().item()
     assert prove(folder, model, {"input_ids": ids}) == pytest.approx(expected)
     folder.rename(tmp_path / "bad")

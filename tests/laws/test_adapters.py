@@ -7,7 +7,7 @@ from tiny import ENCODER_ZOO, PAIR_ZOO, close, encoder_model, ids, language_mode
 from weft.config import from_json, read_json, write_json
 from weft.core import Cache, LowRank
 from weft.core.adapters import adapters
-from weft.data.windows import Windows
+from weft.data.windows import windows
 from weft.generate.compute import prepared
 from weft.modalities.text import Text
 from weft.models.adapted import adapted, has_adapters, merged
@@ -96,7 +96,7 @@ def test_training_adapters_lowers_the_loss_and_moves_nothing_else():
     before = {n: p.detach().clone() for n, p in model.named_parameters()}
     weights = Weights(model, torch.float32)
     optimizer = Optimizer(weights, Training(lr=0.01), fast=torch.float32)
-    batch, objective, losses = Windows(ids(8, 9)), NextToken.Config().build(), []
+    batch, objective, losses = windows(ids(8, 9)), NextToken.Config().build(), []
     for _ in range(30):
         weights.clear()
         loss = objective(model, batch)

@@ -7,12 +7,11 @@ from tiny import VOCAB, close, ids, pictures, randomised
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.bundles import Lines
-from weft.data.captions.batches import Captioned
+from weft.data.batch import PaddedIds, Samples
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
-from weft.models.zoo.captioning import CAPTION_MODELS, EYES, features
+from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS, features
 from weft.models.zoo.vision import Sight, VisionSize, small_net
 from weft.objectives import TargetToken
 
@@ -21,7 +20,7 @@ TARGET = ids(3, 6, seed=1)
 
 
 def writer(name: str, dim: int = 16) -> Seq2Seq:
-    encoder = EYES[name](
+    encoder = CAPTION_ENCODERS[name](
         VisionSize(dim=16, depth=1, heads=2, patch=2, net=small_net(8, (0, 1))), Sight(8, 8), outputs=None
     )
     config = CAPTION_MODELS[name](encoder, Size(dim=dim, depth=2, heads=2, context=12), vocab=VOCAB)
@@ -55,18 +54,18 @@ def test_looking_changes_nothing_and_configs_travel_as_json(name: str) -> None:
     whole = model(seen, Text(TARGET))
     with record(model) as recorder:
         assert torch.equal(model(seen, Text(TARGET)), whole)
-    assert sum(readings[0].attention.across for readings in recorder.readings.values()) == 2
+    assert sum(readings[0].attention.cross for readings in recorder.readings.values()) == 2
     again = from_json(model.config.to_json(), Seq2Seq.Config).build()
     assert {n: p.shape for n, p in model.state_dict().items()} == {n: p.shape for n, p in again.state_dict().items()}
 
 
 def test_captions_of_one_picture_are_scored_as_if_each_had_its_own() -> None:
     model, seen, objective = writer("swift"), pictures(2), TargetToken.Config().build()
-    lines, owner = Lines(TARGET, torch.tensor([6, 4, 5])), torch.tensor([0, 0, 1])
-    together = objective(model, Captioned(seen, lines, owner))
+    lines, owner = PaddedIds(TARGET, torch.tensor([6, 4, 5])), torch.tensor([0, 0, 1])
+    together = objective(model, Samples(seen, lines, owner))
     alone = [
         objective(
-            model, Captioned(seen[o : o + 1], Lines(TARGET[i : i + 1], lines.lengths[i : i + 1]), torch.tensor([0]))
+            model, Samples(seen[o : o + 1], PaddedIds(TARGET[i : i + 1], lines.lengths[i : i + 1]), torch.tensor([0]))
         )
         for i, o in enumerate(owner.tolist())
     ]

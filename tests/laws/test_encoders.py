@@ -48,7 +48,7 @@ def test_padding_changes_nothing(name: str, kind: str, before: int, after: int, 
 @every_head
 def test_texts_of_different_lengths_in_one_batch_equal_each_alone(name: str, kind: str):
     model, text, lengths = model_of(name, kind), ids(3, 7), [1, 4, 7]
-    out = out_of(model, Text(text, torch.arange(7)[None] < torch.tensor(lengths)[:, None], trailing=True))
+    out = out_of(model, Text(text, torch.arange(7)[None] < torch.tensor(lengths)[:, None], padded_behind=True))
     for row, length in enumerate(lengths):
         alone = out_of(model, Text(text[row : row + 1, :length]))
         assert close(out[row : row + 1] if kind.startswith("pooled") else out[row : row + 1, :length], alone)

@@ -8,8 +8,8 @@ from tiny import PAIR_ZOO, VOCAB, close, ids, translation_model
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.bundles import Bundles, Lines
-from weft.data.pairs.batches import bundle
+from weft.data.batch import Microbatches, PaddedIds, Samples
+from weft.data.encoded.pairs import PairRows
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
@@ -22,6 +22,10 @@ SOURCE, TARGET = ids(3, 7), ids(3, 6, seed=1)
 def some_pairs(count: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     draw = np.random.default_rng(seed)
     return [tuple(draw.integers(0, VOCAB - 1, draw.integers(1, 9)) for _ in range(2)) for _ in range(count)]
+
+
+def samples(pairs: list) -> Samples:
+    return PairRows(pairs, VOCAB - 1, VOCAB - 1).take(range(len(pairs)))
 
 
 @every_model
@@ -45,7 +49,7 @@ def test_padding_of_the_source_changes_nothing(name: str, front: bool) -> None:
     expected = model(Text(SOURCE), Text(TARGET))
     assert close(model(Text(padded, real), Text(TARGET)), expected)
     if not front:
-        assert close(model(Text(padded, real, trailing=True), Text(TARGET)), expected)
+        assert close(model(Text(padded, real, padded_behind=True), Text(TARGET)), expected)
 
 
 @every_model
@@ -84,7 +88,7 @@ def test_bundles_one_by_one_give_the_gradient_of_all(name: str) -> None:
     def gradients(*groups: list) -> dict[str, torch.Tensor]:
         model = translation_model(name).train()
         for group in groups:
-            objective(model, Bundles(tuple(bundle(part, VOCAB - 1) for part in group))).total.backward()
+            objective(model, Microbatches(tuple(samples(part) for part in group))).total.backward()
         return {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
 
     together, apart = gradients([pairs]), gradients([pairs[:5]], [pairs[5:]])
@@ -109,7 +113,7 @@ def test_recording_changes_no_output_and_sees_what_reads_the_source(name: str) -
 @every_model
 def test_the_loss_is_that_of_the_definition(name: str) -> None:
     model, pairs = translation_model(name), some_pairs(5)
-    loss = TargetToken.Config(smoothing=0.3).build()(model, Bundles((bundle(pairs, VOCAB - 1),)))
+    loss = TargetToken.Config(smoothing=0.3).build()(model, Microbatches((samples(pairs),)))
     total = 0.0
     for source, target in pairs:
         line = torch.tensor([[VOCAB - 1, *target, VOCAB - 1]])
@@ -120,7 +124,7 @@ def test_the_loss_is_that_of_the_definition(name: str) -> None:
 
 
 def test_smoothing_softens_the_truth_in_training_only() -> None:
-    model, batch = translation_model("swift"), Bundles((bundle(some_pairs(5), VOCAB - 1),))
+    model, batch = translation_model("swift"), Microbatches((samples(some_pairs(5)),))
     plain, smooth = TargetToken.Config().build(), TargetToken.Config(smoothing=0.2).build()
     assert torch.equal(plain(model, batch).total, smooth(model, batch).total)
     model.train()
@@ -130,4 +134,4 @@ def test_smoothing_softens_the_truth_in_training_only() -> None:
 def test_one_table_serves_both_sides_and_the_output_of_the_paper_s_model() -> None:
     model = translation_model("transformer")
     assert model.source.embed.table.weight is model.target.embed.table.weight is model.target.head.out.weight
-    assert isinstance(model, Seq2Seq) and len(Lines.of([np.arange(3), np.arange(5)]).ids) == 2
+    assert isinstance(model, Seq2Seq) and len(PaddedIds.of([np.arange(3), np.arange(5)]).ids) == 2

@@ -371,7 +371,7 @@ def test_dropping_tokens_equals_hiding_them(block: Block.Config):
     net, tokens = trunk(block), picture(numbers(2, 9, DIM))
     kept = torch.tensor([[7, 1, 4, 3], [0, 8, 2, 5]])
     visible = torch.zeros(2, 9, dtype=torch.bool).scatter(1, kept, True)
-    hidden = dataclasses.replace(tokens, valid=visible, full=False)
+    hidden = dataclasses.replace(tokens, valid=visible, unpadded=False)
     dropped = net(tokens.take(kept))
     assert close(dropped.x, net(hidden).take(kept).x)
     assert torch.equal(dropped.coords["row"], kept // 3) and torch.equal(dropped.coords["column"], kept % 3)
@@ -404,7 +404,7 @@ def test_permuting_a_set_permutes_its_outputs(block: str, padded: bool):
     net, order = trunk(SETS[block]), torch.stack([torch.randperm(7), torch.randperm(7)])
     valid = torch.arange(7)[None] < torch.tensor([[7], [4]]) if padded else None
     tokens = Tokens.free(numbers(2, 7, DIM), valid=valid, coords={"segment": ids(2, 7, vocab=2)})
-    assert close(net(tokens.take(order)).settled().x, net(tokens).settled().take(order).x)
+    assert close(net(tokens.take(order)).padding_zeroed().x, net(tokens).padding_zeroed().take(order).x)
     head = Pooled.Config().build(dim=DIM, size=3).double()
     assert close(head(net(tokens.take(order))), head(net(tokens)))
 

@@ -9,7 +9,7 @@ from tiny import PICTURE_ZOO, close, pictures, randomised, vision_model
 from weft.config import from_json, read_json, write_json
 from weft.core import record
 from weft.core.norms import LayerNorm
-from weft.data.images.batches import Labelled, Mixed
+from weft.data.batch import Classes, Samples
 from weft.data.images.views import Views
 from weft.errors import ConfigError
 from weft.modalities.image import PatchEmbed, Picture, cut, paste
@@ -144,17 +144,17 @@ def test_the_order_of_patches_matters_only_by_their_places():
 
 
 def test_mixed_pictures_count_for_both_classes_by_their_shares():
-    model, batch, objective = vision_model("vit"), pictures(3), Classify.Config().build()
+    model, batch, objective = vision_model("vit").train(), pictures(3), Classify.Config().build()
     a, b = torch.tensor([0, 1, 2]), torch.tensor([3, 4, 0])
-    first, second = (objective(model, Labelled(batch, labels)).total for labels in (a, b))
+    first, second = (objective(model, Samples(batch, Classes(labels))).total for labels in (a, b))
     share = torch.full((3,), 0.25, dtype=torch.float64)
-    both = objective(model, Labelled(batch, a, Mixed(b, share)))
+    both = objective(model, Samples(batch, Classes(a, b, share)))
     assert abs(float(both.total) - float(0.25 * first + 0.75 * second)) < 1e-9 and both.count == 3
 
 
 def test_smoothing_softens_training_and_no_evaluation():
     model, objective = vision_model("vit"), Classify.Config(smoothing=0.3).build()
-    batch = Labelled(pictures(2), torch.tensor([0, 1]))
+    batch = Samples(pictures(2), Classes(torch.tensor([0, 1])))
     plain = Classify.Config().build()
     assert close(objective(model.eval(), batch).total, plain(model, batch).total)
     assert abs(float(objective(model.train(), batch).total) - float(plain(model, batch).total)) > 1e-3

@@ -8,7 +8,7 @@ from torch import Tensor
 from weft.config import from_json, read_json, write_json
 from weft.core import Cache, record
 from weft.core.attention import Attention
-from weft.data.windows import Windows
+from weft.data.windows import windows
 from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
 from weft.modalities import tokenizer_making as tokenizers
@@ -174,7 +174,7 @@ def test_micro_batches_give_the_same_gradient(model: Stream, micro: int, uneven:
     scored = torch.rand(5, 6) < 0.4 if uneven else None
     if uneven:
         scored[0] = False  # a piece with nothing to predict
-    batch, objective = Windows(ids(5, 7), scored), NextToken.Config().build()
+    batch, objective = windows(ids(5, 7), scored), NextToken.Config().build()
 
     def gradients(size: int) -> tuple[list[Tensor], float, int]:
         model.zero_grad()

@@ -334,7 +334,7 @@ def test_a_stream_is_its_documents_with_an_end_before_and_after_each(
         pieces += [*cut(text, data.draw(st.lists(st.integers(0, 99), max_size=4))), None]
         expected += [*tokenizer.encode(text).tolist(), tokenizer.end]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding, "PART", data.draw(st.integers(1, 20)))
+        patch.setattr(encoding, "CHUNK_CHARACTERS", data.draw(st.integers(1, 20)))
         ids = encode_pieces(tokenizer, iter(pieces))
     assert ids.tolist() == expected and ids.dtype == tokenizer.dtype
 
@@ -349,12 +349,12 @@ def test_a_stream_that_stops_inside_a_document_has_no_end_there() -> None:
 def test_control_characters_are_not_white_space_to_cut_at(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "!\x1c!\x1c ?\x1f?\x1f\x85\u2028? " * 30
     tokenizer = train("bpe", [text], 280)
-    monkeypatch.setattr(encoding, "PART", 1)
+    monkeypatch.setattr(encoding, "CHUNK_CHARACTERS", 1)
     assert np.array_equal(encode_pieces(tokenizer, [text])[1:], tokenizer.encode(text))
 
 
 def test_a_tokenizer_that_marks_the_start_of_a_text_sees_documents_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "PART", 5)
+    monkeypatch.setattr(encoding, "CHUNK_CHARACTERS", 5)
     tokenizer = Tokenizer.from_json(given_file(UNIGRAM, pre_tokenizer=METASPACE, decoder=METASPACE))
     assert not tokenizer.cuts_at_words and made("bpe").cuts_at_words
     text = "abc\nde f " * 9000
@@ -363,8 +363,8 @@ def test_a_tokenizer_that_marks_the_start_of_a_text_sees_documents_whole(monkeyp
 
 
 def test_a_word_without_end_is_cut_and_nothing_of_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "PART", 16)
-    monkeypatch.setattr(encoding, "RUN", 64)
+    monkeypatch.setattr(encoding, "CHUNK_CHARACTERS", 16)
+    monkeypatch.setattr(encoding, "MAX_UNBROKEN", 64)
     parts = list(encoding.parts_of(iter(["x" * 1000, "y" * 1000, None, "a b"]), 16, 64))
     assert "".join(p or "|" for p in parts) == "x" * 1000 + "y" * 1000 + "|a b"
     assert max(len(p or "") for p in parts) <= 80
@@ -376,7 +376,7 @@ def test_a_word_without_end_is_cut_and_nothing_of_it_is_lost(monkeypatch: pytest
 def test_many_ids_go_to_a_file_and_are_the_same(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expected = encode_pieces(made(kind), [STORY, None] * 5)
     assert expected.flags.writeable
-    monkeypatch.setattr(encoding, "SPILL", 1000)
+    monkeypatch.setattr(encoding, "MAX_BYTES_IN_MEMORY", 1000)
     monkeypatch.setattr(encoding.tempfile, "tempdir", str(tmp_path))
     ids = encode_pieces(made(kind), [STORY, None] * 5)
     assert np.array_equal(ids, expected) and not ids.flags.writeable, "mapped for reading"
@@ -391,3 +391,40 @@ def test_a_vocabulary_above_65536_gets_wider_ids() -> None:
     tokenizer = train("characters", names)
     assert tokenizer.dtype == np.uint32 and tokenizer.size == len(names) + 1
     assert tokenizer.decode(tokenizer.encode("a\U0001f600\U0001ffff")) == "a\U0001f600\U0001ffff"
+
+
+def test_merges_of_a_long_text_are_learned_from_stretches_spread_evenly_over_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from weft.modalities import tokenizer_making as making
+
+    words = [f"word{i % 97} and thing{i % 89} " for i in range(4000)]
+    whole = "".join(words)
+    monkeypatch.setattr(making, "CHUNK_CHARACTERS", 100)
+    for learned in (5_000, 20_000):
+        monkeypatch.setattr(making, "LEARNED_CHARACTERS", learned)
+        for pieces in (
+            [whole, None],
+            [piece for word in words for piece in (word, None)],
+        ):  # a long document, or short ones
+            parts = list(making.sampled(making.parts_of(pieces, 100, 1000), len(whole)))
+            places = [whole.index(part) for part in parts] if pieces[0] == whole else []
+            assert 0.8 * learned < sum(map(len, parts)) < 1.4 * learned
+            assert not places or max(np.diff([*places, len(whole)])) < 3 * len(whole) / (learned / 100)
+            known = making.train("bpe", pieces, 300, characters=len(whole))
+            assert known.to_json() == making.train("bpe", pieces, 300, characters=len(whole)).to_json()
+            assert known.to_json() == making.train("bpe", [x for part in parts for x in (part, None)], 300).to_json()
+
+
+@pytest.mark.parametrize("characters", [None, "known"])
+def test_merges_of_a_short_text_are_learned_from_all_of_it(
+    characters: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weft.modalities import tokenizer_making as making
+
+    pieces = ["a text of some words, some of them twice ", "and a second piece", None, "another document", None] * 9
+    size = sum(len(piece) for piece in pieces if piece)
+    first = making.train("bpe", pieces, 300).to_json()
+    monkeypatch.setattr(making, "CHUNK_CHARACTERS", 10)
+    monkeypatch.setattr(making, "LEARNED_CHARACTERS", size)
+    assert making.train("bpe", pieces, 300, characters=size if characters else None).to_json() == first

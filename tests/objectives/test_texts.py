@@ -7,18 +7,16 @@ import pytest
 import torch
 from tiny import VOCAB, close, ids, randomised
 
+from weft.codecs import NumberCodec
 from weft.config import from_json
 from weft.core import Attention, Block, Mlp, PerToken, Pooled, Trunk
-from weft.data.bundles import Bundles, Lines
-from weft.data.labelled.batches import LabelledBundle
+from weft.data.batch import AtTokens, Classes, EvenIds, Microbatches, Numbers, PaddedIds, Samples
 from weft.data.masking import Masked
-from weft.data.tagged.batches import TaggedBundle
 from weft.errors import ConfigError
 from weft.modalities.text import Text, TextEmbed
 from weft.models.stream import Stream
-from weft.objectives import MaskedToken, Number, Objective, Tags, TextClass
-from weft.objectives.number import standardised
-from weft.objectives.text_class import balanced
+from weft.objectives import Classify, MaskedToken, Number, Objective, Tags
+from weft.objectives.classify import balanced
 from weft.position import Add, Learned
 
 CLASSES = 4
@@ -36,9 +34,14 @@ def texts() -> list[np.ndarray]:
     return [row[:n] for row, n in zip(ids(5, 9).numpy(), (9, 4, 7, 1, 4), strict=True)]
 
 
-def labelled(targets: torch.Tensor) -> Bundles:
+def samples(rows: list[np.ndarray], targets: torch.Tensor) -> Samples:
+    wanted = Numbers(targets) if targets.is_floating_point() else Classes(targets)
+    return Samples(PaddedIds.of(rows), wanted)
+
+
+def labelled(targets: torch.Tensor) -> Microbatches:
     rows = texts()
-    return Bundles((LabelledBundle(Lines.of(rows[:3]), targets[:3]), LabelledBundle(Lines.of(rows[3:]), targets[3:])))
+    return Microbatches((samples(rows[:3], targets[:3]), samples(rows[3:], targets[3:])))
 
 
 def alone(model: Stream, row: np.ndarray) -> torch.Tensor:
@@ -50,15 +53,15 @@ def alone(model: Stream, row: np.ndarray) -> torch.Tensor:
 
 
 def masked(hidden: torch.Tensor) -> Masked:
-    return Masked(ids(3, 8, seed=1), ids(3, 8, seed=2), hidden)
+    return Samples(EvenIds(ids(3, 8, seed=1)), AtTokens(ids(3, 8, seed=2), hidden))
 
 
 def test_hidden_tokens_alone_are_scored():
     model, hidden = encoder(PerToken.Config()), torch.rand(3, 8) < 0.4
     batch = masked(hidden)
     loss = MaskedToken.Config().build()(model, batch)
-    chance = model(Text(batch.ids)).log_softmax(-1)
-    expected = -sum(chance[r, t, batch.truth[r, t]] for r, t in hidden.nonzero().tolist())
+    chance = model(Text(batch.given.ids)).log_softmax(-1)
+    expected = -sum(chance[r, t, batch.wanted.values[r, t]] for r, t in hidden.nonzero().tolist())
     assert loss.count == int(hidden.sum()) and close(loss.total, expected)
 
 
@@ -87,15 +90,15 @@ TARGETS = torch.tensor([0, 3, 1, 1, 2])
 
 def test_the_loss_of_classes_is_that_of_each_text_by_itself():
     model = encoder(Pooled.Config(), CLASSES)
-    loss = TextClass.Config().build()(model, labelled(TARGETS))
+    loss = Classify.Config().build()(model, labelled(TARGETS))
     expected = -sum(alone(model, row).log_softmax(-1)[y] for row, y in zip(texts(), TARGETS, strict=True))
     assert loss.count == 5 and close(loss.total, expected)
 
 
 def test_softening_and_weights_count_in_training_alone():
     model, weights = encoder(Pooled.Config(), CLASSES), (0.5, 2.0, 1.0, 4.0)
-    objective = TextClass.Config(smoothing=0.1, weights=weights).build()
-    assert close(objective(model, labelled(TARGETS)).total, TextClass.Config().build()(model, labelled(TARGETS)).total)
+    objective = Classify.Config(smoothing=0.1, weights=weights).build()
+    assert close(objective(model, labelled(TARGETS)).total, Classify.Config().build()(model, labelled(TARGETS)).total)
     model.train()
     expected = 0.0
     for row, y in zip(texts(), TARGETS.tolist(), strict=True):
@@ -109,54 +112,59 @@ def test_balanced_weights_make_classes_count_alike():
     weights = balanced(counts)
     assert len({round(w * n, 9) for w, n in zip(weights, counts, strict=True)}) == 1
     assert sum(w * n for w, n in zip(weights, counts, strict=True)) == pytest.approx(sum(counts))
-    with pytest.raises(ConfigError, match="needs a text"):
+    with pytest.raises(ConfigError, match="needs a sample"):
         balanced((3, 0))
 
 
 def test_wrong_answers_are_counted_where_a_model_is_judged():
     model, targets = encoder(Pooled.Config(), CLASSES), torch.tensor([0, 1, 2, 3, 0])
     truth = torch.tensor([int(alone(model, row).argmax()) for row in texts()])
-    objective = TextClass.Config().build()
+    objective = Classify.Config().build()
     assert objective(model, labelled(truth)).wrong == 0
     assert objective(model, labelled(targets)).wrong == int((truth != targets).sum())
     assert objective(model.train(), labelled(truth)).wrong is None
 
 
 def test_a_classifier_is_made_as_sure_as_it_is_right_and_never_surer():
-    model, objective = encoder(Pooled.Config(), CLASSES), TextClass.Config().build()
+    model, objective = encoder(Pooled.Config(), CLASSES), Classify.Config().build()
     rows = [texts()[i % 5] for i in range(40)]
     best = torch.stack([alone(model, row) for row in rows]).argmax(1)
     truth = torch.where(torch.arange(40) % 4 == 0, (best + 1) % CLASSES, best)  # right in three of four
     model.head.out.weight.data.mul_(1000)
-    batch = Bundles((LabelledBundle(Lines.of(rows), truth),))
+    batch = Microbatches((samples(rows, truth),))
     before = objective(model, batch)
-    objective.settle(model, [batch])
+    objective.calibrate(model, [batch])
     after = objective(model, batch)
     assert after.wrong == before.wrong == 10 and after.total < 0.1 * before.total
     kept = model.head.out.weight.clone()
-    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows), best),))])  # always right
-    objective.settle(model, [Bundles((LabelledBundle(Lines.of(rows[:5]), truth[:5]),))])  # too few to tell
-    objective.settle(model, [])
+    objective.calibrate(model, [Microbatches((samples(rows, best),))])  # always right
+    objective.calibrate(model, [Microbatches((samples(rows[:5], truth[:5]),))])  # too few to tell
+    objective.calibrate(model, [])
     assert torch.equal(model.head.out.weight, kept)
 
 
 @pytest.mark.parametrize("config", [{"smoothing": 1.0}, {"weights": (1.0, 0.0)}])
 def test_settings_of_classes_that_cannot_work_are_refused(config):
     with pytest.raises(ConfigError):
-        TextClass.Config(**config)
+        Classify.Config(**config)
 
 
 # Numbers
 
 
+def written(numbers: np.ndarray) -> list[str]:
+    return [f"{number:g}" for number in numbers]
+
+
 def test_numbers_are_learned_around_zero_and_said_in_the_users_unit():
     model, numbers = encoder(Pooled.Config(), 1), np.array([1e6, 3e6, 2e6, 5e6, 4e6])
-    config = standardised(numbers)
-    loss = config.build()(model, labelled(torch.from_numpy(numbers)))
+    codec = NumberCodec.of(numbers)
+    targets = torch.from_numpy(codec.encode(written(numbers)))
+    loss = Number.Config().build()(model, labelled(targets))
     said = torch.stack([alone(model, row)[0] for row in texts()])
     expected = ((said - torch.from_numpy((numbers - 3e6) / numbers.std())) ** 2).sum()
     assert loss.count == 5 and close(loss.total, expected)
-    assert config.restored(torch.tensor([0.0, 1.0])).tolist() == pytest.approx([3e6, 3e6 + numbers.std()])
+    assert codec.restored(torch.tensor([0.0, 1.0])).tolist() == pytest.approx([3e6, 3e6 + numbers.std()])
 
 
 def test_always_saying_the_mean_costs_one_each():
@@ -164,40 +172,41 @@ def test_always_saying_the_mean_costs_one_each():
     with torch.no_grad():
         model.head.out.weight.zero_(), model.head.out.bias.zero_()
     numbers = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
-    loss = standardised(numbers).build()(model, labelled(torch.from_numpy(numbers)))
+    targets = torch.from_numpy(NumberCodec.of(numbers).encode(written(numbers)))
+    loss = Number.Config().build()(model, labelled(targets))
     assert loss.total.item() / loss.count == pytest.approx(1.0)
 
 
 def test_a_spread_of_nothing_is_refused_and_equal_numbers_are_borne():
     with pytest.raises(ConfigError, match="spread"):
-        Number.Config(spread=0.0)
-    assert standardised(np.ones(3)).spread == 1.0
+        NumberCodec.Config(spread=0.0)
+    assert NumberCodec.of(np.ones(3)).config.spread == 1.0
 
 
 # Tags
 
 
-def tagged() -> Bundles:
+def tagged() -> Microbatches:
     rows = texts()[:3]
     places = torch.tensor([[1, 4, 6], [0, 2, 0], [3, 0, 0]])
     tags = torch.tensor([[2, 0, 1], [1, 3, -1], [0, -1, -1]])
-    return Bundles((TaggedBundle(Lines.of(rows), places, tags),))
+    return Microbatches((Samples(PaddedIds.of(rows), AtTokens(tags, places)),))
 
 
 def test_each_word_is_scored_once_at_its_first_token():
     model = encoder(PerToken.Config(), CLASSES)
     loss = Tags.Config().build()(model, tagged())
-    expected, bundle = 0.0, tagged().each[0]
-    for row, places, tags in zip(texts(), bundle.places.tolist(), bundle.tags.tolist(), strict=False):
+    expected, wanted = 0.0, tagged().each[0].wanted
+    for row, places, tags in zip(texts(), wanted.where.tolist(), wanted.values.tolist(), strict=False):
         chance = alone(model, row).log_softmax(-1)
         expected = expected - sum(chance[p, y] for p, y in zip(places, tags, strict=True) if y >= 0)
     assert loss.count == 6 and close(loss.total, expected)
 
 
-def test_a_bundle_without_words_is_zero_over_zero():
-    model, bundle = encoder(PerToken.Config(), CLASSES), tagged().each[0]
-    nothing = TaggedBundle(bundle.text, bundle.places, torch.full_like(bundle.tags, -1))
-    loss = Tags.Config().build()(model, Bundles((nothing,)))
+def test_a_micro_batch_without_words_is_zero_over_zero():
+    model, part = encoder(PerToken.Config(), CLASSES), tagged().each[0]
+    nothing = Samples(part.given, AtTokens(torch.full_like(part.wanted.values, -1), part.wanted.where))
+    loss = Tags.Config().build()(model, Microbatches((nothing,)))
     assert loss.count == 0 and loss.total.item() == 0
 
 
@@ -206,14 +215,14 @@ def test_a_bundle_without_words_is_zero_over_zero():
 
 @pytest.mark.parametrize(
     "config",
-    [MaskedToken.Config(), TextClass.Config(weights=(1.0, 2.0)), Number.Config(mean=2.0, spread=0.5), Tags.Config()],
+    [MaskedToken.Config(), Classify.Config(weights=(1.0, 2.0)), Number.Config(), Tags.Config()],
 )
 def test_objectives_travel_as_json_and_name_what_they_count(config):
     assert from_json(config.to_json(), Objective.Config) == config and config.build().unit != "things"
 
 
-def test_bundles_add_up():
-    model, objective = encoder(Pooled.Config(), CLASSES), TextClass.Config().build()
+def test_micro_batches_add_up():
+    model, objective = encoder(Pooled.Config(), CLASSES), Classify.Config().build()
     whole = objective(model, labelled(TARGETS))
     parts = [objective(model, labelled(TARGETS)[i : i + 1]) for i in (0, 1)]
     assert whole.count == sum(part.count for part in parts)

@@ -9,7 +9,7 @@ from weft.core import Attention, Block, LayerNorm, Mlp, PerToken, Trunk
 from weft.generate.sampling import Sampling, generator
 from weft.generate.search import Drawing, Line, search
 from weft.generate.session import Session
-from weft.interop.rules import Same, layers
+from weft.interop.rules import SameTensor, layers
 from weft.interop.tables import Table
 from weft.interop.weights import Shards, fill
 from weft.modalities.text import Text, TextEmbed
@@ -42,10 +42,13 @@ def side(vocab: int, *, decodes: bool) -> Stream.Config:
 
 def table() -> Table:
     def linear(theirs: str, ours: str) -> list:
-        return [Same(f"{theirs}/{end}", f"{ours}.{end}") for end in ("weight", "bias")]
+        return [SameTensor(f"{theirs}/{end}", f"{ours}.{end}") for end in ("weight", "bias")]
 
     def norm(theirs: str, ours: str) -> list:
-        return [Same(f"{theirs}/layer_norm/gamma", f"{ours}.gain"), Same(f"{theirs}/layer_norm/beta", f"{ours}.offset")]
+        return [
+            SameTensor(f"{theirs}/layer_norm/gamma", f"{ours}.gain"),
+            SameTensor(f"{theirs}/layer_norm/beta", f"{ours}.offset"),
+        ]
 
     def branch(theirs: str, ours: str, parts: dict[str, str]) -> list:
         rules = [rule for name, part in parts.items() for rule in linear(f"{theirs}/{name}", f"{ours}.{part}")]
@@ -60,7 +63,7 @@ def table() -> Table:
 
     rules = []
     for theirs, ours in (("encoder", "source"), ("decoder", "target")):
-        rules.append(Same(f"{theirs}/embeddings/weight", f"{ours}.embed.table.weight"))
+        rules.append(SameTensor(f"{theirs}/embeddings/weight", f"{ours}.embed.table.weight"))
         rules += layers(DEPTH, layer(f"{theirs}/layer_{{i}}", f"{ours}.trunk.blocks.{{i}}", reads=theirs == "decoder"))
         rules += norm(theirs, f"{ours}.trunk.norm")
     return Table(rules, linear("decoder/projection", "target.head.out"))

@@ -9,7 +9,7 @@ import torch
 from foreign import TOLERANCE, changed, difference, greedy, library, perturbed, randomised, same_files, saved
 from safetensors.torch import load_file, save_file
 
-from weft.core import Joint, RmsNorm, record
+from weft.core import PerClassToken, RmsNorm, record
 from weft.errors import ConfigError, DataError
 from weft.interop import Marks, prove, read_folder, write_folder
 from weft.interop.families import FAMILIES
@@ -141,7 +141,7 @@ OURS = {
     "vit": vit(SIZE, SIGHT, outputs=5),
     "vit, no head": vit(SIZE, SIGHT, outputs=None),
     "deit": vit(SIZE, SIGHT, outputs=5).replace(embed=TWO),
-    "deit, with teacher": vit(SIZE, SIGHT, outputs=5).replace(embed=TWO, head=Joint.Config()),
+    "deit, with teacher": vit(SIZE, SIGHT, outputs=5).replace(embed=TWO, head=PerClassToken.Config()),
     "mae": autoencoder(mae(SIZE, SIGHT)),
     "mae, no head": mae(SIZE, SIGHT),
     "resnet": resnet(replace(SIZE, net=NET), SIGHT, outputs=5),

@@ -10,6 +10,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import processes
 import pytest
 
 from weft.errors import DataError, StorageError, WeftError
@@ -28,7 +29,7 @@ def failing(code: int):
 def python(code: str, *arguments: str) -> subprocess.Popen:
     command = [sys.executable, "-c", textwrap.dedent(code), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+    return processes.start(command, stdout=subprocess.PIPE, env=environment, text=True)
 
 
 # Writing

@@ -14,18 +14,17 @@ from PIL import Image
 from stopping import stopped_in
 
 import weft
+from weft.codecs import TextCodec, TextMarks
+from weft.data.datasets.captions import CaptionedPictures
+from weft.data.datasets.pictures import PictureData
 from weft.data.samples import captioned_shapes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.inspect.captioning import CaptionView, Written
-from weft.modalities.around import Around
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
-from weft.tasks.caption import Caption
-from weft.tasks.caption_data import read_captioned
-from weft.tasks.caption_plan import CaptionTraining
-from weft.tasks.importing import import_run
-from weft.tasks.registry import recognise
-from weft.tasks.text_data import around_of
+from weft.runs.importing import import_run
+from weft.tasks.recognising import recognise
+from weft.tasks.settings import CaptionTraining
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
@@ -36,8 +35,8 @@ SHAPES = captioned_shapes().take(range(24))
 def brief(patch: pytest.MonkeyPatch) -> None:
     """What takes long and has tests of its own is left out."""
     decoded_here(patch)
-    patch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
-    patch.setattr("weft.tasks.translation_measures.RESAMPLES", 20)
+    patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
+    patch.setattr("weft.objectives.measures.translation.RESAMPLES", 20)
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +68,11 @@ def trained(data: Path) -> weft.Run:
 
 
 def test_tables_of_captions_are_recognised_and_classes_are_not(data: Path, tmp_path: Path) -> None:
-    assert recognise([str(data)]).name == recognise([str(data), str(data.parent / "photos")]).name == "caption"
-    assert recognise([str(data.parent / "photos")]).name == "classify-images"
+    for sources in ([str(data)], [str(data), str(data.parent / "photos")]):
+        assert recognise(sources)[0].name == "caption"
+    assert recognise([str(data.parent / "photos")])[0].name == "classify-images"
     labels = write(tmp_path / "labels.csv", "path,label\n" + "0.png,circle\n1.png,square\n" * 10)
-    assert recognise([str(labels)]).name == "classify-images"
+    assert recognise([str(labels)])[0].name == "classify-images"
 
 
 def test_a_run_writes_about_files_arrays_and_pillows_pictures_and_loads_again(data: Path, trained: weft.Run) -> None:
@@ -173,7 +173,7 @@ def test_no_picture_is_mirrored_or_recoloured(trained: weft.Run) -> None:
     augment = trained.config["training"]["augment"]
     assert not augment["flip"] and not augment["colour"] and not augment["strong"]
     with pytest.raises(ConfigError, match="made of two"):
-        Caption.settings().set("augment.cutmix", "1")
+        CaptionTraining().set("augment.cutmix", "1")
 
 
 def test_a_run_goes_on_from_another_and_its_encoder_may_stay(data: Path, trained: weft.Run, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_run_goes_on_from_another_and_its_encoder_may_stay(data: Path, trained
     before, after = trained.model.state_dict(), run.model.state_dict()
     assert all(torch.equal(before[n], after[n]) for n in before if n.startswith("source."))
     assert not all(torch.equal(before[n], after[n]) for n in before)
-    assert run.config["data"]["tokenizer_digest"] == trained.config["data"]["tokenizer_digest"]
+    assert run.config["codecs"]["caption"] == trained.config["codecs"]["caption"]
     with pytest.raises(ConfigError, match="tokenizer"):
         train(data, **{**more, "tokenizer": "bpe"})
 
@@ -200,8 +200,12 @@ def test_held_out_data_may_be_named_and_is_found_where_the_pictures_are(data: Pa
     lines = data.read_text().splitlines(keepends=True)
     first, rest = write(tmp_path / "a.tsv", "".join(lines[:16])), write(tmp_path / "b.tsv", "".join(lines[16:]))
     run = train([first, data.parent / "photos"], valid=rest, out=tmp_path / "run", steps=1)
-    assert (run.config["data"]["pictures"], run.config["data"]["held_out"]) == (16, 8)
+    assert (run.config["data"]["amounts"]["pictures"], run.config["data"]["amounts"]["held_out"]) == (16, 8)
     assert run.evaluate()["examples"] == 8
+
+
+def reading(sources: list[str], valid: str) -> PictureData:
+    return CaptionedPictures().read(sources, valid, CaptionTraining())
 
 
 def test_held_out_pictures_are_those_beside_their_table_before_those_to_train_on(tmp_path: Path) -> None:
@@ -210,12 +214,12 @@ def test_held_out_pictures_are_those_beside_their_table_before_those_to_train_on
             write(tmp_path / place / f"{name}.png", encoded(SHAPES.read(row).pixels))
     table = write(tmp_path / "both" / "train.tsv", "".join(f"{n}.png\ta red cross\n" for n in range(4)))
     valid = write(tmp_path / "val" / "val.tsv", "0.png\ta circle\n1.png\ta square\n")
-    read = read_captioned([str(table), str(tmp_path / "train")], str(valid), CaptionTraining())
+    read = reading([str(table), str(tmp_path / "train")], str(valid))
     assert np.array_equal(read.held_out.read(0).pixels, SHAPES.read(4).pixels) and len(read.train) == 4
     away = write(tmp_path / "away" / "val.tsv", "0.png\ta circle\n")
-    assert len(read_captioned([str(table)], str(away), CaptionTraining()).held_out) == 1, "beside the other table"
+    assert len(reading([str(table)], str(away)).held_out) == 1, "beside the other table"
     with pytest.raises(DataError, match="0 pictures to learn from[^$]*2 pictures have this name"):
-        read_captioned([str(table), str(tmp_path / "train")], str(away), CaptionTraining())
+        reading([str(table), str(tmp_path / "train")], str(away))
 
 
 def test_what_the_encoder_hands_on_is_no_setting(data: Path) -> None:
@@ -224,20 +228,23 @@ def test_what_the_encoder_hands_on_is_no_setting(data: Path) -> None:
         train(data, summary="mean")
 
 
-def test_the_marks_around_targets_are_those_learned_with_or_those_of_the_makers() -> None:
+def test_the_marks_around_captions_are_those_learned_with_or_those_of_the_makers() -> None:
     words = make_tokenizer("bytes", [])
-    assert around_of({"data": {}}, words) == Around((words.end,), words.end)
-    assert around_of({"data": {"opening": [5, 6], "end": 7}}, words) == Around((5, 6), 7)
-    imported = {"opening": [], "marks": {"eos_token_id": [3, 4]}}
-    assert around_of({"data": {}, "imported": imported}, words) == Around((3,), 3)
-    unsaid = {"opening": [5], "marks": {}}
-    assert around_of({"data": {}, "imported": unsaid}, words) == Around((5,), words.end)
+
+    def marks(**more: Any) -> TextMarks:
+        config = TextCodec.Config(role="caption", **more)
+        return TextCodec(config, read=lambda name: words.to_json()).marks
+
+    assert marks() == TextMarks((words.end,), (words.end,), (words.end,))
+    assert marks(opening=(5, 6), end=7) == TextMarks((5, 6), (7,), (5, 6))
+    assert marks(end=3) == TextMarks((3,), (3,), (3,))
+    assert marks(opening=(5,)) == TextMarks((5,), (words.end,), (5,))
 
 
 def test_bad_data_is_refused_and_context_too(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no caption fits 3 tokens"):
         train(data, context=3)
-    with pytest.raises(WeftError, match="nothing to freeze"):
+    with pytest.raises(WeftError, match="nothing learned to keep"):
         train(data, freeze=True)
 
 
@@ -263,14 +270,14 @@ def test_an_imported_writer_writes_is_measured_looked_at_and_fine_tuned(data: Pa
     theirs = writer(tmp_path / "theirs", text)
     loaded, _ = import_run(theirs, tmp_path / "run")
     run = weft.load(loaded.folder.path)
-    assert run.task.name == "caption" and run.config["imported"]["opening"] == [5]
+    assert run.task.name == "caption" and run.config["codecs"]["caption"]["opening"] == [5]
     pixels = SHAPES.read(0).pixels
     (found,) = run.predict(pixels, beam=1, max_tokens=12)
     transformers = library()
     model = transformers.VisionEncoderDecoderModel.from_pretrained(theirs).eval()
     given = (torch.from_numpy(pixels).permute(2, 0, 1)[None].float() / 255 - 0.5) / 0.5
     written = model.generate(given, max_new_tokens=12, do_sample=False, num_beams=1)[0, 1:]
-    reader = weft.tasks.text_data.tokenizer_of(loaded.folder, loaded.config, 10**6)
+    reader = loaded.codec("caption", TextCodec).tokenizer
     assert found["text"] == reader.decode([i for i in written.tolist() if i != reader.end]).strip()
     caption = SHAPES.captions[0][0]
     labels = torch.tensor([[*reader.encode(caption).tolist(), reader.end]])
@@ -281,7 +288,7 @@ def test_an_imported_writer_writes_is_measured_looked_at_and_fine_tuned(data: Pa
     assert run.evaluate(table)["metrics"]["loss"] == pytest.approx(expected, rel=1e-4)
     assert run.look(pixels).grid == (4, 4)
     tuned = weft.train(data, from_=run.folder, out=tmp_path / "tuned", steps=2, batch=4, freeze=True, quiet=True)
-    assert tuned.config["data"]["opening"] == [5] and tuned.config["task"] == "caption"
+    assert tuned.config["codecs"]["caption"]["opening"] == [5] and tuned.config["task"] == "caption"
     assert torch.equal(tuned.model.state_dict()["source.embed.project.weight"], run.model.source.embed.project.weight)
     assert isinstance(tuned.predict(pixels)[0]["text"], str)
 
@@ -292,7 +299,7 @@ def test_own_and_tuned_writers_go_to_the_other_library(data: Path, trained: weft
     report = trained.export(tmp_path / "hf")
     assert report["model_type"] == "vision-encoder-decoder" and report["difference"] < 1e-4
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
-    assert config["decoder_start_token_id"] == trained.config["data"]["opening"][0]
+    assert config["decoder_start_token_id"] == trained._loaded.codec("caption", TextCodec).marks.start
     again = weft.load(tmp_path / "hf")
     pixels = SHAPES.read(1).pixels
     assert again.predict(pixels)[0]["text"] == trained.predict(pixels)[0]["text"]

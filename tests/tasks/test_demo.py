@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from weft.inspect.alignment import alignment_error_rate, links
-from weft.tasks.demo import demo
+from weft.runs.demo import demo
 
 
 def test_the_alignment_error_rate_is_that_of_the_definition() -> None:

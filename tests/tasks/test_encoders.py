@@ -1,6 +1,8 @@
 """Tasks on whole texts: fill in blanks, label, tag; going on with another run; vectors, soups."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ from weft.core.adapters import adapters
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.modalities.text import Text
 from weft.models.adapted import merged
-from weft.tasks.registry import recognise
-from weft.tasks.soup import soup
+from weft.runs.run import open_run
+from weft.runs.soup import soup
+from weft.tasks.recognising import recognise
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "quiet": True, "steps": 6, "rows": 8}
 GOOD, BAD = ("lovely", "great", "fine", "splendid"), ("awful", "bad", "poor", "dreadful")
@@ -77,9 +80,9 @@ def names(place: Path) -> weft.Run:
 
 
 def test_data_is_recognised_by_its_form(place: Path) -> None:
-    assert recognise([str(labelled(place / "a.csv".replace("csv", "tsv")))]).name == "classify-text"
-    assert recognise([str(tagged(place / "a.conll"))]).name == "tag-text"
-    assert recognise([str(running(place / "a.txt"))]).name == "language-model"
+    assert recognise([str(labelled(place / "a.tsv"))])[0].name == "classify-text"
+    assert recognise([str(tagged(place / "a.conll"))])[0].name == "tag-text"
+    assert recognise([str(running(place / "a.txt"))])[0].name == "language-model"
 
 
 def test_labels_are_learned_and_given_with_probabilities(opinions: weft.Run) -> None:
@@ -129,7 +132,7 @@ def test_numbers_are_learned_as_numbers(tmp_path: Path) -> None:
     ]
     (tmp_path / "stars.tsv").write_text("text\tscore\n" + "\n".join(rows) + "\n")
     run = train(tmp_path / "stars.tsv", out=tmp_path / "run", steps=200, dim=32)
-    assert run.config["data"]["kind"] == "numbers" and run.report["metrics"]["pearson"] > 0.8
+    assert run.config["codecs"]["label"]["type"] == "NumberCodec" and run.report["metrics"]["pearson"] > 0.8
     few, many = (one["value"] for one in run.predict(["item 7 very good", "item 7 very very very very very very good"]))
     assert few + 2 < many
 
@@ -159,6 +162,18 @@ def test_whole_words_may_be_hidden(place: Path, tmp_path: Path) -> None:
         running(place / "words.txt"), task="fill-mask", out=tmp_path / "run", rows=None, context=32, whole_words=True
     )
     assert run.report["metrics"]["loss"] > 0
+
+
+def test_a_model_without_a_head_is_embedded_and_looked_at_and_refuses_the_rest(blanks: weft.Run, place: Path) -> None:
+    loaded = open_run(blanks.folder)
+    model = loaded.model.config.replace(head=None).build().eval()
+    model.load_state_dict({n: t for n, t in loaded.model.state_dict().items() if not n.startswith("head.")})
+    run = weft.Run(replace(loaded, model=model))
+    assert np.allclose(run.embed("the cat sat"), blanks.embed("the cat sat"), atol=1e-6)
+    assert run.look("the cat sat").text() == blanks.look("the cat sat").text()
+    for use in (lambda: run.predict("the ___ sat"), lambda: run.evaluate(str(place / "running.txt"))):
+        with pytest.raises(WeftError, match=r"no head that could fill in blanks(.|\n)*weft embed"):
+            use()
 
 
 @pytest.mark.parametrize("task", ["classify-text", "tag-text", "fill-mask"])
@@ -192,7 +207,7 @@ def test_a_classifier_starts_from_what_filling_in_learned(blanks: weft.Run, plac
     run = train(data, from_=blanks.folder, out=tmp_path / "run", dim=None, depth=None, heads=None, steps=1, lr=1e-9)
     before, after = blanks.model.state_dict(), run.model.state_dict()
     assert torch.allclose(before["trunk.blocks.0.mix.qkv.weight"], after["trunk.blocks.0.mix.qkv.weight"], atol=1e-5)
-    assert run.config["data"]["tokenizer_digest"] == blanks.config["data"]["tokenizer_digest"]
+    assert run.config["codecs"]["text"]["digest"] == blanks.config["codecs"]["text"]["digest"]
 
 
 def test_a_frozen_trunk_stays_as_it_is(blanks: weft.Run, place: Path, tmp_path: Path) -> None:
@@ -228,6 +243,36 @@ def test_what_has_nothing_to_start_from_cannot_be_frozen(place: Path, tmp_path: 
             train(labelled(place / "nothing.tsv"), out=tmp_path / "run", **more)
     with pytest.raises(ConfigError, match="either"):
         train(labelled(place / "nothing.tsv"), out=tmp_path / "run", freeze=True, lora=4)
+
+
+def test_the_head_stays_where_the_answers_do_and_begins_anew_where_they_differ(
+    opinions: weft.Run, names: weft.Run, place: Path, tmp_path: Path
+) -> None:
+    more: dict[str, Any] = {"dim": None, "depth": None, "heads": None, "steps": 1, "lr": 1e-9, "matrix_lr": 1e-9}
+    same = train(place / "opinions.tsv", from_=opinions.folder, out=tmp_path / "same", **more)
+    head = "head.out.weight"
+    assert torch.allclose(same.model.state_dict()[head], opinions.model.state_dict()[head], atol=1e-5)
+    other = tmp_path / "other.tsv"
+    other.write_text((place / "opinions.tsv").read_text().replace("\tpos", "\tgood"))
+    anew = train(other, from_=opinions.folder, out=tmp_path / "anew", **more)
+    assert float(anew.model.state_dict()[head].abs().max()) < 1e-5 and anew.predict("fine")[0]["label"] in (
+        "good",
+        "neg",
+    )
+    words = train(place / "names.conll", from_=opinions.folder, out=tmp_path / "words", **more)
+    assert words.model.state_dict()[head].shape == names.model.state_dict()[head].shape
+
+
+def test_numbers_go_on_on_the_scale_that_was_learned(tmp_path: Path) -> None:
+    for name, factor in (("first", 1.0), ("second", 3.0)):
+        rows = [f"item {'very ' * (i % 5)}good {i}\t{factor * (i % 50) + 0.5}" for i in range(100)]
+        (tmp_path / f"{name}.tsv").write_text("text\tscore\n" + "\n".join(rows) + "\n")
+    first = train(tmp_path / "first.tsv", out=tmp_path / "run")
+    more: dict[str, Any] = {"dim": None, "depth": None, "heads": None, "steps": 1, "lr": 1e-9, "matrix_lr": 1e-9}
+    second = train(tmp_path / "second.tsv", from_=first.folder, out=tmp_path / "next", **more)
+    assert second.config["codecs"]["label"] == first.config["codecs"]["label"]
+    before, after = (run.predict("item very good 3")[0]["value"] for run in (first, second))
+    assert after == pytest.approx(before, abs=1e-2)
 
 
 # Vectors, looking, soups
@@ -305,6 +350,14 @@ def test_a_soup_is_the_mean_of_its_members_and_never_worse_than_the_best(
         mean = (runs[0].model.state_dict()[name] + runs[1].model.state_dict()[name]) / 2
         assert torch.allclose(made.model.state_dict()[name], mean, atol=1e-6)
     assert weft.load(tmp_path / "soup").predict("the soup was fine")[0]["label"] in ("pos", "neg")
+
+
+def test_a_run_with_earlier_names_of_parts_makes_a_soup_with_one_of_today(opinions: weft.Run, tmp_path: Path) -> None:
+    earlier = shutil.copytree(opinions.folder, tmp_path / "earlier")
+    config = (earlier / "config.json").read_text(encoding="utf-8")
+    assert '"TokenShift"' in config
+    (earlier / "config.json").write_text(config.replace('"TokenShift"', '"Shift"'), encoding="utf-8")
+    assert soup([opinions.folder, earlier], tmp_path / "soup").config["soup"]["gain"] == 0
 
 
 def test_runs_of_different_models_make_no_soup(opinions: weft.Run, names: weft.Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from foreign import library, saved
-from pictures import encoded
+from pictures import encoded, pets
 from safetensors.torch import load_file, save_file
 
 import weft
@@ -17,7 +17,8 @@ from weft.cli.app import run as command
 from weft.errors import DataError, WeftError
 from weft.modalities.text import Text
 from weft.modalities.tokenizer_making import train as make_tokenizer
-from weft.tasks.importing import import_run
+from weft.runs.importing import import_run
+from weft.tasks.finetuning import FINETUNE_WIDTH_LR, NEW_HEAD_LR
 
 TEXT = "the cat sat on the mat and the dog ran away from the old house by the sea " * 20
 SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
@@ -86,7 +87,7 @@ def test_a_classifier_keeps_its_labels_and_is_fine_tuned(tmp_path: Path) -> None
     folder = bert(tmp_path / "theirs", "BertForSequenceClassification", id2label=names, label2id={"bad": 0, "good": 1})
     loaded, _ = import_run(folder, tmp_path / "run")
     run = weft.load(tmp_path / "run")
-    assert run.predict("the cat sat")[0]["label"] in ("bad", "good") and run.config["data"]["classes"] == [
+    assert run.predict("the cat sat")[0]["label"] in ("bad", "good") and run.config["codecs"]["label"]["names"] == [
         "bad",
         "good",
     ]
@@ -96,7 +97,7 @@ def test_a_classifier_keeps_its_labels_and_is_fine_tuned(tmp_path: Path) -> None
     for more in ({}, {"freeze": True}, {"lora": 2}):
         out = tmp_path / f"tuned-{'-'.join(more) or 'all'}"
         tuned = weft.train(tmp_path / "data.tsv", from_=tmp_path / "run", out=out, steps=3, quiet=True, **more)
-        assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["data"]["classes"] == ["bad", "good"]
+        assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["codecs"]["label"]["names"] == ["bad", "good"]
     assert loaded.config["imported"]["digest"]
 
 
@@ -125,7 +126,7 @@ def test_a_run_of_our_own_is_read_there_with_its_marks(tmp_path: Path) -> None:
     with torch.inference_mode():
         shares = model(**reader(text, return_tensors="pt")).logits.softmax(-1)[0]
     ours = run.predict(text)[0]["probabilities"]
-    for label, share in zip(run.config["data"]["classes"], shares.tolist(), strict=True):
+    for label, share in zip(run.config["codecs"]["label"]["names"], shares.tolist(), strict=True):
         assert ours[label] == pytest.approx(share, abs=1e-4)
     assert model.config.id2label == {0: "bad", 1: "good"}
 
@@ -239,6 +240,45 @@ def test_a_model_for_pictures_names_their_classes_and_shows_its_attention(tmp_pa
     (found,) = run.predict(str(tmp_path / "a.png"))
     assert found["label"] in names.values() and run.task.name == "classify-images"
     assert run.look(str(tmp_path / "a.png")).picture()[:4] == b"\x89PNG"
+
+
+RESNET: dict[str, Any] = {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "layer_type": "basic"}
+HEADLESS = {"ViTModel": {"image_size": 32, "patch_size": 8, **SMALL}, "DeiTModel": {"image_size": 32, "patch_size": 8, **SMALL},
+            "ResNetModel": RESNET}  # fmt: skip
+
+
+def headless(folder: Path, kind: str) -> Path:
+    """A model that reads pictures and has no head."""
+    transformers = library()
+    torch.manual_seed(0)
+    config = getattr(transformers, kind.replace("Model", "Config"))(**HEADLESS[kind])
+    return saved(getattr(transformers, kind)(config), folder)
+
+
+@pytest.mark.parametrize("kind", HEADLESS)
+def test_a_model_for_pictures_without_a_head_gives_vectors_and_refuses_the_rest_in_words(
+    tmp_path: Path, kind: str, capsys
+) -> None:
+    import_run(headless(tmp_path / "theirs", kind), tmp_path / "run")
+    photos, run = pets(tmp_path / "photos", 4), weft.load(tmp_path / "run")
+    (one, *_) = sorted(photos.rglob("*.png"))
+    assert run.embed(str(one)).shape[0] == 1
+    for words in (["evaluate", "run", "photos"], ["predict", "run", str(one)]):
+        assert command([words[0], str(tmp_path / "run"), str(tmp_path / words[2])]) == 2
+        assert "this model has no head" in (said := capsys.readouterr().err) and "weft embed" in said
+
+
+@pytest.mark.parametrize(("kind", "name", "drop"), [("ViTModel", "vit", 0.5), ("ResNetModel", "resnet", 0.0)])
+def test_a_model_for_pictures_without_a_head_is_gone_on_with_as_what_it_is(
+    tmp_path: Path, kind: str, name: str, drop: float
+) -> None:
+    folder, photos = headless(tmp_path / "theirs", kind), pets(tmp_path / "photos", 12)
+    tuned = weft.train(photos, from_=folder, out=tmp_path / "tuned", steps=2, quiet=True, precision="fp32", batch=4)
+    assert tuned.config["model_name"] == name and tuned.config["training"]["drop"] == drop
+    assert tuned.config["model"]["embed"]["drop"] == drop
+    training, dim = tuned.config["training"], tuned.config["model"]["dim"]
+    assert (training["optimizer"], training["head_lr"]) == ("adamw", NEW_HEAD_LR)
+    assert training["lr"] == pytest.approx(FINETUNE_WIDTH_LR / dim, rel=0.05)
 
 
 def test_folders_that_are_neither_run_nor_model_are_refused(tmp_path: Path) -> None:

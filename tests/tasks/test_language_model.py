@@ -1,6 +1,7 @@
 """The language-model task from Python: train, predict, evaluate, load, start from another run, compose by hand."""
 
 import gzip
+import itertools
 import json
 import math
 import shutil
@@ -10,23 +11,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 import torch
 from commands import TINY_SETTINGS, Weft, lines, text
 from safetensors.torch import load_file, save_file
+from stopping import stopped_in
 
 import weft
 from weft import WeftError
 from weft.core import Attention, Block, Mlp, PerToken, Trunk
+from weft.data.datasets.texts import RunningText
 from weft.data.windows import TextWindows
-from weft.errors import ConfigError, DataError, StorageError
+from weft.errors import ConfigError, DataError, Interrupted, StorageError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed
+from weft.modalities.tokenizer import Tokenizer
 from weft.models import Stream
 from weft.models.zoo import LANGUAGE_MODELS
 from weft.objectives import NextToken
 from weft.position import Rotary
 from weft.tasks.language_model import LanguageModel
+from weft.tasks.planning import plan
+from weft.tasks.settings import TextTraining
+from weft.training.folder import RunFolder
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def train(*data: Any, **settings: Any) -> weft.Run:
@@ -57,7 +67,7 @@ def copy(trained: weft.Run, tmp_path: Path) -> Path:
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     """Short samples and no pictures, once one run was made with both."""
     monkeypatch.setattr("weft.tasks.language_model.SAMPLE", 10)
-    monkeypatch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
+    monkeypatch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
 
 
 # Training
@@ -75,14 +85,15 @@ def test_every_model_trains_predicts_and_measures(book: Path, tmp_path: Path, mo
 def test_every_kind_of_tokenizer(book: Path, tmp_path: Path, kind: str, vocabulary: int) -> None:
     vocab = {"vocab": 300} if kind == "bpe" else {}
     run = train(book, out=tmp_path / "run", tokenizer=kind, **vocab)
-    assert run.config["data"]["tokenizer"] == kind and run.config["data"]["vocabulary"] <= vocabulary
+    tokenizer = Tokenizer.from_json((run.folder / "tokenizer.json").read_text())
+    assert run.config["training"]["tokenizer"] == tokenizer.kind == kind and tokenizer.size <= vocabulary
     again = train(book, out=tmp_path / "again", tokenizer=str(run.folder / "tokenizer.json"))
     assert (again.folder / "tokenizer.json").read_bytes() == (run.folder / "tokenizer.json").read_bytes()
     assert again.report["metrics"] == run.report["metrics"]
 
 
 def test_a_vocabulary_size_alone_means_bpe(book: Path, tmp_path: Path) -> None:
-    assert train(book, out=tmp_path / "run", vocab=290).config["data"]["tokenizer"] == "bpe"
+    assert train(book, out=tmp_path / "run", vocab=290).config["training"]["tokenizer"] == "bpe"
 
 
 def test_what_was_decided_is_written_into_the_run(trained: weft.Run, book: Path) -> None:
@@ -149,10 +160,65 @@ def test_held_out_data_can_be_named(book: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     Path("valid.txt").write_text("The sea sings of the weaver.\n")
     run = train(book, out="run", valid="valid.txt")
-    assert run.config["data"]["train_tokens"] > 4000
+    assert run.config["data"]["amounts"]["train_tokens"] > 4000
     monkeypatch.chdir(book.parent)  # it is found from anywhere
     found = weft.load(tmp_path / "run").evaluate()
     assert found["metrics"] == run.report["metrics"] and found["bytes"] == 29
+
+
+TEXTS = [{}, {"task": "fill-mask", "vocab": 300}]
+TEXT_IDS = ["language-model", "fill-mask"]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)
+def test_a_new_run_holds_out_a_bounded_part_and_remembers_the_bound(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: dict[str, Any]
+) -> None:
+    settings = {**kind, "steps": 6}
+    whole = train(book, out=tmp_path / "whole", **settings)
+    bounded = train(book, out=tmp_path / "bounded", held_out=120, **settings)
+    sizes = [run.config["data"]["amounts"]["held_out_tokens"] for run in (whole, bounded)]
+    assert sizes[0] > sizes[1] and whole.config["training"]["held_out"] == 1_000_000
+    with pytest.raises(Interrupted), stopped_in(3, monkeypatch):
+        train(book, out=tmp_path / "run", held_out=120, **settings)
+    again = weft.train(book, out=tmp_path / "run", resume=True, quiet=True)
+    assert again.report["metrics"] == bounded.report["metrics"]
+    assert again.evaluate()["metrics"] == bounded.evaluate()["metrics"]
+
+
+@pytest.mark.parametrize("kind", ["language-model", "fill-mask"])
+def test_a_run_of_the_earlier_format_keeps_its_split_without_a_bound(kind: str) -> None:
+    config = RunFolder(FIXTURES / "begun" / kind).config()
+    assert config["format"] == 2 and config["training"]["held_out"] is None
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)
+def test_a_last_evaluation_that_would_take_too_long_scores_a_part_and_says_so(
+    book: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kind: dict[str, Any],
+) -> None:
+    asked: list[float | None] = []
+
+    def few(seconds: float | None, samples: int, score: Any) -> int | None:
+        asked.append(seconds)
+        score(2)
+        return None if seconds is None else 5
+
+    monkeypatch.setattr("weft.tasks.measuring.scored_within", few)
+    monkeypatch.setattr("weft.training.run.step_seconds", lambda *_: 1.0)
+    ticks = itertools.count()
+    monkeypatch.setattr("weft.training.loop.Clock.now", lambda clock: float(next(ticks)))
+    run = train(book, out=tmp_path / "run", steps=None, minutes=0.1, quiet=False, **kind)
+    assert asked == [pytest.approx(0.6)] and "spread evenly, to keep to the time" in capsys.readouterr().err
+    assert "spread evenly" in (tmp_path / "run" / "README.md").read_text()
+    part, all = run.report["metrics"], run.evaluate()
+    assert asked[1:] == [None] and "part" not in all
+    assert part["loss"] != all["metrics"]["loss"] and part["loss"] == pytest.approx(all["metrics"]["loss"], rel=0.2)
+    if not kind:
+        assert part["bits_per_byte"] == pytest.approx(all["metrics"]["bits_per_byte"], rel=0.2)
 
 
 def test_epochs_are_rounds_through_the_data(book: Path, tmp_path: Path) -> None:
@@ -167,7 +233,7 @@ def test_files_gzip_and_folders_of_them_are_one_text(book: Path, tmp_path: Path)
     (folder / "a.txt").write_text(text()[:half])
     (folder / "b.jsonl.gz").write_bytes(gzip.compress(json.dumps({"text": text()[half:]}).encode()))
     run = train(folder, out=tmp_path / "run")
-    assert run.config["data"]["documents"] == 2 and run.config["data"]["characters"] == 4000
+    assert run.config["data"]["amounts"]["documents"] == 2 and run.config["data"]["amounts"]["characters"] == 4000
 
 
 def test_without_data_the_sample_is_used_and_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +247,7 @@ def test_without_data_the_sample_is_used_and_no_file_is_left(tmp_path: Path, mon
 
 
 def test_a_run_by_steps_has_the_same_size_on_every_machine(book: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("weft.tasks.planning.product_rate", lambda *_: pytest.fail("the machine was measured"))
+    monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda *_: pytest.fail("the machine was measured"))
     plain = dict.fromkeys(("dim", "depth", "heads", "context"))
     run = train(book, out=tmp_path / "run", steps=1, precision="fp32", **plain)
     assert run.config["training"]["dim"] >= 64
@@ -190,16 +256,17 @@ def test_a_run_by_steps_has_the_same_size_on_every_machine(book: Path, tmp_path:
 def test_a_run_by_minutes_is_sized_by_the_machine(book: Path, tmp_path: Path, monkeypatch: Any) -> None:
     sizes = []
     for rate in (1e8, 1e13):
-        monkeypatch.setattr("weft.tasks.planning.product_rate", lambda *_, rate=rate: rate)
+        monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda *_, rate=rate: rate)
         monkeypatch.setattr("weft.training.run.parameters", lambda model: 1)
         request = _request(book, minutes=10.0)
-        sizes.append(LanguageModel().plan(request).work.training.dim)
+        data = RunningText().read(request.sources, None, TextTraining())
+        sizes.append(plan(LanguageModel(), request, data).work.training.dim)
     assert sizes[0] < sizes[1]
 
 
 def _request(book: Path, **budget: Any) -> Any:
-    from weft.tasks.task import Request
-    from weft.training.run import Budget
+    from weft.tasks.request import Request
+    from weft.training.schedule import Budget
 
     return Request((str(book),), None, None, Budget(**budget), None, {"precision": "fp32"}, torch.device("cpu"))
 
@@ -298,7 +365,7 @@ def test_predictions_that_cannot_be_meant_are_refused(
 
 
 def test_an_input_that_is_not_text_is_refused(trained: weft.Run) -> None:
-    with pytest.raises(WeftError, match="expected a text to continue, found 3"):
+    with pytest.raises(WeftError, match="expected a text, found 3"):
         trained.predict([3])
 
 
@@ -440,7 +507,7 @@ def test_a_model_composed_by_hand_trains_loads_and_resumes(tmp_path: Path, weft:
     from weft import load
 
     run = fit(tmp_path / "run")
-    batch = Letters().batch(np.arange(2)).ids
+    batch = Letters().batch(np.arange(2)).given.ids
     from weft.modalities.text import Text
 
     with torch.inference_mode():
@@ -469,9 +536,8 @@ def test_a_composed_run_in_another_process_needs_its_parts_defined(tmp_path: Pat
 
 
 def test_importing_weft_does_not_load_torch(weft: Weft) -> None:
-    import subprocess
 
     code = "import sys, weft, weft.cli.app; print('torch' in sys.modules, sorted(weft.__all__) == weft.__all__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False True\n", done.stderr
     assert lines(weft.folder) == []

@@ -14,10 +14,9 @@ from tiny import PICTURE_ZOO
 import weft
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.models.zoo.vision import Sight, VisionSize, mae
-from weft.tasks.distill_images import DistillImages, ViewsTraining
-from weft.tasks.picture_plan import operations
-from weft.tasks.reconstruct_images import HidingTraining, ReconstructImages
-from weft.tasks.registry import recognise
+from weft.tasks.recipes.picture_costs import hiding_cost, operations, views_cost
+from weft.tasks.recognising import recognise
+from weft.tasks.settings import HidingTraining, ViewsTraining
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "batch": 16, "quiet": True, "steps": 4}
 CLASSES = ("left", "right", "top")
@@ -63,9 +62,9 @@ def filling(photos: Path) -> weft.Run:
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run, filling: weft.Run) -> None:
     """No pictures, once one run of each was made with them."""
-    for name in ("start.loss_curve", "classify_images.confusion", "classify_images.contact_sheet",
-                 "reconstruct_images.reconstructions"):  # fmt: skip
-        monkeypatch.setattr(f"weft.tasks.{name}", lambda *args, **more: b"a picture")
+    for name in ("runs.training.loss_curve", "tasks.labels.confusion", "tasks.labels.calibration",
+                 "tasks.classify_images.contact_sheet", "tasks.filling.reconstructions"):  # fmt: skip
+        monkeypatch.setattr(f"weft.{name}", lambda *args, **more: b"a picture")
 
 
 @pytest.mark.parametrize("model", PICTURE_ZOO)
@@ -127,19 +126,19 @@ def test_folder_archive_table_and_arrays_train_the_same_weights(photos: Path, tm
     ]
     first = runs[0].model.state_dict()
     assert all(torch.equal(t, first[n]) for n, t in runs[1].model.state_dict().items())
-    assert train(table, out=tmp_path / "table", model="vit").config["data"]["classes"] == sorted(CLASSES)
+    assert train(table, out=tmp_path / "table", model="vit").config["codecs"]["label"]["names"] == sorted(CLASSES)
     x = np.stack([drawn(label, i) for label in range(3) for i in range(20)])
     y = np.array([CLASSES[label] for label in range(3) for _ in range(20)])
     np.savez(tmp_path / "photos.npz", x_train=x[::2], y_train=y[::2], x_val=x[1::2], y_val=y[1::2])
     run = train(tmp_path / "photos.npz", out=tmp_path / "arrays", model="vit")
-    assert run.config["data"]["held_out"] == 30 and "set apart" in run.config["data"]["rule"]
+    assert run.config["data"]["amounts"]["held_out"] == 30 and "set apart" in run.config["data"]["rule"]
 
 
 def test_pictures_are_recognised(photos: Path, tmp_path: Path) -> None:
     zipped(tmp_path / "a.zip", files(photos))
     np.savez(tmp_path / "b.npz", x=np.zeros((4, 8, 8), np.uint8), y=np.arange(4) % 2)
     for source in (photos, tmp_path / "a.zip", tmp_path / "b.npz"):
-        assert recognise([str(source)]).name == "classify-images"
+        assert recognise([str(source)])[0].name == "classify-images"
 
 
 def test_pictures_of_many_shapes_are_read_whole(tmp_path: Path) -> None:
@@ -148,7 +147,7 @@ def test_pictures_of_many_shapes_are_read_whole(tmp_path: Path) -> None:
         for i, (height, width) in enumerate([(100, 140), (150, 90), (200, 200), (97, 300)] * 3):
             write(root / name / f"{i}.jpg", encoded(drawn(label, i, 300)[:height, :width], "JPEG"))
     run = train(root, out=tmp_path / "run", model="vit", size=32)
-    assert run.config["data"]["shape"] is None and run.config["training"]["size"] == 32
+    assert run.config["codecs"]["picture"]["shape"] is None and run.config["training"]["size"] == 32
     view = run.look(str(root / "left" / "3.jpg"))
     rows, columns = view.grid
     assert columns > 2 * rows  # a wide picture has a wide grid: nothing was cut off
@@ -161,11 +160,120 @@ def test_grey_pictures_and_a_model_of_colour_and_the_other_way_round(trained: we
     x = np.stack([drawn(i % 3, i)[..., 0] for i in range(30)])
     np.savez(tmp_path / "grey.npz", x=x, y=np.arange(30) % 3)
     run = train(tmp_path / "grey.npz", out=tmp_path / "run", model="vit")
-    assert run.config["data"]["channels"] == 1 and not run.config["training"]["augment"]["flip"]
+    assert run.config["model"]["embed"]["channels"] == 1 and not run.config["training"]["augment"]["flip"]
     assert run.predict(drawn(1, 1))[0]["label"] in "012"
 
 
+def test_many_pictures_are_answered_in_their_order_as_if_each_were_alone(
+    trained: weft.Run, filling: weft.Run, photos: Path, tmp_path: Path
+) -> None:
+    wide = write(tmp_path / "wide.png", encoded(drawn(1, 7, 40)[:20]))
+    given = [str(photos / "top" / "3.png"), str(wide), drawn(2, 5), str(photos / "left" / "2.png"), drawn(0, 9, 40)]
+    for run, settings in ((trained, {}), (filling, {"out": str(tmp_path)})):
+        together, alone = run.predict(given, **settings), [run.predict([one], **settings)[0] for one in given]
+        assert [one["input"] for one in together] == [given[0], given[1], "picture 3", given[3], "picture 5"]
+        for one, other in zip(together, alone, strict=True):
+            assert one.get("label") == other.get("label")
+            assert one.get("rmse") == pytest.approx(other.get("rmse"), abs=2e-3)
+            assert one.get("probabilities", {}) == pytest.approx(other.get("probabilities", {}), abs=1e-5)
+
+
+def test_how_far_a_prediction_is_shows_where_there_are_many(
+    trained: weft.Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("weft.training.progress.FIRST_LINE_AFTER", 0.0)
+    trained.predict([drawn(0, 1)] * 3)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("weft.tasks.pictures.MANY", 3)
+    trained.predict([drawn(0, 1)] * 3)
+    assert "pictures 3/3" in capsys.readouterr().err
+
+
+def shaded(root: Path, values: np.ndarray) -> Path:
+    """A table of grey pictures and of how bright each is."""
+    rows = []
+    for i, value in enumerate(values):
+        noise = np.random.default_rng(i).integers(0, 40, (12, 12))
+        write(root / f"{i}.png", encoded((noise + 200 * value).astype(np.uint8)))
+        rows.append(f"{i}.png,{value}")
+    return write(root / "bright.csv", "path,value\n" + "\n".join(rows) + "\n")
+
+
+def test_a_number_is_learned_of_each_picture(tmp_path: Path) -> None:
+    table = shaded(tmp_path / "data", np.random.default_rng(0).random(60).round(3))
+    assert recognise([str(table)])[0].name == "classify-images"
+    run = train(table, out=tmp_path / "run", model="vit", steps=150, lr=1e-2, drop=0.0, strength="none")
+    assert run.config["codecs"]["label"]["type"] == "NumberCodec" and run.config["training"]["labels"] == "numbers"
+    assert run.report["metrics"]["r2"] > 0.5 and run.evaluate(table)["metrics"]["spearman"] > 0.9
+    dark, bright = run.predict([np.full((12, 12), 20, np.uint8), np.full((12, 12), 200, np.uint8)])
+    assert dark["value"] < bright["value"] and set(dark) == {"input", "value"}
+    more = train(table, dim=None, depth=None, heads=None, from_=run.folder, out=tmp_path / "more", steps=1, lr=1e-9)
+    assert more.config["codecs"] == run.config["codecs"]
+    assert more.predict(np.full((12, 12), 20, np.uint8))[0]["value"] == pytest.approx(dark["value"], abs=1e-3)
+
+
+def test_whole_numbers_are_classes_unless_someone_says_otherwise(tmp_path: Path) -> None:
+    table = shaded(tmp_path / "data", np.arange(24) % 2)
+    assert train(table, out=tmp_path / "a", model="vit").config["codecs"]["label"]["names"] == ["0", "1"]
+    run = train(table, out=tmp_path / "b", model="vit", labels="numbers", strength="heavy")
+    assert run.config["codecs"]["label"]["mean"] == pytest.approx(0.5, abs=0.1) and "rmse" in run.report["metrics"]
+    with pytest.raises(DataError, match="expected a number"):
+        train(folder(tmp_path / "names", 4), out=tmp_path / "c", model="vit", labels="numbers")
+
+
+@pytest.mark.parametrize("task", ["classify-images", "reconstruct-images", "distill-images"])
+def test_the_smallest_preset_suits_pictures_of_any_size(task: str, photos: Path, tmp_path: Path) -> None:
+    asked = {"task": task, "preset": "tiny", "dim": None, "depth": None, "heads": None, "steps": 1}
+    run = train(photos, out=tmp_path / "run", **asked)
+    training = run.config["training"]
+    assert (training["dim"], training["depth"], training["heads"], training["patch"]) == (64, 2, 2, 2)
+    mixed = tmp_path / "mixed"
+    for i, side in enumerate((200, 130, 120, 140)):
+        write(mixed / CLASSES[i % 2] / f"{i}.png", encoded(drawn(0, i, side)))
+    training = train(mixed, out=tmp_path / "large", **asked).config["training"]
+    assert (training["size"], training["patch"]) == (64, 8)
+
+
 # Starting from another run
+
+
+def test_a_backbone_goes_on_as_what_it_is(photos: Path, tmp_path: Path) -> None:
+    run = train(photos, out=tmp_path / "net", model="resnet", steps=1)
+    other = folder(tmp_path / "other", 6)
+    (other / "top").rename(other / "bottom")
+    own = {"dim": None, "depth": None, "heads": None, "from_": run.folder}
+    tuned = train(other, out=tmp_path / "tuned", **own)
+    assert tuned.config["model_name"] == "resnet" and tuned.config["training"]["drop"] == 0.0
+    assert tuned.config["codecs"]["label"]["names"] == ["bottom", "left", "right"]
+    with pytest.raises(WeftError, match="is a resnet, not a vit"):
+        train(other, out=tmp_path / "wrong", model="vit", **own)
+    with pytest.raises(WeftError, match="no layers of attention"):
+        train(other, out=tmp_path / "wrong", lora=2, **own)
+
+
+def test_small_matrices_learn_beside_a_backbone(
+    trained: weft.Run, filling: weft.Run, photos: Path, tmp_path: Path
+) -> None:
+    own = {"dim": None, "depth": None, "heads": None, "steps": 2, "lora": 2}
+    for task, origin in (("classify-images", trained), ("reconstruct-images", filling)):
+        run = train(photos, task=task, out=tmp_path / task, from_=origin.folder, **own)
+        before, after = origin.model.state_dict(), run.model.state_dict()
+        same = [name for name, t in before.items() if ".trunk." in f".{name}" and ".mix." in name and name in after]
+        assert same and all(torch.equal(before[name], after[name]) for name in same)
+
+
+def test_a_student_goes_on_with_its_own_projector(photos: Path, tmp_path: Path) -> None:
+    sizes = {"model.projector.outputs": 16, "model.projector.hidden": 8, "model.projector.narrow": 4}
+    run = train(photos, task="distill-images", out=tmp_path / "run", near=1, **sizes)
+    own = {"dim": None, "depth": None, "heads": None}
+    more = train(
+        photos, task="distill-images", from_=run.folder, out=tmp_path / "more", steps=1, lr=1e-9, near=1, **own
+    )
+    assert more.config["model"]["projector"] == run.config["model"]["projector"]
+    first = run.model.state_dict()
+    assert torch.allclose(
+        first["student_says.prototypes"], more.model.state_dict()["student_says.prototypes"], atol=1e-6
+    )
 
 
 def test_a_classifier_starts_from_what_an_autoencoder_learned(filling: weft.Run, photos: Path, tmp_path: Path) -> None:
@@ -181,7 +289,7 @@ def test_a_classifier_starts_from_what_an_autoencoder_learned(filling: weft.Run,
 
 
 def test_there_is_nothing_to_freeze_without_a_run_to_start_from(photos: Path, tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match="nothing to freeze"):
+    with pytest.raises(WeftError, match="nothing learned to keep"):
         train(photos, freeze=True, out=tmp_path / "run")
 
 
@@ -269,10 +377,10 @@ def test_metres_are_refused_by_a_model_that_has_none(filling: weft.Run, photos: 
 def test_hidden_patches_are_not_paid_for_and_views_are() -> None:
     size, sight = VisionSize(dim=96, depth=4, heads=3, patch=4), Sight(32, 32)
     whole = operations(mae(size, sight))
-    little = ReconstructImages().cost(mae(size, sight), HidingTraining(hide=0.75))
-    much = ReconstructImages().cost(mae(size, sight), HidingTraining(hide=0.25))
+    little = hiding_cost(mae(size, sight), HidingTraining(hide=0.75))
+    much = hiding_cost(mae(size, sight), HidingTraining(hide=0.25))
     assert little < 0.4 * whole < 0.8 * whole < much
-    views = [DistillImages().cost(mae(size, sight), ViewsTraining(near=near)) for near in (0, 4)]
+    views = [views_cost(mae(size, sight), ViewsTraining(near=near)) for near in (0, 4)]
     assert views[0] == pytest.approx(8 / 3 * whole, rel=0.01) and views[1] > views[0] + 0.8 * whole
 
 
@@ -294,7 +402,7 @@ def test_broken_pictures_are_listed_by_name(photos: Path, tmp_path: Path) -> Non
     write(bad / "left" / "empty.png", b"")
     with pytest.raises(DataError, match="empty.png"):
         train(bad, out=tmp_path / "refused", model="vit")
-    assert train(bad, out=tmp_path / "allowed", model="vit", skip=2).config["data"]["pictures"] > 0
+    assert train(bad, out=tmp_path / "allowed", model="vit", skip=2).config["data"]["amounts"]["pictures"] > 0
 
 
 def test_data_that_changed_is_not_evaluated_on_by_mistake(tmp_path: Path) -> None:
@@ -336,11 +444,11 @@ def test_parts_of_the_model_can_be_set(photos: Path, tmp_path: Path) -> None:
 
 def test_tasks_on_pictures_are_listed_with_all_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
     from weft.cli import output
-    from weft.tasks.registry import TASKS
+    from weft.tasks.registry import CARDS
 
-    for task in TASKS.values():
-        output.tasks([task], True, True)
+    for card in CARDS.values():
+        output.tasks([card], True, True)
         (listed,) = json.loads(capsys.readouterr().out)["tasks"]
-        assert listed["task"] == task.name
-    output.tasks([TASKS["classify-images"]], True, False)
+        assert listed["task"] == card.name
+    output.tasks([CARDS["classify-images"]], True, False)
     assert "augment.flip" in capsys.readouterr().out

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 from commands import TINY, Weft, lines, text
@@ -66,8 +67,8 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("weft.training.loop.evaluate", 2),  # in an evaluation, next to a checkpoint
         ("weft.storage.store.write_file", 12),  # in the middle of a checkpoint
         ("weft.training.checkpoint._commit", 3),  # before a checkpoint has its name
-        ("weft.tasks.language_model:LanguageModel.finish", 1),  # trained, not measured
-        ("weft.training.folder.write_tensors", 1),  # measured, the weights are not in place
+        ("weft.runs.training.finish", 1),  # trained, not measured
+        ("weft.storage.tensors.write_tensors", 1),  # measured, the weights are not in place
     ],
 )
 def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
@@ -104,7 +105,7 @@ def test_a_signal_lets_the_step_finish_and_saves(weft: Weft, straight: Path, nam
 
 @pytest.mark.parametrize(
     "where",
-    ["weft.tasks.text_data.encode_pieces", "weft.tasks.start.claim", "weft.training.folder:RunFolder.write_config",
+    ["weft.data.encoded.running.encode_pieces", "weft.runs.training.claim", "weft.training.folder:RunFolder.write_config",
      "weft.training.run.build"],
 )  # fmt: skip
 def test_a_signal_before_the_first_step_ends_at_once_and_leaves_nothing(weft: Weft, where: str) -> None:
@@ -113,7 +114,7 @@ def test_a_signal_before_the_first_step_ends_at_once_and_leaves_nothing(weft: We
 
 
 def test_a_signal_while_the_run_is_measured_says_that_the_weights_are_saved(weft: Weft, straight: Path) -> None:
-    where = "weft.tasks.language_model:LanguageModel.finish"
+    where = "weft.runs.training.finish"
     done = weft(*TRAIN, "--out", "run", before=kill(where, 1, "SIGTERM"))
     assert done.code == 75 and "after the last step, and saved" in done.err
     assert "go on with: weft train --resume --out run" in done.err
@@ -269,10 +270,10 @@ def test_a_place_that_cannot_be_written_is_refused_before_training(weft: Weft) -
 def test_the_installed_command_can_be_killed_and_resumed(weft: Weft, straight: Path) -> None:
     command = [str(Path(sys.executable).with_name("weft")), *TRAIN, "--out", "run"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, cwd=weft.folder, env=environment, stderr=subprocess.DEVNULL)
+    process = processes.start(command, cwd=weft.folder, env=environment, stderr=subprocess.DEVNULL)
     while process.poll() is None and len(lines(weft.folder / "run")) < 5:
         time.sleep(0.002)
     process.kill()
     process.wait()
-    assert subprocess.run([*command, "--resume"], cwd=weft.folder, env=environment).returncode == 0
+    assert processes.run([*command, "--resume"], cwd=weft.folder, env=environment).returncode == 0
     assert same(weft.folder / "run", straight)

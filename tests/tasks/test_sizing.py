@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from weft.models.zoo import LANGUAGE_MODELS
-from weft.tasks import sizing
+from weft.tasks.recipes import language as sizing
 from weft.training.run import size_of
 
 SECONDS = [6 * 2**n for n in range(16)]  # from six seconds to two days

@@ -14,12 +14,14 @@ from stopping import stopped_in
 from tiny import PAIR_ZOO
 
 import weft
-from weft.data.pairs import Held
+from weft.data.readers.pair_texts import Held
 from weft.data.samples.phrasebook import phrasebook
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
-from weft.tasks.registry import recognise
-from weft.tasks.translate import Translate, sentences
-from weft.tasks.translation_measures import translation_measures
+from weft.modalities.words import sentences
+from weft.objectives.measures.translation import translation_measures
+from weft.tasks.recipes.pairs import PRESETS, RECIPE
+from weft.tasks.recognising import recognise
+from weft.tasks.translate import Translate
 
 TINY = {"dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4}
 ROWS = [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
@@ -47,8 +49,8 @@ def trained(pairs: Path) -> weft.Run:
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     """No pictures and few resamples, once one run was made with them."""
-    monkeypatch.setattr("weft.tasks.start.loss_curve", lambda *args, **more: b"a picture")
-    monkeypatch.setattr("weft.tasks.translation_measures.RESAMPLES", 5)
+    monkeypatch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
+    monkeypatch.setattr("weft.objectives.measures.translation.RESAMPLES", 5)
 
 
 @pytest.mark.parametrize("model", PAIR_ZOO)
@@ -83,7 +85,7 @@ def test_a_report_has_bleu_and_chrf_with_signature_and_interval(trained: weft.Ru
     assert "nrefs:var" in report["signatures"]["bleu"] and "bs:" in report["signatures"]["bleu"]
     assert len(report["intervals"]["bleu"]) == 2
     own = trained.evaluate()
-    assert own["data"].startswith("held out: ") and own["examples"] == trained.config["data"]["held_out"] > 0
+    assert own["data"].startswith("held out: ") and own["examples"] == trained.config["data"]["amounts"]["held_out"] > 0
 
 
 def test_measures_are_sacrebleu_s_with_any_number_of_references() -> None:
@@ -119,8 +121,9 @@ def test_the_same_pairs_in_any_kind_of_file_train_the_same_weights(pairs: Path, 
 def test_files_of_pairs_are_recognised(tmp_path: Path, pairs: Path) -> None:
     for name in ("x.csv", "x.tmx", "x.po", "c.en", "c.fr.gz", "d.txt", "e.txt", "t.mrg"):
         (tmp_path / name).write_text("x")
+    (tmp_path / "x.csv").write_text("a dog runs,un chien court\n")
     for names in (["x.csv"], ["x.tmx"], ["x.po"], ["c.en", "c.fr.gz"]):
-        assert recognise([str(tmp_path / name) for name in names]).name == "translate"
+        assert recognise([str(tmp_path / name) for name in names])[0].name == "translate"
     for line, name in (
         ('{"source": "a", "target": "b"}', "translate"),
         ('{"translation": {"en": "a", "fr": "b"}}', "translate"),
@@ -128,9 +131,9 @@ def test_files_of_pairs_are_recognised(tmp_path: Path, pairs: Path) -> None:
         ("no json", "language-model"),
     ):
         (tmp_path / "x.jsonl").write_text(line + "\n")
-        assert recognise([str(tmp_path / "x.jsonl")]).name == name
-    assert recognise([str(tmp_path / "d.txt"), str(tmp_path / "e.txt")]).name == "language-model"
-    assert recognise([str(tmp_path / "t.mrg")]).name == "parse"
+        assert recognise([str(tmp_path / "x.jsonl")])[0].name == name
+    assert recognise([str(tmp_path / "d.txt"), str(tmp_path / "e.txt")])[0].name == "language-model"
+    assert recognise([str(tmp_path / "t.mrg")])[0].name == "parse"
 
 
 def test_shifted_pairs_are_never_trained_on(tmp_path: Path) -> None:
@@ -146,7 +149,7 @@ def test_shifted_pairs_are_never_trained_on(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 6"):
         train(bad)
     run = train(bad, skip=1, out=tmp_path / "run")
-    assert run.config["data"]["pairs"] + run.config["data"]["held_out"] == 9
+    assert run.config["data"]["amounts"]["pairs"] + run.config["data"]["amounts"]["held_out"] == 9
     assert any("line 6" in where for where, _ in run.config["data"]["skipped"])
 
 
@@ -195,8 +198,8 @@ def test_long_pairs_are_left_out_and_counted(tmp_path: Path) -> None:
     long = ("very " * 90 + "long", "très " * 90 + "long")
     data = write(tmp_path / "pairs.tsv", [*ROWS[:50], long])
     run = train(data, context=64, out=tmp_path / "run")
-    assert run.config["data"]["left_out_long"] == 1
-    assert train(data, out=tmp_path / "all").config["data"]["left_out_long"] == 0
+    assert run.config["data"]["amounts"]["left_out_long"] == 1
+    assert train(data, out=tmp_path / "all").config["data"]["amounts"]["left_out_long"] == 0
     with pytest.raises(DataError, match="no pair has fewer than 4 tokens"):
         train(data, context=4)
 
@@ -238,13 +241,10 @@ def test_a_model_with_one_context_vector_has_no_alignment_to_look_at(pairs: Path
 
 
 def test_the_paper_s_preset_is_the_paper_s_recipe() -> None:
-    config = Translate().settings()
-    assert config.batch == 1
-    from weft.tasks.pair_plan import CATALOGUE, PRESETS
-
+    assert Translate().training().batch == 1
     size = PRESETS["base"]
-    assert (size.depth, size.dim, size.heads) == (6, 512, 8) and CATALOGUE.of_preset["base"] == "transformer"
-    recipe = CATALOGUE.recipes["transformer"]
+    assert (size.depth, size.dim, size.heads) == (6, 512, 8) and RECIPE.of_preset["base"] == "transformer"
+    recipe = RECIPE.rates["transformer"]
     assert recipe["smoothing"] == 0.1 and recipe["average"] == 5 and recipe["schedule"] == "inverse-sqrt"
 
 
@@ -263,7 +263,7 @@ def test_odd_pairs_are_reported_and_kept(tmp_path: Path) -> None:
 def test_a_test_set_that_was_trained_on_is_said_so(tmp_path: Path) -> None:
     data, valid = write(tmp_path / "a.tsv", ROWS[:40]), write(tmp_path / "v.tsv", ROWS[35:50])
     run = train(data, valid=valid, out=tmp_path / "run")
-    assert run.config["data"]["overlap"] == 5
+    assert run.config["data"]["amounts"]["overlap"] == 5
 
 
 def test_ids_beyond_the_vocabulary_are_refused() -> None:

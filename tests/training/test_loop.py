@@ -17,15 +17,15 @@ from weft.errors import ConfigError, DataError, Diverged, Interrupted, StorageEr
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 from weft.storage import store
-from weft.training import checkpoint, folder, loop
+from weft.training import checkpoint, loop
 from weft.training.claim import claim
 from weft.training.folder import RunFolder
 from weft.training.job import State
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work, perform
-from weft.training.schedule import Horizon
-from weft.training.score import Score
+from weft.training.run import Outcome, Work, perform
+from weft.training.schedule import Budget, Horizon
+from weft.training.score import HeldOutScore
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
@@ -223,7 +223,7 @@ def test_patience_stops_early_and_a_resume_after_the_last_step_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worse = iter(range(1, 1000))
-    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: Score(float(next(worse))))
+    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(float(next(worse))))
     listener = Listener()
     ended = go(tmp_path / "run", steps=40, patience=2, progress=listener)
     said = "no better held-out loss in 2 looks: training ends early, at step 11"
@@ -245,7 +245,7 @@ def test_a_run_stopped_while_it_lands_goes_on_as_if_never_stopped(
 
     def worse() -> None:
         losses = iter(range(1, 1000))
-        monkeypatch.setattr(loop, "evaluate", lambda job, most=None: Score(float(next(losses))))
+        monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(float(next(losses))))
 
     worse()
     whole = run("whole")
@@ -264,20 +264,24 @@ def test_states_of_older_checkpoints_are_understood() -> None:
     for name in ("lowest", "landing", "evaluate_every"):
         del old[name]
     found = State.from_json(old)
-    assert found.best == Score(1.5) and found.lowest == 1.5 and found.left == 1
+    assert found.best == HeldOutScore(1.5) and found.lowest == 1.5 and found.left == 1
 
 
 def test_of_classifiers_the_last_weights_are_kept_unless_others_were_clearly_more_often_right() -> None:
-    sure, calm = Score(2.5, 0.38, 100), Score(0.6, 0.40, 100)
+    sure, calm = HeldOutScore(2.5, 0.38, 100), HeldOutScore(0.6, 0.40, 100)
     assert sure.beats(calm) and not calm.beats(sure)
     assert not calm.clearly_beats(sure) and not sure.clearly_beats(calm)
-    assert Score(9.0, 0.30, 100).clearly_beats(calm) and Score(0.5, 0.40, 100).beats(calm)
-    assert Score(1.0).beats(Score(2.0)) and Score(1.0).clearly_beats(Score(1.1)) and not Score(1.0).beats(Score(1.0))
+    assert HeldOutScore(9.0, 0.30, 100).clearly_beats(calm) and HeldOutScore(0.5, 0.40, 100).beats(calm)
+    assert (
+        HeldOutScore(1.0).beats(HeldOutScore(2.0))
+        and HeldOutScore(1.0).clearly_beats(HeldOutScore(1.1))
+        and not HeldOutScore(1.0).beats(HeldOutScore(1.0))
+    )
 
 
 def test_the_best_weights_on_held_out_data_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter([3.0, 1.0, 2.0, 4.0])
-    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: Score(next(losses)))
+    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(next(losses)))
     listener = Listener()
     best = go(tmp_path / "run", progress=listener)
     assert listener.said == ["the weights of step 6 did better on held-out data and are kept"]
@@ -351,14 +355,14 @@ def test_a_full_disk_for_metrics_costs_one_warning(tmp_path: Path, whole: Any, m
 def test_a_checkpoint_that_cannot_be_saved_is_tried_again_later(
     tmp_path: Path, whole: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saves = iter([False, True, True, True, True])
+    saves, save = iter([False, True, True, True, True]), checkpoint.save_checkpoint
 
     def sometimes(*args: Any, **more: Any) -> Path:
         if not next(saves):
             raise StorageError("no space: needs 1 MB, has 0 bytes")
-        return checkpoint.save_checkpoint(*args, **more)
+        return save(*args, **more)
 
-    monkeypatch.setattr(folder, "save_checkpoint", sometimes)
+    monkeypatch.setattr("weft.training.checkpoint.save_checkpoint", sometimes)
     listener = Listener()
     assert same(go(tmp_path / "run", checkpoint_every=4, progress=listener), whole["swift"][1])
     assert listener.said[0].startswith("warning: no checkpoint at step 4: no space")

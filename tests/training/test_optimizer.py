@@ -6,7 +6,7 @@ import pytest
 import torch
 from tiny import SIZE, VOCAB, ZOO, close, ids, language_model, numbers
 
-from weft.data.windows import Windows
+from weft.data.windows import windows
 from weft.errors import ConfigError
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS
@@ -33,7 +33,7 @@ def ready(name: str, rule: str = "muon", precision: torch.dtype = torch.float32,
 def learn(optimizer: Optimizer, steps: int, start: int = 0) -> list[float]:
     losses = []
     for step in range(start, start + steps):
-        loss = OBJECTIVE(optimizer.weights.model, Windows(ids(4, 9, seed=step % 3)))
+        loss = OBJECTIVE(optimizer.weights.model, windows(ids(4, 9, seed=step % 3)))
         loss.total.backward()
         optimizer.weights.collect()
         assert math.isfinite(optimizer.step(loss.count, 1.0))

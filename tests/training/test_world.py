@@ -4,11 +4,11 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 import torch
 from commands import TINY, Done, Job, Weft, lines
@@ -170,7 +170,7 @@ def test_processes_that_cannot_meet_are_told_why(monkeypatch: pytest.MonkeyPatch
 def test_torchrun_itself(weft: Weft, alone: Path) -> None:
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port())]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([*launch, "-m", "weft", *TRAIN, "--steps", "8", "--json"], cwd=weft.folder, env=environment,
+    done = processes.run([*launch, "-m", "weft", *TRAIN, "--steps", "8", "--json"], cwd=weft.folder, env=environment,
                           capture_output=True, text=True, timeout=300)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1 and '"steps": 8' in done.stdout

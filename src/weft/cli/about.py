@@ -17,15 +17,15 @@ def tasks(
 ) -> None:
     """What can be trained, from which files, with which models, presets and settings."""
     output.prepare()
-    from weft.tasks import TASKS, task_named
+    from weft.tasks.registry import CARDS, card_named
 
-    output.tasks([task_named(task)] if task else list(TASKS.values()), task is not None, json)
+    output.tasks([card_named(task)] if task else list(CARDS.values()), task is not None, json)
 
 
 @commands.command()
 def doctor(json: Json = False) -> None:
     """What this machine can do, and what would make it faster."""
-    output.prepare()
+    output.prepare(computes=True)
     from weft.cli.doctor import examine
 
     output.examined(examine(), json)

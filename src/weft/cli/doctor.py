@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from weft.training.precision import PAYS, pick_device, product_rate
+from weft.training.precision import MIN_BF16_SPEEDUP, pick_device, product_rate
 from weft.version import VERSION
 
 
@@ -29,7 +29,7 @@ def examine() -> dict[str, Any]:
         "fp32_gflops": round(exact / 1e9),
         "bf16_gflops": round(rounded / 1e9),
         "memory_read_gb_per_s": _bandwidth(),
-        "precision": "bf16" if rounded > PAYS * exact else "fp32",
+        "precision": "bf16" if rounded > MIN_BF16_SPEEDUP * exact else "fp32",
     }
     facts["advice"] = _advice(facts)
     return facts

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import output
-from weft.cli.words import Broken, Json, Out, RunFolder, examples
+from weft.cli.words import Broken, Json, Out, RunFolder, examples, load_run
 
 commands = typer.Typer()
 
@@ -23,9 +23,9 @@ def import_(
     json: Json = False,
 ) -> None:
     """Make a run of a model from the Hugging Face library."""
-    output.prepare()
-    from weft.tasks.importing import import_run
-    from weft.tasks.run import Run
+    output.prepare(computes=True)
+    from weft.runs.importing import import_run
+    from weft.runs.run import Run
 
     loaded, remarks = import_run(source, out)
     output.imported(Run(loaded).report, remarks, json)
@@ -45,9 +45,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a run for another tool, and let that tool prove that it computes the same."""
-    output.prepare()
-    from weft.tasks import load
-    from weft.tasks.exporting import check_target
+    output.prepare(computes=True)
+    from weft.runs.exporting import check_target
 
     check_target(to)
-    output.exported(load(run, broken=broken).export(out, to=to), json)  # type: ignore[arg-type]
+    output.exported(load_run(run, broken=broken).export(out, to=to), json)  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def train(
 ) -> None:
     """Train a model on your files and write a run folder."""
     output.prepare()
-    from weft.tasks import train as train_
+    from weft.runs import train as train_
 
     settings = settings_of(set_, train_, {"seed": seed, "precision": precision})
     done = train_(
@@ -86,8 +86,8 @@ def soup(
     json: Json = False,
 ) -> None:
     """Average the weights of runs, if that makes a better model."""
-    output.prepare()
-    from weft.tasks.soup import soup as soup_
+    output.prepare(computes=True)
+    from weft.runs.soup import soup as soup_
 
     done = soup_(runs, out, data=data or (), quiet=False)
     output.souped(done.report, done.config["soup"], json)
@@ -102,8 +102,8 @@ def demo(
     json: Json = False,
 ) -> None:
     """Train English to French on weft's own phrasebook, translate unseen sentences, and draw what was looked at."""
-    output.prepare()
-    from weft.tasks.demo import demo as demo_
+    output.prepare(computes=True)
+    from weft.runs.demo import demo as demo_
 
     output.say("weft demo: English to French from nothing, on sentences of weft's own grammar\n")
     output.shown(demo_(minutes=minutes, out=out, say=output.say), json)

@@ -14,13 +14,14 @@ from weft.requirements import check_requirements
 Report = Mapping[str, Any]
 
 
-def prepare() -> None:
-    """Before a command computes: are the libraries there, and quiet?"""
+def prepare(*, computes: bool = False) -> None:
+    """Before a command begins: quiet libraries, streams that take any text, and, where it computes, all it stands on."""
     warnings.filterwarnings("ignore")
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    check_requirements()
+    if computes:
+        check_requirements()
 
 
 def say(text: str) -> None:
@@ -53,7 +54,7 @@ def trained(report: Report, as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    from weft.training.progress import duration
+    from weft.amounts import duration
 
     measures = ", ".join(f"{name} {value:.4g}" for name, value in report["metrics"].items())
     print(f"trained in {duration(report['seconds'])}, {report['steps']:,} steps; held out: {measures}")
@@ -121,7 +122,7 @@ def souped(report: Report, how: Report, as_json: bool) -> None:
     print(harmless(f"run folder: {report['run']}"))
 
 
-class Stream:
+class LiveText:
     """Text shown as it is written."""
 
     def __init__(self, first: str):
@@ -136,7 +137,7 @@ class Stream:
 
 
 def predicted(
-    report: Report, shown: Callable[[Report], str], as_json: bool, path: Path | None, stream: Stream | None
+    report: Report, shown: Callable[[dict[str, Any]], str], as_json: bool, path: Path | None, stream: LiveText | None
 ) -> None:
     """The result of `weft predict`; `shown` makes text of a prediction."""
     found = report["predictions"]
@@ -189,7 +190,7 @@ def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
         print(harmless(view.text()))
 
 
-def _texts(found: Sequence[Report], shown: Callable[[Report], str]) -> str:
+def _texts(found: Sequence[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:
     """Predictions as text; those of several lines are kept apart."""
     texts = [shown(one) for one in found]
     several = any("\n" in text for text in texts)
@@ -226,8 +227,8 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
     """The result of `weft tasks`."""
     if as_json:
         emit({"tasks": [{"task": t.name, "summary": t.summary, "data": t.files, "models": dict(t.models),
-                         "presets": dict(t.presets), "settings": _defaults(t.settings), "predict": _defaults(t.use),
-                         "look": _defaults(t.looking) if t.looking else {}}
+                         "presets": dict(t.presets), "settings": _defaults(t.training), "predict": _defaults(t.task.Predict),
+                         "look": _defaults(t.task.Look) if t.task.Look else {}}
                         for t in chosen]})  # fmt: skip
         return
     for task in chosen:
@@ -243,9 +244,9 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
             for name, text in entries.items():
                 print(f"    {name:<14} {text}")
         used = (
-            ("weft train --set", task.settings),
-            ("weft predict --set", task.use),
-            ("weft look --set", task.looking),
+            ("weft train --set", task.training),
+            ("weft predict --set", task.task.Predict),
+            ("weft look --set", task.task.Look),
         )
         for title, settings in used:
             if settings is None:
@@ -254,7 +255,7 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
             about = _about(settings)
             for name, value in _defaults(settings).items():
                 print(f"    {name:<18} {_plain(value):<8} {about.get(name, '')}")
-            if settings is task.settings:
+            if settings is task.training:
                 print(f"    {'model.PATH':<18} {'-':<8} any part of the model's config: model.trunk.block.mix.heads=8")
     if not full:
         print("weft tasks TASK lists its models, presets and settings")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import output
-from weft.cli.words import Broken, Json, RunFolder, Set, examples, lines_in, number, piped, settings_of
+from weft.cli.words import Broken, Json, RunFolder, Set, examples, lines_in, load_run, number, piped, settings_of
 from weft.errors import WeftError
 
 commands = typer.Typer()
@@ -36,9 +36,7 @@ def predict(
 ) -> None:
     """Use a trained model."""
     output.prepare()
-    from weft.tasks import load
-
-    loaded = load(run, broken=broken)
+    loaded = load_run(run, broken=broken)
     settings = settings_of(set_, loaded.predict)
     if input is not None and not inputs and not json:
         document = loaded.predict_file(input, **settings)
@@ -50,7 +48,7 @@ def predict(
         raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
     asked = asked or [""]
     streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
-    stream = output.Stream(asked[0]) if streams else None
+    stream = output.LiveText(asked[0]) if streams else None
     found = loaded.predict(asked, listen=stream, **settings)
     report = {"run": run, "task": loaded.task.name, "predictions": found}
     output.predicted(report, loaded.task.shown, json, output_, stream)
@@ -73,9 +71,7 @@ def evaluate(
 ) -> None:
     """Measure a trained model on data."""
     output.prepare()
-    from weft.tasks import load
-
-    output.evaluated(load(run, broken=broken).evaluate(data or None), json)
+    output.evaluated(load_run(run, broken=broken).evaluate(data or None), json)
 
 
 @commands.command(
@@ -105,8 +101,6 @@ def look(
 ) -> None:
     """See what a model attends to."""
     output.prepare()
-    from weft.tasks import load
-
     kind = None if output_ is None else output_.suffix.lower()
     if kind not in (None, ".png", ".svg", ".html"):
         raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
@@ -116,7 +110,7 @@ def look(
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
         raise WeftError(problem, where="weft look", fix=fix)
-    loaded = load(run, broken=broken)
+    loaded = load_run(run, broken=broken)
     view = loaded.look(asked[0] if asked else None, **settings_of(set_, loaded.look, {"what": what}))
     output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
@@ -143,9 +137,8 @@ def embed(
 ) -> None:
     """Vectors of texts or pictures, in which like things are near each other."""
     output.prepare()
-    from weft.tasks import load
-    from weft.tasks.embedding import embed_inputs
+    from weft.runs.embedding import embed_inputs
 
-    loaded = load(run, broken=broken)
+    loaded = load_run(run, broken=broken)
     found = embed_inputs(loaded, inputs or piped(), output_, query, best, settings_of(set_, loaded.embed))
     output.embedded({"run": run, **found}, json)

@@ -4,12 +4,15 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from weft.config import parse
 from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.runs import Run
 
 
 def number(kind: type, option: str) -> Callable[[str], Any]:
@@ -48,6 +51,18 @@ def settings_of(
             raise WeftError(f"{name} is not a setting", where="--set", fix=f"give it as --{name.strip('_')}")
         settings[name] = value
     return settings
+
+
+def load_run(folder: str, *, broken: bool = False) -> "Run":
+    """The run that a command uses. One that is not there is refused before torch is loaded."""
+    from weft.requirements import check_requirements
+    from weft.runs.finding import require_run
+
+    require_run(folder)
+    check_requirements()
+    from weft.runs import load
+
+    return load(folder, broken=broken)
 
 
 def lines_in(path: Path) -> list[str]:

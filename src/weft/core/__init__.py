@@ -4,9 +4,9 @@ from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block, Plain, PostNorm, PreNorm, Wiring
 from weft.core.cache import Cache, Slots
-from weft.core.heads import Dense, Head, Joint, PerToken, Pooled, Summary
+from weft.core.heads import Dense, Head, PerClassToken, PerToken, Pooled, Summary
 from weft.core.linear import Gpt2Init, Init, Out, SilentInit
-from weft.core.mixers import Average, Last, Mixer, Shift
+from weft.core.mixers import Average, Last, Mixer, TokenShift
 from weft.core.norms import LayerNorm, Norm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
@@ -17,8 +17,8 @@ from weft.core.transforms import Gated, Mlp, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Additive", "Attention", "Average", "Block", "Cache", "Dense", "Dot", "Edges", "Gated", "Gpt2Init", "Head", "Init", "Joint",
-    "Last", "LayerNorm", "LowRank", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerToken", "Plain", "Pooled", "PostNorm", "PreNorm", "Reading",
-    "Recorder", "Recurrent", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "Shift", "SilentInit", "Slots", "Stride",
-    "Summary", "Transform", "Trunk", "Window", "Wiring", "record",
+    "Additive", "Attention", "Average", "Block", "Cache", "Dense", "Dot", "Edges", "Gated", "Gpt2Init", "Head", "Init", "Last",
+    "LayerNorm", "LowRank", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pooled", "PostNorm", "PreNorm",
+    "Reading", "Recorder", "Recurrent", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit", "Slots", "Stride",
+    "Summary", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from weft.errors import ConfigError
 
 M = TypeVar("M", bound=nn.Module)
 
+# names of the linear maps in a trunk that can be adapted
 MAPS = ("qkv", "q", "kv", "out", "up", "down")
 
 
@@ -66,7 +67,7 @@ class LowRank(Part):
         self.config = config
 
     def apply(self, trunk: nn.Module) -> None:
-        """Put adapters beside the maps of a trunk. All else in it stays as it is from now on."""
+        """Put adapters beside the maps of a trunk. All other weights of the trunk are frozen."""
         config, found = self.config, set()
         trunk.requires_grad_(False)
         for module in list(trunk.modules()):
@@ -90,7 +91,7 @@ def fold(model: M) -> M:
 
 
 def adapters(model: nn.Module) -> dict[str, Tensor]:
-    """The small matrices of a model by name: all that was learned, where the rest stayed as it was."""
+    """The small matrices of a model by name: everything that was learned, as all other weights are frozen."""
     found = {name: module for name, module in model.named_modules() if isinstance(module, Adapted)}
     return {f"{name}.{part}": getattr(m, part).detach() for name, m in found.items() for part in ("a", "b")}
 

@@ -79,8 +79,8 @@ class Attention(Mixer):
         else:
             self.q = nn.Linear(dim, queries, bias=config.offsets)
             self.kv = nn.Linear(memory_dim, sum(self.sizes[1:]), bias=config.offsets)
-        self.across = memory_dim is not None
-        self.shares = not config.rules and config.bias is None
+        self.cross = memory_dim is not None
+        self.memory_shareable = not config.rules and config.bias is None
         self.out = Out(self.heads * self.value_dim, dim, bias=config.ends_offset)
         self.score = config.score.build(dim=self.head_dim)
         self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
@@ -88,11 +88,11 @@ class Attention(Mixer):
         self.turn = config.turn.build(head_dim=self.head_dim) if config.turn else None
         self.bias = config.bias.build(heads=self.heads) if config.bias else None
 
-    def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
-        if self.across:
-            assert run.across is not None and run.memory is not None, "this attention reads a memory: none was given"
-            return self.read(x, run.memory.x, run.across, slots)
-        scope = run.within
+    def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
+        if self.cross:
+            assert at.cross is not None and at.memory is not None, "this attention reads a memory: none was given"
+            return self.read(x, at.memory.x, at.cross, slots)
+        scope = at.own
         q, k, v = self.qkv(x).split(self.sizes, -1)
         q = self.place(q, self.q_norm, scope, "queries").transpose(1, 2)
         k = self.place(k, self.k_norm, scope, "queries").transpose(1, 2)  # the new keys stand where the queries do
@@ -104,7 +104,7 @@ class Attention(Mixer):
     def read(
         self, x: Float[Tensor, "B Q D"], memory: Float[Tensor, "M K E"], scope: Scope, slots: Slots | None = None
     ) -> Float[Tensor, "B Q D"]:
-        """What the tokens read of a memory; its keys and values are computed once and kept in the slots."""
+        """The attention output over a memory; its keys and values are computed once and kept in the slots."""
         q = self.place(self.q(x), self.q_norm, scope, "queries").transpose(1, 2)
         k, v = slots.once("memory", lambda: self.keys(memory, scope)) if slots is not None else self.keys(memory, scope)
         return self.finish(q, k, v, scope)
@@ -122,21 +122,22 @@ class Attention(Mixer):
         heads = t.unflatten(-1, (-1, self.head_dim))
         if norm is not None:
             heads = norm(heads)
-        if self.turn is None:
+        turning = self.turn
+        if turning is None:
             return heads
         tokens = scope.queries if side == "queries" else scope.keys
         key = ("turn", side, self.turn_config, self.head_dim, heads.dtype)
-        cos, sin = scope.memo(key, lambda: self.turn(tokens.coords, heads.dtype))
+        cos, sin = scope.memo(key, lambda: turning(tokens.coords, heads.dtype))
         return turn(heads, cos, sin)
 
     def finish(
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope
     ) -> Float[Tensor, "B Q D"]:
-        """Read by weights and project back to the stream."""
-        fan = q.shape[0] // k.shape[0]
-        if fan > 1:  # rows that share a memory ask it as queries of one row: its keys are read once for all
+        """The weighted sum of the values, projected back to the stream."""
+        rows_per_memory = q.shape[0] // k.shape[0]
+        if rows_per_memory > 1:  # rows that share a memory become queries of one row: its keys are read once
             assert not self.rules and self.bias is None, "what is read depends on the row's own places"
-            q = rearrange(q, "(b f) h q d -> b h (f q) d", f=fan)
+            q = rearrange(q, "(b f) h q d -> b h (f q) d", f=rows_per_memory)
         recorder = recording.active()
         if recorder is not None:
             recorder.keep(recording.Reading(self, q, k, v, scope))
@@ -145,12 +146,12 @@ class Attention(Mixer):
             out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=bias)
         else:
             out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias)
-        return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=fan))
+        return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=rows_per_memory))
 
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:
         """The bias on scores as a function of a scope: this attention's own, or else the one that all layers share.
 
-        It is made once a pass, and for all layers alike whose own have no weights.
+        It is computed once a pass, and shared by all layers whose biases have the same config and no weights.
         """
         bias = scope.bias if self.bias is None else self.bias
         if bias is None:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
-from weft.core.mixers import Mixer, Shift
+from weft.core.mixers import Mixer, TokenShift
 from weft.core.norms import LayerNorm, Norm
 from weft.core.scope import Pass
 from weft.core.transforms import Transform, dropout
@@ -41,8 +41,8 @@ class PreNorm(Wiring):
     def __init__(self, config: Config):
         self.config = config
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
-        return x + drop(branch(norm(x)))
+    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
+        return x + drop(branch(x if norm is None else norm(x)))
 
 
 class PostNorm(Wiring):
@@ -54,8 +54,9 @@ class PostNorm(Wiring):
     def __init__(self, config: Config):
         self.config = config
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch, drop: Branch) -> Tensor:
-        return norm(x + drop(branch(x)))
+    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
+        joined = x + drop(branch(x))
+        return joined if norm is None else norm(joined)
 
 
 class Plain(Wiring):
@@ -84,7 +85,7 @@ class Block(Part, nn.Module):
         transform: Transform.Config | None = None
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
-        shift: Shift.Config | None = None
+        shift: TokenShift.Config | None = None
         dropout: float = 0.0
 
         def check(self) -> None:
@@ -107,23 +108,25 @@ class Block(Part, nn.Module):
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
 
-    def forward(self, x: Float[Tensor, "B N D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B N D"]:
+    def forward(self, x: Float[Tensor, "B N D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B N D"]:
         def drop(t: Tensor) -> Tensor:
             return dropout(t, self.rate, self.training)
 
-        def mixed(t: Tensor) -> Tensor:
-            return self.mix(t if self.mix_shift is None else self.mix_shift(t, run, slots, "mix"), run, slots)
+        mix, read, transform = self.mix, self.read, self.transform
+        mix_shift, transform_shift = self.mix_shift, self.transform_shift
+        if mix is not None:
 
-        def transformed(t: Tensor) -> Tensor:
-            return self.transform(
-                t if self.transform_shift is None else self.transform_shift(t, run, slots, "transform")
-            )
+            def mixed(t: Tensor) -> Tensor:
+                return mix(t if mix_shift is None else mix_shift(t, at, slots, "mix"), at, slots)
 
-        if self.mix is not None:
             x = self.wiring.join(x, mixed, self.mix_norm, drop)
-        if self.read is not None:
-            x = self.wiring.join(x, lambda t: self.read(t, run, slots), self.read_norm, drop)
-        if self.transform is not None:
+        if read is not None:
+            x = self.wiring.join(x, lambda t: read(t, at, slots), self.read_norm, drop)
+        if transform is not None:
+
+            def transformed(t: Tensor) -> Tensor:
+                return transform(t if transform_shift is None else transform_shift(t, at, slots, "transform"))
+
             x = self.wiring.join(x, transformed, self.transform_norm, drop)
         return x
 

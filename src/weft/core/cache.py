@@ -25,7 +25,7 @@ class Slots:
         self._spare: dict[str, Tensor] = {}
 
     def get(self, name: str) -> Any:
-        """What was kept under the name, or None."""
+        """The value kept under the name, or None."""
         return self._values.get(name)
 
     def set(self, name: str, value: Any) -> None:
@@ -33,7 +33,7 @@ class Slots:
         self._values[name] = value
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` gave of the memory the first time."""
+        """The value that `make` computed from the memory at the first call."""
         if name not in self._once:
             self._once[name] = make()
         return self._once[name]
@@ -49,7 +49,7 @@ class Slots:
         return buffer.narrow(dim, 0, end)
 
     def take(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows, in this order, repeats allowed. Only what is in use is moved, into memory that is there."""
+        """Keep these rows, in this order, repeats allowed. Only entries in use are copied, into memory that is already allocated."""
         self._values = {name: _rows(value, rows) for name, value in self._values.items()}
         for name, (buffer, dim) in self._lines.items():
             spare = self._spare.get(name)
@@ -61,19 +61,19 @@ class Slots:
             self._lines[name], self._spare[name] = (spare, dim), buffer
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of what was made of the memory."""
+        """Keep these rows of the values computed from the memory."""
         self._once = {name: _rows(value, rows) for name, value in self._once.items()}
 
 
 class Cache:
-    """All that has been read in a decoding, one `Slots` for each part that keeps something."""
+    """Everything kept between the steps of decoding, one `Slots` for each part that keeps something."""
 
     def __init__(self, capacity: int = 256):
         """`capacity` tokens are allocated at once; more are possible and cost a copy."""
         self.capacity, self.length = capacity, 0
         self._slots: dict[str, Slots] = {}
         self._places = self.slots("places")
-        self._full, self._line = True, True
+        self._unpadded, self._line = True, True
 
     def slots(self, name: str) -> Slots:
         """The slots of the part with this name."""
@@ -82,13 +82,13 @@ class Cache:
         return self._slots[name]
 
     def room(self, needed: int) -> int:
-        """How many places to allocate when `needed` are in use."""
+        """The number of places to allocate when `needed` are in use."""
         return self.capacity if needed <= self.capacity else 2 * needed
 
     def extend(self, tokens: Tokens) -> Tokens:
         """Note that these tokens are being read; returns all places so far (their content is in the slots)."""
         self.length += tokens.shape[1]
-        self._full = self._full and tokens.full
+        self._unpadded = self._unpadded and tokens.unpadded
         self._line = self._line and tokens.order is Order.LINE
         coords = {axis: self._places.append(f"at {axis}", c, dim=1) for axis, c in tokens.coords.items()}
         return Tokens(
@@ -96,18 +96,18 @@ class Cache:
             self._places.append("valid", tokens.valid, dim=1),
             self._places.append("rank", tokens.rank, dim=1),
             coords,
-            full=self._full,
+            unpadded=self._unpadded,
             order=Order.LINE if self._line else Order.ANY,
-            along="position" if self._line else None,
+            line_axis="position" if self._line else None,
         )
 
     def take(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of what was read: how a search follows its best hypotheses."""
+        """Keep these rows of the tokens read: how a search follows its best hypotheses."""
         for slots in self._slots.values():
             slots.take(rows)
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:
-        """Keep these rows of what was made of the memory."""
+        """Keep these rows of the values computed from the memory."""
         for slots in self._slots.values():
             slots.take_memory(rows)
 

@@ -20,7 +20,7 @@ class Dense(Part, nn.Module):
     """
 
     class Config(BaseConfig):
-        """`width` is that of the result, by default the width that comes in."""
+        """`width` is the width of the result, by default the width of the input."""
 
         activation: Activation = "gelu"
         norm: Norm.Config | None = None
@@ -46,7 +46,7 @@ class Dense(Part, nn.Module):
 
 
 class Head(Part, nn.Module):
-    """What is read off the trunk's last tokens."""
+    """Values computed from the trunk's last tokens."""
 
     abstract = True
 
@@ -108,7 +108,7 @@ class PerToken(Head):
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
         out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
-        out = _full(out)
+        out = _in_float32(out)
         return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
 
     def _bias(self, x: Tensor) -> Tensor | None:
@@ -150,14 +150,14 @@ class Pooled(Head):
             x = self.dense(x)
         x = dropout(x, self.rate, self.training)
         plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
-        return _full(self.out(x.to(self.out.weight.dtype) if plain else x))
+        return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
 
 
-class Joint(Head):
-    """The mean of W_i x_i + b_i over the first tokens: a class token and one that learned from a teacher (Touvron et al., 2021)."""
+class PerClassToken(Head):
+    """The mean of W_i x_i + b_i over the class tokens, one of which learned from a teacher (Touvron et al., 2021)."""
 
     class Config(Head.Config):
-        """`tokens` is how many of the first tokens answer, each by a map of its own."""
+        """`tokens` is the number of class tokens in front; each has its own map."""
 
         tokens: int = 2
         std: float = 0.02
@@ -173,7 +173,7 @@ class Joint(Head):
             nn.init.zeros_(out.bias)  # type: ignore[arg-type]
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
-        return _full(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
+        return _in_float32(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
 
 
 class Summary(Head):
@@ -193,26 +193,26 @@ class Summary(Head):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
         x = summary(tokens, first=self.first)
-        x = _full(x if self.dense is None else self.dense(x))
+        x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
 
 
 def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
-    """The first real token, or the mean of all real ones; of none it is zero."""
+    """The first real token, or the mean of all real ones; zero where no token is real."""
     if first:
-        start = tokens if tokens.full else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
+        start = tokens if tokens.unpadded else tokens.take(tokens.valid.long().argmax(1, keepdim=True))
         return start.x[:, 0]
     real = tokens.valid[..., None]
     return tokens.x.masked_fill(~real, 0.0).sum(1) / real.sum(1).clamp(min=1)
 
 
 def known(size: int | None) -> int:
-    """The number of values a head gives, refused where neither the tokens nor the model say it."""
+    """The number of values a head gives, refused where neither the embedder nor the model gives it."""
     if size is None:
         raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
     return size
 
 
-def _full(values: Tensor) -> Tensor:
-    """Values are given in full precision, however the trunk computes."""
+def _in_float32(values: Tensor) -> Tensor:
+    """The values in float32 where the trunk computes in half precision."""
     return values.float() if values.dtype in (torch.bfloat16, torch.float16) else values

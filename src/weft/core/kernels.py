@@ -15,10 +15,13 @@ from torch.nn import functional as F
 from weft.core.rules import Rule
 from weft.core.scope import Scope, Shape
 
-# On a CPU three plain operations beat the fused kernel in two places: training on short sequences (in bf16) or sentences
-# (in fp32), and reading a long past with one query.
-SHORT, TINY = 256 * 256, 32 * 32  # scores a head
-LONG_PAST = 512  # keys
+# On a CPU three plain operations (matmul, softmax, matmul) beat the fused kernel in two cases: training with few scores a
+# head, and reading a long past with one query.
+PLAIN_SCORES_BF16, PLAIN_SCORES_FP32 = (
+    256 * 256,
+    32 * 32,
+)  # queries times keys of a head, up to which plain operations are faster
+PLAIN_PAST = 512  # keys that one query reads, above which plain operations are faster
 
 BiasOf = Callable[[Scope], Tensor]
 ScoreOf = Callable[[Tensor, Tensor], Tensor]
@@ -38,7 +41,7 @@ def attend(
     shape = scope.shape(rules)
     if shape is Shape.BAND:
         return band(q, k, v, scope, rules=rules, factor=factor, bias=bias)
-    if not scope.keys.full:  # what stands at padding must not matter, not even NaN
+    if not scope.keys.unpadded:  # what stands at padding must not matter, not even NaN
         gone = ~scope.keys.valid[:, None, :, None]
         k, v = k.masked_fill(gone, 0.0), v.masked_fill(gone, 0.0)
     if q.device.type == "cpu" and _plain_is_faster(q, k):
@@ -57,7 +60,7 @@ def explicit(
     bias: BiasOf | None = None,
 ) -> Float[Tensor, "B H Q e"]:
     """The definition: any score, weights in full. The measure of all other kernels, and the only one for `Additive`."""
-    if not scope.keys.full:
+    if not scope.keys.unpadded:
         v = v.masked_fill(~scope.keys.valid[:, None, :, None], 0.0)
     weights = weigh(q, k, scope, rules=rules, score=score, bias=bias)
     return weights.to(v.dtype) @ _repeat(v, q.shape[1])
@@ -122,7 +125,7 @@ def fused(
     factor: float,
     bias: BiasOf | None,
 ) -> Float[Tensor, "B H Q e"]:
-    """Torch's scaled_dot_product_attention, causal without a mask where that is all there is to say."""
+    """Torch's scaled_dot_product_attention, with its causal flag instead of a mask where the scope is causal and there is no bias."""
     causal = shape is Shape.CAUSAL and bias is None
     added = None if causal else additive(scope, shape, rules, bias, q)
     shared = k.shape[1] != q.shape[1]
@@ -154,7 +157,7 @@ def band(
 def additive(
     scope: Scope, shape: Shape, rules: tuple[Rule, ...], bias: BiasOf | None, like: Tensor
 ) -> Float[Tensor, "#B #H Q K"] | None:
-    """What is added to the scores: the bias, and a number too low to matter where reading is not allowed."""
+    """The tensor added to the scores: the bias, and a very low number where reading is not allowed."""
     closed_to = torch.finfo(like.dtype).min / 2  # finite, and stays so when a score is added
     if shape is Shape.ALL:
         return None if bias is None else bias(scope).to(like.dtype)
@@ -174,8 +177,8 @@ def additive(
 def _plain_is_faster(q: Tensor, k: Tensor) -> bool:
     queries, keys = q.shape[-2], k.shape[-2]
     if torch.is_grad_enabled():
-        return queries * keys <= (SHORT if q.dtype is torch.bfloat16 else TINY)
-    return queries == 1 and keys > LONG_PAST
+        return queries * keys <= (PLAIN_SCORES_BF16 if q.dtype is torch.bfloat16 else PLAIN_SCORES_FP32)
+    return queries == 1 and keys > PLAIN_PAST
 
 
 def _nothing_is_zero(out: Tensor, scope: Scope, shape: Shape, rules: tuple[Rule, ...]) -> Tensor:

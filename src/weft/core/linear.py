@@ -7,7 +7,7 @@ from weft.config import Part
 
 
 class Out(nn.Linear):
-    """A linear map that writes into the residual stream; the way a trunk starts often hangs on these."""
+    """A linear map that writes into the residual stream; many initialisations treat these maps specially."""
 
 
 class Init(Part):
@@ -16,7 +16,7 @@ class Init(Part):
     abstract = True
 
     class Config(BaseConfig):
-        """The ways to start."""
+        """The kinds of initialisation."""
 
     def apply(self, trunk: nn.Module, *, depth: int) -> None:
         """Set all matrices and biases of the trunk's linear maps."""
@@ -27,7 +27,7 @@ class Gpt2Init(Init):
     """N(0, std^2), and std / sqrt(2 * depth) for maps that write to the stream (Radford et al., 2019)."""
 
     class Config(Init.Config):
-        """GPT-2's start."""
+        """GPT-2's initialisation."""
 
         std: float = 0.02
 

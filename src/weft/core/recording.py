@@ -1,7 +1,7 @@
-"""Recording: keeps what attention computed with, so that weights can be worked out later for those who look.
+"""Recording: keeps the queries, keys and values of attention, so that its weights can be computed later.
 
 While a `Recorder` is active, attention hands it q, k and the scope it used; the output comes from the same kernel as
-always. Nothing is left on the modules, and without a recorder the cost is one look at a number.
+always. Nothing is left on the modules, and without a recorder the cost is one comparison.
 """
 
 from collections import Counter
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from weft.core.attention import Attention
 
 _active: ContextVar["Recorder | None"] = ContextVar("recorder", default=None)
-_watchers = 0  # looked at first: a plain number costs nothing, and a compiler can see through it
+_watchers = 0  # number of active recorders: a plain number is checked first, which costs nothing and can be compiled
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One call of one attention: enough to work out its weights."""
+    """One call of one attention: enough to compute its weights."""
 
     attention: "Attention"
     q: Float[Tensor, "B H Q d"]
@@ -35,20 +35,20 @@ class Reading:
     scope: Scope
 
     def weights(self) -> Float[Tensor, "B H Q K"]:
-        """How much each query read of each key, computed now."""
+        """The attention weights of each query over the keys, computed now."""
         attention = self.attention
         return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=attention.score, bias=self.bias)
 
     @property
     def bias(self) -> kernels.BiasOf | None:
-        """What was added to the scores, as a function of the scope."""
+        """The bias that was added to the scores, as a function of the scope."""
         return self.attention.bias_of(self.scope)
 
 
 class Recorder:
     """The readings made while it was active, by the name of the attention in its model, first to last.
 
-    Where one pass goes through the same attention again, that is a layer of its own: "blocks.0.mix, round 2".
+    Where one pass goes through the same attention again, the second call is listed separately: "blocks.0.mix, round 2".
     """
 
     def __init__(self, model: nn.Module):
@@ -61,7 +61,7 @@ class Recorder:
         name = self._names.get(id(reading.attention))
         if name is None:
             return
-        again = (id(reading.attention), id(reading.scope))  # a pass has scopes of its own, which readings keep alive
+        again = (id(reading.attention), id(reading.scope))  # each pass has new scopes, which readings keep alive
         self._rounds[again] += 1
         if self._rounds[again] > 1:
             name = f"{name}, round {self._rounds[again]}"
@@ -83,5 +83,5 @@ def record(model: nn.Module) -> Iterator[Recorder]:
 
 
 def active() -> Recorder | None:
-    """The recorder in charge, if someone is looking."""
+    """The active recorder, or None."""
     return _active.get() if _watchers else None

@@ -66,57 +66,57 @@ class Recurrent(Mixer):
         self.x = nn.Linear(2 * dim if config.read else dim, self.gates * dim)
         self.h = nn.Linear(dim, self.gates * dim)
 
-    def forward(self, x: Float[Tensor, "B Q D"], run: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
+    def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
         start = slots.get("state") if slots is not None else None
         if start is None:
-            start = self.first_state(x, run)
-        known = self.read is None or self.read.steady
+            start = self.first_state(x, at)
+        known = self.read is None or self.read.same_for_all_queries
         if self.read is not None and known:
-            x = torch.cat([x, self.read(x, run, slots)], -1)
-        if known and (run.tokens.full or (run.tokens.trailing and slots is None)):
+            x = torch.cat([x, self.read(x, at, slots)], -1)
+        if known and (at.tokens.unpadded or (at.tokens.padded_behind and slots is None)):
             outputs, state = self.whole(x, start)  # padding behind changes nothing before it, and no state is kept
         else:
-            outputs, state = self.stepwise(x, start, run, slots)
+            outputs, state = self.stepwise(x, start, at, slots)
         if slots is not None:
             slots.set("state", state)
         return outputs
 
-    def first_state(self, x: Tensor, run: Pass) -> State:
-        """Zero, or from the end of the memory."""
+    def first_state(self, x: Tensor, at: Pass) -> State:
+        """The first state: zeros, or computed from the last token of the memory."""
         if self.start is None:
             return tuple(x.new_zeros(x.shape[0], self.dim) for _ in range(self.parts))
-        assert run.memory is not None, "this mixer reads a memory: none was given"
-        first = torch.tanh(self.start(last_token(run.memory).to(x.dtype))).repeat_interleave(run.fan, 0)
+        assert at.memory is not None, "this mixer reads a memory: none was given"
+        first = torch.tanh(self.start(last_token(at.memory).to(x.dtype))).repeat_interleave(at.rows_per_memory, 0)
         return first.chunk(self.parts, -1)
 
-    def stepwise(self, x: Tensor, state: State, run: Pass, slots: Slots | None) -> tuple[Tensor, State]:
-        """One token after the other, by the equations; a context that is always the same is in x already."""
+    def stepwise(self, x: Tensor, state: State, at: Pass, slots: Slots | None) -> tuple[Tensor, State]:
+        """One token after the other, by the equations; a context that is the same for all steps is in x already."""
         outputs = []
-        given = self.x(x) if self.read is None or self.read.steady else None  # all of W_x x at once
+        given = self.x(x) if self.read is None or self.read.same_for_all_queries else None  # all of W_x x at once
         for t in range(x.shape[1]):
             if given is None:
-                inner = torch.cat([x[:, t], self.context(state[0], run, slots, t)], -1)
+                inner = torch.cat([x[:, t], self.context(state[0], at, slots, t)], -1)
                 gates = self.x(inner) + self.h(state[0])
             else:
                 gates = given[:, t] + self.h(state[0])
             new = type(self).step(gates, state)
-            if not run.tokens.full:
-                new = tuple(torch.where(run.tokens.valid[:, t, None], n, o) for n, o in zip(new, state, strict=True))
+            if not at.tokens.unpadded:
+                new = tuple(torch.where(at.tokens.valid[:, t, None], n, o) for n, o in zip(new, state, strict=True))
             state = new
             outputs.append(state[0])
         return torch.stack(outputs, 1), state
 
     def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The same for all tokens at once, by a faster kernel where there is one."""
+        """`stepwise` for all tokens at once, by a faster kernel where there is one."""
         return self.stepwise(x, state, Pass(Tokens.line(x)), None)
 
-    def context(self, h: Float[Tensor, "B D"], run: Pass, slots: Slots | None, t: int) -> Float[Tensor, "B D"]:
-        """What the state reads of the memory at step t."""
-        assert isinstance(self.read, Attention) and run.across is not None and run.memory is not None
-        reader, memory, across = self.read, run.memory, run.across
-        scope = across.memo(("step", t), lambda: _one_query(run, t))
-        kept = across.memo if slots is None else slots.once
-        k, v = kept(f"memory of {id(self)}", lambda: reader.keys(memory.x, across))
+    def context(self, h: Float[Tensor, "B D"], at: Pass, slots: Slots | None, t: int) -> Float[Tensor, "B D"]:
+        """The context vector that the state reads from the memory at step t."""
+        assert isinstance(self.read, Attention) and at.cross is not None and at.memory is not None
+        reader, memory, cross = self.read, at.memory, at.cross
+        scope = cross.memo(("step", t), lambda: _one_query(at, t))
+        kept = cross.memo if slots is None else slots.once
+        k, v = kept(f"memory of {id(self)}", lambda: reader.keys(memory.x, cross))
         q = reader.place(reader.q(h[:, None]), reader.q_norm, scope, "queries").transpose(1, 2)
         return reader.finish(q, k, v, scope)[:, 0]
 
@@ -135,7 +135,7 @@ class Lstm(Recurrent):
     """The long short-term memory; see `lstm_step` for its equations."""
 
     class Config(Recurrent.Config):
-        """The recurrent network that lasts."""
+        """A recurrent network with gates, which keeps information over many steps."""
 
     step = staticmethod(lstm_step)
     parts, gates = 2, 4
@@ -150,8 +150,8 @@ class Lstm(Recurrent):
         return outputs, (h[0], c[0])
 
 
-def _one_query(run: Pass, t: int) -> Scope:
-    tokens, memory = run.tokens, run.memory
+def _one_query(at: Pass, t: int) -> Scope:
+    tokens, memory = at.tokens, at.memory
     assert memory is not None
     one = Tokens.free(tokens.x[:, t : t + 1, :0], coords={a: c[:, t : t + 1] for a, c in tokens.coords.items()})
     return Scope(one, memory, ranked=False)

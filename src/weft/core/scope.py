@@ -24,7 +24,7 @@ MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill t
 
 
 class Shape(Enum):
-    """The form of what may be read."""
+    """The form of the mask: which keys a query may read."""
 
     ALL = "every key"
     CAUSAL = "keys up to the query's own place, as many keys as queries"
@@ -69,7 +69,7 @@ class Fold:
 class Scope:
     """Which keys each query may read: by rank within a stream, all real ones in a memory.
 
-    `bias` is the one on scores that all layers share, where there is one.
+    `bias` is the bias on scores that all layers share, or None.
     """
 
     def __init__(self, queries: Tokens, keys: Tokens, *, ranked: bool, bias: Bias | None = None):
@@ -77,16 +77,16 @@ class Scope:
         self._memo: dict[Hashable, Any] = {}
 
     def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Something derived from places, made once a pass."""
+        """A value derived from places, computed once a pass."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]
 
     def shape(self, rules: tuple[Rule, ...]) -> Shape:
-        """The form of what may be read under the rules, from stated facts alone."""
+        """The form of the mask under the rules, from stated facts alone."""
         if self.fold(rules) is not None:
             return Shape.BAND
-        if rules or not self.keys.full:
+        if rules or not self.keys.unpadded:
             return Shape.MASK
         return self._plain
 
@@ -119,11 +119,11 @@ class Scope:
         return allowed.expand(-1, self.queries.shape[1], -1)[:, None]
 
     def fold(self, rules: tuple[Rule, ...]) -> Fold | None:
-        """The cut into blocks, if a window along the line makes that pay."""
-        along, length = self.queries.along, self.queries.shape[1]
-        if not self.ranked or along is None or along != self.keys.along or length != self.keys.shape[1]:
+        """The cut into blocks, where a window along the line makes it faster; otherwise None."""
+        line_axis, length = self.queries.line_axis, self.queries.shape[1]
+        if not self.ranked or line_axis is None or line_axis != self.keys.line_axis or length != self.keys.shape[1]:
             return None
-        radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == along]
+        radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == line_axis]
         if not radii or any(isinstance(rule, Edges) for rule in rules):  # blocks keep places, not pairs
             return None
         block = MIN_BLOCK * max(1, -(-min(radii) // MIN_BLOCK))
@@ -149,9 +149,9 @@ class Scope:
 
 
 class Pass:
-    """One pass of a stream through a trunk: its tokens, what they may read of themselves, and of a memory.
+    """One pass of a stream through a trunk: its tokens, and the scopes of its own stream and of a memory.
 
-    Several rows in a row may share one of the memory: the hypotheses of a search, say, about one sentence.
+    Several neighbouring rows of the batch may read one row of the memory: the hypotheses of a search for one sentence.
     """
 
     def __init__(
@@ -159,7 +159,8 @@ class Pass:
     ):
         """`seen` are all tokens read so far, these included, when a cache holds earlier ones; `bias` is the trunk's."""
         self.tokens = tokens
-        self.within = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias)
+        self.own = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias)
         self.memory = memory
-        self.fan = 1 if memory is None else tokens.shape[0] // memory.shape[0]  # rows that share a row of the memory
-        self.across = None if memory is None else Scope(tokens, memory, ranked=False)
+        # how many rows of the batch read one row of the memory; those rows follow one another
+        self.rows_per_memory = 1 if memory is None else tokens.shape[0] // memory.shape[0]
+        self.cross = None if memory is None else Scope(tokens, memory, ranked=False)

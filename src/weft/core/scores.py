@@ -25,7 +25,9 @@ class Score(Part, nn.Module):
             if self.temperature <= 0:
                 raise ConfigError(f"must be above 0, found {self.temperature}", where="temperature")
 
-    factor: float | None = None  # for plain products: what multiplies q . k, so that a fused kernel can do it
+    factor: float | None = (
+        None  # for dot products: the factor on q . k, which a fused kernel takes; None for other scores
+    )
 
     def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
         raise NotImplementedError

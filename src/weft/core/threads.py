@@ -14,8 +14,8 @@ from weft.core.adapters import Adapted
 def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
     """One thread while computing with a model of fewer than `small` weights in matrices, all threads otherwise.
 
-    The rule looks at nothing but the model, so that the same run always computes in the same order. Who sets
-    OMP_NUM_THREADS decides alone.
+    The rule depends on the model alone, so that the same run always computes in the same order. A user who sets
+    OMP_NUM_THREADS overrides it.
     """
     weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear | Adapted))
     before = torch.get_num_threads()

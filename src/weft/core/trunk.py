@@ -28,7 +28,7 @@ class Trunk(Part, nn.Module):
         """`depth` copies of `block`, or the listed `blocks` in their order, where they differ. A depth of 0 needs neither.
 
         All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on scores
-        for the whole trunk, used by every attention within the stream that has none of its own (Raffel et al., 2020).
+        for the whole trunk, used by every attention within the stream that has no bias itself (Raffel et al., 2020).
         With `adapters` nothing else in the trunk learns.
         """
 
@@ -80,12 +80,12 @@ class Trunk(Part, nn.Module):
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """`cache` holds what was read before and takes in these tokens too."""
-        tokens = tokens.settled()
+        tokens = tokens.padding_zeroed()
         seen = cache.extend(tokens) if cache is not None else None
-        run = Pass(tokens, seen=seen, memory=memory.settled() if memory is not None else None, bias=self.bias)
+        at = Pass(tokens, seen=seen, memory=memory.padding_zeroed() if memory is not None else None, bias=self.bias)
         x = tokens.x.to(self.dtype) if self.blocks else tokens.x
         for i, block in enumerate(chain.from_iterable(repeat(self.blocks, self.passes))):
-            x = block(x, run, cache.slots(f"block {i}") if cache is not None else None)
+            x = block(x, at, cache.slots(f"block {i}") if cache is not None else None)
         return tokens.with_x(x if self.norm is None else self.norm(x))
 
     @property

@@ -59,6 +59,15 @@ def is_binary(head: bytes) -> bool:
     return head.count(0) * 1000 > len(head)
 
 
+def is_utf8(head: bytes) -> bool:
+    """Whether the beginning of a file can be decoded; it may be cut in the middle of a character."""
+    try:
+        codecs.utf_8_decode(head, "strict", False)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def wide_encoding(head: bytes) -> str | None:
     """UTF-16 or UTF-32, told by the mark at the start, else by where the NULs of plain letters stand."""
     for mark, name in BOMS:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from weft.data.decoding import opened, read_text, shown
 from weft.data.files import ending
-from weft.data.pairs import po
+from weft.data.readers import po
 from weft.errors import DataError
 
 ENDINGS = (".txt", ".srt", ".po")

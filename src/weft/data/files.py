@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from weft.data.decoding import GZIP, HEAD, is_binary, kind, opened, shown, wide_encoding
+from weft.data.bad_rows import reasons
+from weft.data.decoding import GZIP, HEAD, is_binary, is_utf8, kind, opened, shown, wide_encoding
+from weft.data.images.formats import is_archive
 from weft.errors import DataError, nearest
 
 TWICE = "already taken"
@@ -45,15 +47,16 @@ def missing(path: Path) -> DataError:
     return DataError("no such file or folder", where=shown(path), fix=fix)
 
 
-def find(sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool = True) -> Found:
+def find(sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool = True, others: bool = False) -> Found:
     """The files that the sources stand for: a file, a folder with all below it, or a glob pattern.
 
     The order is that of the sources, and by name within a folder or pattern. A file is taken once, however often it is
-    met. With `text`, files in folders that hold binary data are left out.
+    met. With `text`, files in folders that hold binary data are left out. With `others`, a file named by hand may have
+    any ending, and a folder or pattern without one of these endings gives all files that are text.
     """
     if not sources:
         raise DataError("no data was named", fix=f"name files or folders with {_listed(endings)} files")
-    search = _Search(endings, text)
+    search = _Search(endings, text, others)
     for source in sources:
         search.source(source)
     return Found(tuple(search.taken.values()), tuple(search.skipped))
@@ -62,8 +65,9 @@ def find(sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool 
 class _Search:
     """One search: what was taken (by real path), which folders were entered, what was skipped."""
 
-    def __init__(self, endings: tuple[str, ...], text: bool):
-        self.endings, self.text = endings, text
+    def __init__(self, endings: tuple[str, ...], text: bool, others: bool):
+        self.endings, self.text, self.others = endings, text, others
+        self.any = False  # whether files of all endings are taken now
         self.taken: dict[str, Path] = {}
         self.entered: set[tuple[int, int]] = set()
         self.skipped: list[tuple[str, str]] = []
@@ -87,7 +91,7 @@ class _Search:
         if not stat.S_ISREG(info.st_mode):
             fix = "save what it holds as a file first"
             raise DataError(f"expected a file or folder, found {kind(info)}", where=shown(path), fix=fix)
-        if ending(path, self.endings) is None:
+        if ending(path, self.endings) is None and not self.others:
             fix = f"rename it, or convert it: known endings are {_listed(self.endings)}"
             raise DataError("the ending of this file is not known", where=shown(path), fix=fix)
         with opened(path):
@@ -108,6 +112,7 @@ class _Search:
     def several(self, source: Path, root: Path, starts: list[Path]) -> None:
         """Walk from starting points at or below a root; at least one file must come of it."""
         known, before, run = len(self.taken), len(self.skipped), lru_cache(None)(is_run)
+        entered = set(self.entered)
         for start in starts:
             if any(part.startswith(".") for part in start.relative_to(root).parts):
                 self.skip(start, "hidden")
@@ -116,11 +121,15 @@ class _Search:
             else:
                 self.walk(start)
         fresh = self.skipped[before:]
-        if len(self.taken) == known and not any(reason == TWICE for _, reason in fresh):
-            listed = "".join(f"\n     {name}: {reason}" for name, reason in fresh[:10])
-            more = f"\n     and {len(fresh) - 10} more" if len(fresh) > 10 else ""
-            problem = f"0 files to read, {len(fresh)} skipped{':' if fresh else ''}{listed}{more}"
+        if len(self.taken) > known or any(reason == TWICE for _, reason in fresh):
+            return
+        if not self.others or self.any:
+            problem = f"0 files to read, {len(fresh)} skipped{':' if fresh else ''}{reasons(fresh)}"
             raise DataError(problem, where=shown(source), fix=f"known endings are {_listed(self.endings)}")
+        self.entered, self.any = entered, True
+        del self.skipped[before:]
+        self.several(source, root, starts)
+        self.any = False
 
     def walk(self, start: Path) -> None:
         """Take or skip everything from a starting point down, in order of name. Nothing here raises."""
@@ -160,11 +169,14 @@ class _Search:
         """Why a file met on the way is left out, or nothing."""
         if not stat.S_ISREG(info.st_mode):
             return kind(info)
-        if ending(path, self.endings) is None:
+        if ending(path, self.endings) is None and not self.any:
             return f"not {_listed(self.endings)}"
         with opened(path) as file:
             # Text in the wrong wrapping (gzip, UTF-16) is let through: reading refuses it aloud, with the remedy.
             head = file.read(HEAD) if self.text else b""
+        packed = head.startswith(GZIP) and path.name.lower().endswith(".gz") and not is_archive(path)
+        if self.any and not packed and not is_utf8(head):
+            return "not text"
         return "binary" if is_binary(head) and not head.startswith(GZIP) and wide_encoding(head) is None else ""
 
     def take(self, path: Path) -> None:

@@ -6,18 +6,15 @@ Liu et al. (2019, RoBERTa) found such windows nearly as good as ones that end wi
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
 
+from weft.data.batch import AtTokens, EvenIds, Samples
 from weft.data.draws import Dice
 from weft.data.order import WindowOrder, key
 from weft.errors import ConfigError
 from weft.modalities.framing import Joins
-from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 
 SHARE = 0.15  # of the tokens are hidden (Devlin et al., 2019)
@@ -25,30 +22,10 @@ SHOWN_AS_MASK, SHOWN_AS_OTHER = 0.8, 0.1  # of those; the rest are shown as they
 SCORED = 8192  # tokens in one batch of held-out windows
 
 
-@dataclass(frozen=True)
-class Masked:
-    """Texts as they are read, as they are, and which tokens are to be guessed."""
-
-    ids: Int[Tensor, "B N"]
-    truth: Int[Tensor, "B N"]
-    hidden: Bool[Tensor, "B N"]
-
-    def to(self, device: torch.device | str) -> "Masked":
-        """The same on another device."""
-        return Masked(self.ids.to(device), self.truth.to(device), self.hidden.to(device))
-
-    def __len__(self) -> int:
-        return self.ids.shape[0]
-
-    def __getitem__(self, rows: slice) -> "Masked":
-        return Masked(self.ids[rows], self.truth[rows], self.hidden[rows])
-
-    def text(self) -> Text:
-        """As a model reads them."""
-        return Text(self.ids)
+Masked = Samples[EvenIds, AtTokens]
 
 
-class Hider:
+class TokenMasker:
     """Hides a share of the tokens of a text: four of five become the mask, one in ten another token, one in ten stays.
 
     Which and how depends on the key and the sample's index alone. Special tokens are never hidden. With `whole_words`, all
@@ -100,13 +77,13 @@ class MaskedWindows:
         train: np.ndarray,
         valid: np.ndarray,
         tokenizer: Tokenizer,
-        hider: Hider,
+        masker: TokenMasker,
         *,
         context: int,
         fingerprint: str,
         seed: int,
     ):
-        self.train, self.valid, self.hider, self.fingerprint = train, valid, hider, fingerprint
+        self.train, self.valid, self.masker, self.fingerprint = train, valid, masker, fingerprint
         self.marks = tuple(np.array(ids, np.int64) for ids in tokenizer.marks)
         self.room = context - sum(map(len, self.marks))
         if self.room < 1:
@@ -124,10 +101,18 @@ class MaskedWindows:
         indices = np.asarray(indices, np.int64)
         return self._windows(self.train, self.order.starts(indices), Dice(self.key, indices))
 
+    @property
+    def windows(self) -> int:
+        """Windows of the held-out text."""
+        return len(self._starts())
+
+    def _starts(self) -> np.ndarray:
+        last = max(0, len(self.valid) - self.room)
+        return np.append(np.arange(0, last, self.room), last)
+
     def held_out(self, *, most: int | None = None) -> Iterator[Masked]:
         """The held-out text in windows side by side, spread evenly over it when not all of it is asked for."""
-        last = max(0, len(self.valid) - self.room)
-        starts = np.append(np.arange(0, last, self.room), last)
+        starts = self._starts()
         places = np.arange(len(starts))
         if most is not None and most < len(starts):
             places = np.linspace(0, len(starts) - 1, most).round().astype(np.int64)
@@ -138,13 +123,11 @@ class MaskedWindows:
 
     def _windows(self, stream: np.ndarray, starts: np.ndarray, dice: Dice) -> Masked:
         inner = stream[starts[:, None] + np.arange(min(self.room, len(stream)))].astype(np.int64)
-        read, hidden = self.hider.hide(inner, dice)
+        read, hidden = self.masker.hide(inner, dice)
         none = [np.zeros((len(inner), len(ids)), bool) for ids in self.marks]
-        return Masked(
-            torch.from_numpy(self._marked(read)),
-            torch.from_numpy(self._marked(inner)),
-            torch.from_numpy(np.concatenate([none[0], hidden, none[1]], 1)),
-        )
+        where = torch.from_numpy(np.concatenate([none[0], hidden, none[1]], 1))
+        wanted = AtTokens(torch.from_numpy(self._marked(inner)), where)
+        return Samples(EvenIds(torch.from_numpy(self._marked(read))), wanted)
 
     def _marked(self, rows: np.ndarray) -> np.ndarray:
         before, after = (np.broadcast_to(ids, (len(rows), len(ids))) for ids in self.marks)

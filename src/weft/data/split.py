@@ -7,14 +7,14 @@ from functools import partial
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.text import Corpus
+from weft.data.readers.corpus import Corpus
 from weft.errors import ConfigError, DataError
 
 FEW = 20  # below this number of documents the text is cut instead of dealt out
 
 
 @dataclass(frozen=True)
-class Part:
+class CorpusPart:
     """A share of a corpus: a rule that lets some of its stream through, and how much that is."""
 
     characters: int
@@ -31,17 +31,30 @@ class Part:
 class Split:
     """Text to learn from, text held out, and what that is: in short up to the colon, in full after it."""
 
-    train: Part
-    valid: Part
+    train: CorpusPart
+    valid: CorpusPart
     rule: str
 
 
-def split(corpus: Corpus, share: float = 0.1) -> Split:
-    """Hold out about a share of the text, by content alone: the same text is split the same way everywhere."""
+def split(corpus: Corpus, share: float = 0.1, *, most: int | None = None) -> Split:
+    """Hold out about a share of the text, by content alone: the same text is split the same way everywhere.
+
+    `most` is the number of bytes above which less than the share is held out: about this number.
+    """
     if not 0 < share < 1:
         raise ConfigError(f"expected a share between 0 and 1, found {share}", where="share")
+    bounded = most is not None and share * corpus.bytes > most
+    if most is not None and bounded:
+        share = most / corpus.bytes
     held = _draw(corpus.marks, share) if corpus.documents >= FEW else None
-    return _cut(corpus, share) if held is None else _deal(corpus, share, held)
+    if held is None or (bounded and corpus.marks[held, 2].sum() > 2 * share * corpus.bytes):  # documents are too large
+        return _cut(corpus, share)
+    return _deal(corpus, share, held)
+
+
+def _percent(share: float) -> str:
+    """A share in words: 10%, or 0.25% of a large text."""
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.2g}%"
 
 
 def _draw(marks: np.ndarray, share: float) -> np.ndarray | None:
@@ -60,12 +73,12 @@ def _draw(marks: np.ndarray, share: float) -> np.ndarray | None:
 
 
 def _deal(corpus: Corpus, share: float, held: np.ndarray) -> Split:
-    def part(keep: np.ndarray) -> Part:
+    def part(keep: np.ndarray) -> CorpusPart:
         characters, size = (int(total) for total in corpus.marks[keep, 1:].sum(axis=0))
-        return Part(characters, size, corpus, partial(_whole, keep))
+        return CorpusPart(characters, size, corpus, partial(_whole, keep))
 
     rule = (
-        f"{held.sum()} of {corpus.documents} documents: about {share:.0%}, the first in order of the SHA-256 of "
+        f"{held.sum()} of {corpus.documents} documents: about {_percent(share)}, the first in order of the SHA-256 of "
         "their content, so that identical documents fall on the same side; a document that alone is a larger share of "
         "the text or of the documents is held out only if nothing else can be"
     )
@@ -75,18 +88,18 @@ def _deal(corpus: Corpus, share: float, held: np.ndarray) -> Split:
 def _cut(corpus: Corpus, share: float) -> Split:
     cut = int((1 - share) * corpus.characters)
     if not 0 < cut < corpus.characters:
-        problem = f"{corpus.characters} characters are too few to hold out {share:.0%} of them"
+        problem = f"{corpus.characters} characters are too few to hold out {_percent(share)} of them"
         where = ", ".join(shown(str(file.path)) for file in corpus.files[:3])
         raise DataError(problem, where=where, fix="add more text, or name other data to validate on")
     sides = partial(_stretch, 0, cut), partial(_stretch, cut, corpus.characters)
     size = sum(len(piece.encode("utf-8")) for piece in sides[0](corpus.pieces()) if piece)
     rule = (
-        f"the last {share:.0%} of the text: characters {cut} to {corpus.characters} of the documents put one after "
+        f"the last {_percent(share)} of the text: characters {cut} to {corpus.characters} of the documents put one after "
         "another"
     )
     train, valid = (
-        Part(cut, size, corpus, sides[0]),
-        Part(corpus.characters - cut, corpus.bytes - size, corpus, sides[1]),
+        CorpusPart(cut, size, corpus, sides[0]),
+        CorpusPart(corpus.characters - cut, corpus.bytes - size, corpus, sides[1]),
     )
     return Split(train, valid, rule)
 

@@ -1,7 +1,6 @@
 """Windows of a text: the samples of a language model. Knows ids and where to cut; refuses to know what they mean."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -9,27 +8,18 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from weft.data.batch import AtTokens, EvenIds, Samples
 from weft.data.order import WindowOrder
 
 SCORE_TOKENS = 8192  # tokens scored in one batch of held-out windows
 
 
-@dataclass(frozen=True)
-class Windows:
-    """Stretches of text, one token longer than the model reads; `scored` marks the targets that count (default all)."""
+Windows = Samples[EvenIds, AtTokens]
 
-    ids: Int[Tensor, "B M"]
-    scored: Bool[Tensor, "B N"] | None = None
 
-    def to(self, device: torch.device | str) -> "Windows":
-        """The same on another device."""
-        return Windows(self.ids.to(device), None if self.scored is None else self.scored.to(device))
-
-    def __len__(self) -> int:
-        return self.ids.shape[0]
-
-    def __getitem__(self, rows: slice) -> "Windows":
-        return Windows(self.ids[rows], None if self.scored is None else self.scored[rows])
+def windows(ids: Int[Tensor, "B M"], scored: Bool[Tensor, "B N"] | None = None) -> Windows:
+    """Stretches of text in which each token is to be told from those before it; `scored` marks those that count."""
+    return Samples(EvenIds(ids[:, :-1]), AtTokens(ids[:, 1:], scored))
 
 
 class TextWindows:
@@ -48,11 +38,23 @@ class TextWindows:
         """The windows at these global indices."""
         starts = self.order.starts(indices)
         length = min(self.context + 1, len(self.train))
-        return Windows(torch.from_numpy(self.train[starts[:, None] + np.arange(length)].astype(np.int64)))
+        return windows(torch.from_numpy(self.train[starts[:, None] + np.arange(length)].astype(np.int64)))
 
     def held_out(self, *, most: int | None = None) -> Iterator[Windows]:
         """The held-out text, spread evenly over it when not all of it is asked for."""
         return score_windows(self.valid, self.context, most=most)
+
+
+def count_windows(tokens: int, context: int) -> int:
+    """The number of windows in which a text is scored."""
+    return len(_starts(tokens, context))
+
+
+def _starts(tokens: int, context: int) -> list[int]:
+    """Where the windows begin in which a text is scored."""
+    length = min(context, tokens - 1)
+    last = tokens - 1 - length
+    return [*range(0, last, max(1, length - length // 2)), last]
 
 
 def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> Iterator[Windows]:
@@ -62,10 +64,7 @@ def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> 
                 |- read -----|- scored --|
                              |- read ----|- scored --|
     """
-    length = min(context, len(ids) - 1)
-    last = len(ids) - 1 - length
-    starts = list(range(0, last, max(1, length - length // 2)))
-    starts.append(last)
+    length, starts = min(context, len(ids) - 1), _starts(len(ids), context)
     skips = [0] + [before + length - start for before, start in pairwise(starts)]
     if most is not None and len(starts) > most:
         chosen = np.linspace(0, len(starts) - 1, most).round().astype(int)
@@ -73,5 +72,5 @@ def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> 
     rows = max(1, SCORE_TOKENS // length)
     for i in range(0, len(starts), rows):
         first, skip = np.array(starts[i : i + rows]), np.array(skips[i : i + rows])
-        window = ids[first[:, None] + np.arange(length + 1)].astype(np.int64)
-        yield Windows(torch.from_numpy(window), torch.from_numpy(np.arange(length) >= skip[:, None]))
+        stretch = ids[first[:, None] + np.arange(length + 1)].astype(np.int64)
+        yield windows(torch.from_numpy(stretch), torch.from_numpy(np.arange(length) >= skip[:, None]))

@@ -16,11 +16,11 @@ from weft.errors import ConfigError, WeftError
 from weft.generate.search import Move
 
 Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
-ADVICE = "its weights are damaged, or its training diverged: train it anew"
+BAD_SCORES_FIX = "its weights are damaged, or its training diverged: train it anew"
 
 
 class Beam(Config):
-    """How many hypotheses are followed, how length is weighed, how many are given back."""
+    """The number of hypotheses followed, the weight of length, and the number of hypotheses returned."""
 
     beam: int = 5
     length_penalty: float = 0.6
@@ -63,7 +63,7 @@ class BeamSearch:
         self.length = 0
 
     def rank(self, log_probability: float, length: int) -> float:
-        """The log-probability with its length weighed."""
+        """The log-probability divided by the length penalty."""
         return log_probability / ((5 + length) / 6) ** self.how.length_penalty
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Move | None:
@@ -98,7 +98,7 @@ class BeamSearch:
         sources = len(self.going)
         best, tokens = logits.topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
-            raise WeftError("the model's scores are not numbers", fix=ADVICE)
+            raise WeftError("the model's scores are not numbers", fix=BAD_SCORES_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]

@@ -1,7 +1,8 @@
 """How a trained model computes when it is used: exact, rounded, or with its weights in eight bits."""
 
 import copy
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import torch
@@ -13,8 +14,8 @@ from weft.config import Config
 from weft.core.adapters import fold
 from weft.modalities.embedder import Embedder
 
-LANES = 32  # torch's kernel reads this many weights at a time, also beyond the end of a row that has fewer
-FEW_ROWS = 16  # up to this many rows the product is bound by reading the weights, and eight bits pay
+INT8_KERNEL_WIDTH = 32  # weights that torch's kernel reads at a time, also beyond the end of a shorter row
+MAX_INT8_ROWS = 16  # with at most this many rows a product is bound by reading the weights, and eight bits pay
 
 
 class Compute(Config):
@@ -24,6 +25,8 @@ class Compute(Config):
     """
 
     precision: Literal["fp32", "bf16", "int8"] = "fp32"
+
+    about: ClassVar[Mapping[str, str]] = {"precision": "fp32, bf16 or int8"}
 
 
 class Int8Linear(nn.Module):
@@ -35,7 +38,7 @@ class Int8Linear(nn.Module):
         self.scale: Tensor
         weight = layer.weight.detach().float()
         scale = weight.abs().amax(1).clamp(min=1e-12) / 127
-        self.missing = -weight.shape[1] % LANES
+        self.missing = -weight.shape[1] % INT8_KERNEL_WIDTH
         small = F.pad((weight / scale[:, None]).round().to(torch.int8), (0, self.missing))
         self.register_buffer("weight", small, persistent=False)
         self.register_buffer("scale", scale, persistent=False)
@@ -45,7 +48,7 @@ class Int8Linear(nn.Module):
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
         rows = x.reshape(-1, x.shape[-1])
         rows = F.pad(rows, (0, self.missing)) if self.missing else rows
-        if len(rows) <= FEW_ROWS:
+        if len(rows) <= MAX_INT8_ROWS:
             y = torch.ops.aten._weight_int8pack_mm(rows.to(torch.bfloat16), self.weight, self.scale16).to(x.dtype)
         else:
             y = F.linear(rows, self.weight.to(x.dtype) * self.scale[:, None].to(x.dtype))
@@ -57,7 +60,7 @@ _prepared: "WeakKeyDictionary[nn.Module, dict[str, nn.Module]]" = WeakKeyDiction
 
 
 def prepared(model: nn.Module, precision: str) -> nn.Module:
-    """The model in that precision: itself, or a copy made once and kept as long as the model is."""
+    """The model in the given precision: the model itself, or a copy made once and kept as long as the model lives."""
     if precision == "fp32":
         return model
     kept = _prepared.setdefault(model, {})
@@ -69,7 +72,7 @@ def prepared(model: nn.Module, precision: str) -> nn.Module:
 def _rounded(model: nn.Module) -> nn.Module:
     twin = fold(copy.deepcopy(model))
     exact = {id(p) for m in twin.modules() if isinstance(m, Embedder) for p in m.parameters()}
-    for p in twin.parameters():  # not buffers: angles and slopes say where things are, and stay exact
+    for p in twin.parameters():  # not buffers: angles and slopes of positions stay exact
         if id(p) not in exact:
             p.data = p.data.to(torch.bfloat16)
     return twin.eval()

@@ -1,11 +1,12 @@
 """Decoding of sources by an encoder–decoder: many at once, of any lengths, each as if it were alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
 
-from weft.data.bundles import Lines
+from weft.data.batch import PaddedIds
 from weft.errors import ConfigError
 from weft.generate.beam import Beam, BeamSearch, Hypothesis
 from weft.generate.compute import Compute, prepared
@@ -15,8 +16,8 @@ from weft.generate.session import Session
 from weft.models.seq2seq import Seq2Seq
 from weft.tokens import Tokens
 
-ROWS = 256  # hypotheses computed at once
-TOKENS = 8192  # source tokens read at once
+MAX_HYPOTHESES = 256  # computed at once
+MAX_SOURCE_TOKENS = 8192  # read at once
 
 
 class Decoding(Beam, Compute):
@@ -27,6 +28,18 @@ class Decoding(Beam, Compute):
     top_p: float = 1.0
     seed: int = 0
     max_tokens: int | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "beam": "hypotheses that are followed side by side; 1 is greedy",
+        "length_penalty": "above 0 favours longer answers: log p / ((5 + length) / 6)^this",
+        "best": "answers to give for each input, the best first",
+        "precision": "fp32, bf16 or int8",
+        "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
+        "top_k": "drop all but the k likeliest tokens when drawing",
+        "top_p": "drop tokens beyond this share of the probability when drawing",
+        "seed": "another seed, another draw",
+        "max_tokens": "the most tokens of an answer; by default a bound from the input",
+    }
 
     def check(self) -> None:
         if self.temperature > 0:
@@ -53,10 +66,10 @@ def decode(
     opening: Sequence[int] = (),
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best targets of each source of ids, the best first; `limits` are the most tokens of each.
+    """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
 
     Targets go on from `opening`, which is not part of them; by default from the end token.
-    Sources of like length are computed together; `listen` hears how many are done.
+    Sources of like length are computed together; `listen` is called with the number of sources done.
     """
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
     found: list[list[Hypothesis]] = [[] for _ in sources]
@@ -64,7 +77,7 @@ def decode(
     used = prepared(model, how.precision)
     while start < len(order):
         stop = start + 1
-        most = min(max(1, ROWS // width), max(1, TOKENS // (len(sources[order[start]]) + 1)))
+        most = min(max(1, MAX_HYPOTHESES // width), max(1, MAX_SOURCE_TOKENS // (len(sources[order[start]]) + 1)))
         while stop < len(order) and stop - start < most:
             stop += 1
         rows = order[start:stop]
@@ -113,5 +126,5 @@ def written(
 @torch.inference_mode()
 def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], end: int) -> Tokens:
     """The encoder's tokens for sources of ids."""
-    lines = Lines.of([np.append(source, end) for source in sources])
-    return model.memorise(lines.to(next(model.parameters()).device).text())
+    lines = PaddedIds.of([np.append(source, end) for source in sources])
+    return model.memorise(lines.to(next(model.parameters()).device).raw())

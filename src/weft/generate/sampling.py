@@ -1,6 +1,8 @@
 """Sampling: plain functions from logits to the next token. Knows no model and no tokenizer."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -9,7 +11,7 @@ from torch import Tensor
 from weft.config import Config
 from weft.errors import ConfigError, WeftError
 
-NEVER = float("-inf")
+NEVER = float("-inf")  # the logit of a token that must not come
 
 
 class Sampling(Config):
@@ -28,6 +30,18 @@ class Sampling(Config):
     stop: tuple[str, ...] = ()
     samples: int = 1
     seed: int = 0
+
+    about: ClassVar[Mapping[str, str]] = {
+        "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
+        "top_k": "drop all but the k likeliest tokens",
+        "top_p": "drop tokens beyond this share of the probability",
+        "min_p": "drop tokens below this share of the likeliest one's probability",
+        "repetition_penalty": "above 1 avoids what was already said",
+        "max_tokens": "the most tokens to write",
+        "stop": "texts that end the writing, separated by commas",
+        "samples": "continuations of each input",
+        "seed": "another seed, another text",
+    }
 
     def check(self) -> None:
         limits = {
@@ -89,7 +103,7 @@ def shaped(logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], how: Sampling
 
 
 def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Generator]) -> Int[Tensor, "B"]:
-    """One token a row, each row from a generator of its own, so that neighbours do not change it."""
+    """One token a row, each row by its own generator, so that neighbouring rows do not change it."""
     best, likeliest = logits.max(-1)
     if not bool(best.isfinite().all()):
         raise WeftError(

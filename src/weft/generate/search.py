@@ -15,7 +15,7 @@ from weft.generate.sampling import Sampling, draw, generator, shaped
 from weft.generate.session import Session
 from weft.modalities.tokenizer import Tokenizer
 
-SMALL_DECODE = 10_000_000  # weights in matrices, below which a step of decoding is fastest on one thread
+SINGLE_THREAD_WEIGHTS = 10_000_000  # weights in matrices, below which a step of decoding is fastest on one thread
 
 Listener = Callable[[int, str], None]
 
@@ -43,7 +43,7 @@ def search(session: Session, prompts: list[list[int]], strategy: Strategy) -> No
     """Drive a decoder until the strategy is done."""
     if not prompts:
         return
-    with suited_threads(session.model, small=SMALL_DECODE):
+    with suited_threads(session.model, small=SINGLE_THREAD_WEIGHTS):
         logits = session.start(prompts)
         while (move := strategy.advance(logits)) is not None:
             if move.rows is not None:

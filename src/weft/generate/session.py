@@ -18,14 +18,14 @@ class Session:
     A model with attention reads at most its context. A row that would pass it forgets its older half and goes on, so
     text may grow without end at a bounded cost for each token. A purely recurrent model never forgets this way.
 
-    A memory has a row for each row of the batch, or for each `fan` of them that follow one another.
+    A memory has a row for each row of the batch, or one for every `rows_per_memory` neighbouring rows.
     """
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
         self.model, self.memory = model, memory
-        readers = [module for module in model.modules() if isinstance(module, Mixer) and module.across]
-        self.shares = all(reader.shares for reader in readers)
-        attends = any(isinstance(module, Attention) and not module.across for module in model.modules())
+        readers = [module for module in model.modules() if isinstance(module, Mixer) and module.cross]
+        self.memory_shareable = all(reader.memory_shareable for reader in readers)
+        attends = any(isinstance(module, Attention) and not module.cross for module in model.modules())
         context = model.config.embed.context  # type: ignore[attr-defined]
         self.window: int | None = context if attends else None
         self.capacity = min(capacity or context, context)
@@ -62,7 +62,7 @@ class Session:
         self.rows = [self.rows[i][:] for i in rows.tolist()]
         self.cache.take(rows)
         if self.memory is not None:
-            memory = rows if memory is None or not self.shares else memory
+            memory = rows if memory is None or not self.memory_shareable else memory
             if len(memory) != self.memory.shape[0] or not torch.equal(memory, torch.arange(len(memory)).to(memory)):
                 self.memory = self.memory.rows(memory)
                 self.cache.take_memory(memory)

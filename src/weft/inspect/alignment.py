@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weft.core.recording import Reading
-from weft.errors import ConfigError, DataError
+from weft.errors import DataError
+from weft.inspect.views import AttentionChoice
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import UNKNOWN
 from weft.modalities.words import spans as word_spans
@@ -51,17 +52,11 @@ class Alignment:
                 raise DataError(f"expected {len(labels)} spans, found {len(given)}", where=f"alignment, {name}")
         object.__setattr__(self, "weights", weights)
 
-    def of(self, layer: int | None = None, head: int | None = None) -> "Alignment":
-        """Only one layer, one head, or both, counted from 0."""
-        weights = self.weights
-        for axis, (name, index) in enumerate((("layer", layer), ("head", head))):
-            if index is None:
-                continue
-            if not 0 <= index < weights.shape[axis]:
-                problem = f"expected a number from 0 to {weights.shape[axis] - 1}, found {index}"
-                raise ConfigError(problem, where=name)
-            weights = weights[index : index + 1] if axis == 0 else weights[:, index : index + 1]
-        return replace(self, weights=weights)
+    def of(self, choice: AttentionChoice) -> "Alignment":
+        """Only the chosen layer and head."""
+        layer, head = choice.indices(*self.weights.shape[:2])
+        weights = self.weights if layer is None else self.weights[layer : layer + 1]
+        return replace(self, weights=weights if head is None else weights[:, head : head + 1])
 
     def mean(self) -> "Alignment":
         """The average over all layers and heads, as one head of one layer."""

@@ -8,8 +8,8 @@ from weft.objectives.measures.calibration import Reliability
 
 SIDE, BELOW, APART = 3.2, 0.9, 0.14  # inches
 GAP, SHORT = "#d1495b", "#3a8f6b"  # too sure, not sure enough
-NUMBERED = 12  # bins up to which each has its number
-FEW = 10  # answers below which a bar is pale: it may stand anywhere by chance
+MAX_NUMBERED_BINS = 12  # with more bins, bars show no numbers
+MIN_SURE_ANSWERS = 10  # answers in a bin; with fewer its bar is pale, as chance may have put it there
 
 
 def calibration(found: Reliability, *, format: Format = "png", title: str = "") -> bytes:
@@ -39,7 +39,7 @@ def _bars(on: Sheet, found: Reliability) -> None:
         axis.axhline(share, color=LINES, linewidth=0.6, zorder=0)
     for i in np.flatnonzero(found.counts):
         right, sure = float(found.accuracy[i]), float(found.confidence[i])
-        pale = 0.45 if found.counts[i] < FEW else 1.0
+        pale = 0.45 if found.counts[i] < MIN_SURE_ANSWERS else 1.0
         inner = {"width": width * 0.86, "align": "edge", "alpha": pale, "zorder": 2}
         at = left[i] + width * 0.07
         axis.bar(at, min(right, sure), color=SERIES[0], **inner)
@@ -60,7 +60,7 @@ def _legend(on: Sheet) -> None:
         y = 0.1 + 0.19 * row
         on.axis(SIDE + 0.2, y, 0.14, 0.12, frame=None).set_facecolor(colour)
         on.text(SIDE + 0.42, y - 0.01, words, color=PALE)
-    on.text(SIDE + 0.2, 0.1 + 0.19 * len(lines), f"pale: fewer than {FEW} answers", color=PALE)
+    on.text(SIDE + 0.2, 0.1 + 0.19 * len(lines), f"pale: fewer than {MIN_SURE_ANSWERS} answers", color=PALE)
 
 
 def _numbers(on: Sheet, found: Reliability) -> None:
@@ -68,7 +68,7 @@ def _numbers(on: Sheet, found: Reliability) -> None:
     axis, bins, top = on.axis(0, SIDE + APART, SIDE, BELOW, frame=EDGE), len(found.counts), found.counts.max()
     axis.set(xlim=(0, 1), ylim=(0, top * 1.25))
     axis.bar((np.arange(bins) + 0.5) / bins, found.counts, width=0.86 / bins, color="#9cb4cf")
-    for i in np.flatnonzero(found.counts) if bins <= NUMBERED else ():
+    for i in np.flatnonzero(found.counts) if bins <= MAX_NUMBERED_BINS else ():
         axis.text((i + 0.5) / bins, found.counts[i] + top * 0.05, _short(int(found.counts[i])), ha="center",
                   va="bottom", fontsize=7, color=PALE)  # fmt: skip
     for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):

@@ -1,24 +1,58 @@
 """Where each word of a caption looked: maps over the picture, word by word (Xu et al., 2015, figure 3)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from weft.config import Config
 from weft.errors import ConfigError
 from weft.inspect import fonts, maps
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.figures import PALE, Format, fitted, sheet, writable
 from weft.inspect.maps import Maps
 from weft.inspect.translation import readings_of
-from weft.inspect.vision import MapsView, picture_page
+from weft.inspect.views import ALL, AttentionChoice, picture_page
+from weft.inspect.vision import LEARNED, MapsView, learned_names
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
 SIDE, GAP, COLUMNS = 1.5, 0.14, 5  # inches of a small picture and between two; pictures in a row
+
+
+class LookAtCaption(Config):
+    """Settings of a look at a picture and its caption."""
+
+    layer: int | None = None
+    head: int | None = None
+    word: str | None = None
+    every: bool = False
+    caption: str | None = None
+    beam: int = 5
+    what: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "one layer of the decoder, from 1; by default the average of all",
+        "head": "one head, from 1; by default the average of all",
+        "word": "one word in large, with each head by itself: the word, or its place from 1",
+        "every": "with word: every head of every layer in a panel of its own",
+        "caption": "look with this caption instead of the model's own",
+        "beam": "the beam of the model's own caption",
+        "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
+    }
+
+    def check(self) -> None:
+        learned_names(self.what)
+
+    @property
+    def chosen(self) -> AttentionChoice:
+        """The layer and the head to show; a setting that nothing would come of is refused."""
+        if self.every and self.word is None:
+            raise ConfigError("every head of every layer is shown for one word", where="every", fix="set word too")
+        return AttentionChoice(self.layer, self.head)
 
 
 @dataclass(frozen=True)
@@ -35,17 +69,8 @@ class Written:
 class CaptionView:
     """One picture and a caption, with all that was read of the picture for each word. Shows itself in a notebook."""
 
-    def __init__(
-        self,
-        model: Seq2Seq,
-        tokenizer: Tokenizer,
-        what: Written,
-        *,
-        layer: int | None = None,
-        head: int | None = None,
-    ):
-        """`layer` and `head` choose one of them, counted from 1; by default all are averaged."""
-        self.what, self.layer, self.head = what, layer, head
+    def __init__(self, model: Seq2Seq, tokenizer: Tokenizer, what: Written, choice: AttentionChoice = ALL):
+        self.what, self.choice = what, choice
         self.text_of = tokenizer.decode(what.ids)
         target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
         read = readings_of(model, what.raw.to(next(model.parameters()).device), target)
@@ -61,9 +86,7 @@ class CaptionView:
             source_spans=(None,) * patches.shape[3],
             target_spans=tuple(piece_spans(tokenizer, what.ids)),
         ).by_words("", self.text_of)
-        for name, value, most in zip(("layer", "head"), (layer, head), self.alignment.weights.shape[:2], strict=True):
-            if value is not None and not 1 <= value <= most:
-                raise ConfigError(f"expected a number from 1 to {most}, found {value}", where=name)
+        self.choice.indices(*self.alignment.weights.shape[:2])
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -73,8 +96,7 @@ class CaptionView:
     @cached_property
     def maps(self) -> np.ndarray:
         """(words, rows, columns): how much of each patch was read when each word was written."""
-        layer, head = (None if n is None else n - 1 for n in (self.layer, self.head))
-        chosen = self.alignment.of(layer, head).mean().weights[0, 0]
+        chosen = self.alignment.of(self.choice).mean().weights[0, 0]
         return chosen.reshape(len(self.words), *self.grid)
 
     def of_word(self, word: str) -> Maps:
@@ -130,8 +152,8 @@ class WordView(MapsView):
         """How much of each patch was read for the word."""
         return self.view.of_word(self.word)
 
-    def chosen(self) -> tuple[int | None, int | None, bool]:
-        return self.view.layer, self.view.head, self.every
+    def chosen(self) -> AttentionChoice:
+        return replace(self.view.choice, every=self.every)
 
     def note(self) -> str | None:
         """What to say of signs that no installed font has."""

@@ -8,10 +8,10 @@ from weft.errors import DataError
 from weft.inspect.figures import EDGE, INK, PALE, SERIES, SHADES, Format, Sheet, shades, sheet
 
 WRONG = ["#ffffff", "#fbe3de", "#f0ab9f", "#d9605f", "#a8243a"]  # as SHADES, for mistakes
-NUMBERED = 20  # classes up to which each cell has its number
-LONGEST = 24  # characters of a label
-NAMED = 5  # mistakes that are told in words where the cells have no numbers
-BAR = 1.1  # inches of a class that was found always
+MAX_NUMBERED_CLASSES = 20  # with more classes, cells show no numbers
+MAX_LABEL = 24  # characters of a label
+NAMED_MISTAKES = 5  # the commonest mistakes, listed in words where cells show no numbers
+BAR_INCHES = 1.1  # length of a bar of 100 %
 
 
 def confusion(counts: np.ndarray, classes: Sequence[str], *, format: Format = "png", title: str = "") -> bytes:
@@ -39,7 +39,7 @@ def confusion(counts: np.ndarray, classes: Sequence[str], *, format: Format = "p
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+    return name if len(name) <= MAX_LABEL else name[: MAX_LABEL - 1] + "…"
 
 
 def _font(cell: float) -> float:
@@ -69,7 +69,7 @@ def _cells(on: Sheet, counts: np.ndarray, total: np.ndarray, cell: float) -> Non
     between, width = np.arange(1, size) - 0.5, 0.6 if cell > 0.2 else 0.3
     axis.hlines(between, -0.5, size - 0.5, color="#eef1f5", linewidth=width)
     axis.vlines(between, -0.5, size - 0.5, color="#eef1f5", linewidth=width)
-    if size > NUMBERED:
+    if size > MAX_NUMBERED_CLASSES:
         return
     for i, j in np.argwhere(counts > 0):
         number = f"{counts[i, j]:.0f}"
@@ -96,15 +96,15 @@ def _found(on: Sheet, counts: np.ndarray, total: np.ndarray, cell: float) -> Non
     size, right = len(counts), cell * len(counts)
     recall = np.diagonal(counts) / np.maximum(total, 1e-30)
     left = right + 0.12
-    axis = on.axis(left, 0, BAR, cell * size, frame=None)
+    axis = on.axis(left, 0, BAR_INCHES, cell * size, frame=None)
     axis.set(xlim=(0, 1), ylim=(size - 0.5, -0.5))
     axis.barh(np.arange(size), np.ones(size), height=0.62, color="#f1f4f8")
     axis.barh(np.arange(size), recall, height=0.62, color=SERIES[0])
     for n in range(0, size, _step(cell)):
         words = f"{recall[n]:.0%}" if total[n] else "none there"
-        on.text(left + BAR + 0.06, (n + 0.5) * cell, words, size=_font(cell), color=PALE, va="center_baseline")
+        on.text(left + BAR_INCHES + 0.06, (n + 0.5) * cell, words, size=_font(cell), color=PALE, va="center_baseline")
     axis.plot([1, 1], [-0.5, size - 0.5], color=EDGE, linewidth=0.6)
-    on.text(left + BAR + 0.06, -0.06, "recall", size=7.5, color=PALE, va="bottom")
+    on.text(left + BAR_INCHES + 0.06, -0.06, "recall", size=7.5, color=PALE, va="bottom")
 
 
 def _words(on: Sheet, counts: np.ndarray, classes: Sequence[str], y: float) -> None:
@@ -114,9 +114,9 @@ def _words(on: Sheet, counts: np.ndarray, classes: Sequence[str], y: float) -> N
     right = f"{np.trace(counts):,.0f} of {total:,.0f} are right, {np.trace(counts) / max(total, 1e-30):.1%}"
     red = f"; red is darkest at {_darkest(counts):.0%} of a class" if mistakes.any() else ""
     on.text(0, y + 0.1, right + red, color=PALE)
-    if len(counts) <= NUMBERED or not mistakes.any():
+    if len(counts) <= MAX_NUMBERED_CLASSES or not mistakes.any():
         return
-    order = np.argsort(-mistakes, axis=None, kind="stable")[:NAMED]
+    order = np.argsort(-mistakes, axis=None, kind="stable")[:NAMED_MISTAKES]
     common = [(*np.unravel_index(place, counts.shape), mistakes.flat[place]) for place in order if mistakes.flat[place]]
     told = "\n".join(f"{_short(classes[i])} taken for {_short(classes[j])} {count:,.0f}×" for i, j, count in common)
     on.text(0, y + 0.27, f"most often:\n{told}", color=PALE, linespacing=1.3)

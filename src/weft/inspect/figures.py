@@ -22,8 +22,8 @@ INK, PALE, LINES, EDGE = "#1b2733", "#6b7785", "#e3e8ee", "#c5ced8"
 SHADES = ["#ffffff", "#dbe8f5", "#9cc3e4", "#4a90c9", "#1c5b9e", "#0a2f63"]  # from nothing to all
 SIGNS = ["#1c5b9e", "#9cc3e4", "#f7f8fa", "#ecaa9b", "#b5333f"]  # from -1 over nothing to 1
 SERIES = ["#1f5fa8", "#d1495b", "#3a8f6b", "#e0a030", "#7a5ba8", "#6b7785", "#45a5b8", "#a8623a"]
-DOTS = 160  # of an inch of a PNG
-SHARP = 32  # pictures with a side smaller than this, such as digits, show their pixels when they are enlarged
+DOTS_PER_INCH = 160  # of a PNG
+MAX_PIXELATED_SIDE = 32  # pictures with a smaller side, such as digits, show their pixels when they are enlarged
 
 
 class Sheet:
@@ -44,7 +44,7 @@ class Sheet:
     ) -> Any:
         """Pixels that fill a place."""
         axis = self.axis(x, y, width, height, frame=frame)
-        shown = resized(pixels, round(height * DOTS), round(width * DOTS))
+        shown = resized(pixels, round(height * DOTS_PER_INCH), round(width * DOTS_PER_INCH))
         axis.imshow(shown, aspect="auto", interpolation="none" if self.format == "svg" else "auto")
         return axis
 
@@ -92,7 +92,7 @@ def sheet(format: Format) -> Iterator[Sheet]:
 
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "weft", "text.parse_math": False}
     with style.context(["default", settings]):
-        yield Sheet(Figure(figsize=(1, 1), dpi=DOTS if format == "png" else 72, facecolor="white"), format)
+        yield Sheet(Figure(figsize=(1, 1), dpi=DOTS_PER_INCH if format == "png" else 72, facecolor="white"), format)
 
 
 def coloured(picture: np.ndarray) -> np.ndarray:
@@ -112,7 +112,7 @@ def resized(picture: np.ndarray, height: int, width: int) -> np.ndarray:
     from PIL import Image
 
     pixels = coloured(picture)
-    grows, small = height >= pixels.shape[0], min(pixels.shape[:2]) < SHARP
+    grows, small = height >= pixels.shape[0], min(pixels.shape[:2]) < MAX_PIXELATED_SIDE
     how = Image.Resampling.LANCZOS if not grows else Image.Resampling.NEAREST if small else Image.Resampling.BICUBIC
     return np.asarray(Image.fromarray(pixels).resize((max(width, 1), max(height, 1)), how))
 

@@ -10,10 +10,10 @@ from weft.errors import ConfigError, DataError
 from weft.inspect.curves import Series, chart
 from weft.inspect.figures import INK, PALE, SHADES, SIGNS, Format, Sheet, shades, sheet
 
-WIDTH = 6.4  # inches
-LARGEST = 1.1  # inches of a map
-MOST = 14  # patches along a side whose similarities are shown; of a larger grid, some
-APART = 0.6  # inches between two parts of one picture
+PAGE_INCHES = 6.4  # width of the picture
+MAX_MAP_INCHES = 1.1  # width of one map
+MAX_PATCHES = 14  # along a side whose similarities are shown; a larger grid is sampled
+GAP_INCHES = 0.6  # between two parts of one picture
 
 
 def filters(weights: np.ndarray, patch: tuple[int, int, int], *, count: int = 28, format: Format = "png") -> bytes:
@@ -56,9 +56,9 @@ def draw(
         if weights is not None:
             if patch is None:
                 raise ConfigError("filters need the size of a patch: height, width, channels", where="patch")
-            y = _filters(on, y, weights, patch, count) + APART
+            y = _filters(on, y, weights, patch, count) + GAP_INCHES
         if codes is not None:
-            y = _similarity(on, y, codes) + APART
+            y = _similarity(on, y, codes) + GAP_INCHES
             _by_distance(on, y, codes)
         return on.bytes()
 
@@ -100,7 +100,7 @@ def _filters(on: Sheet, y: float, weights: np.ndarray, patch: tuple[int, int, in
     """Draws the components from y on, and returns where they end."""
     found, shares = components(weights, patch, count)
     columns = min(7, len(found))
-    side, gap = (WIDTH + 0.14) / 7 - 0.14, 0.14
+    side, gap = (PAGE_INCHES + 0.14) / 7 - 0.14, 0.14
     high = side * patch[0] / patch[1]
     on.text(0, y, f"filters of a patch: the first {len(found)} principal components of {len(weights)}", size=11)
     on.text(0, y + 0.22, f"with their shares of the variance, {shares.sum():.0%} together", color=PALE)
@@ -123,15 +123,15 @@ def _filters(on: Sheet, y: float, weights: np.ndarray, patch: tuple[int, int, in
 def _similarity(on: Sheet, y: float, codes: np.ndarray) -> float:
     """Draws the maps as one mosaic from y on, and returns where it ends."""
     alike = similarity(codes)
-    rows, columns = (np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int)) for n in alike.shape[:2])
+    rows, columns = (np.unique(np.linspace(0, n - 1, min(n, MAX_PATCHES)).round().astype(int)) for n in alike.shape[:2])
     some = alike.shape[:2] != (len(rows), len(columns))
     note = "each map: the cosine of one patch's code with those of all patches, arranged as the patches are"
     on.text(0, y, "similarity of position codes", size=11)
     on.text(0, y + 0.22, note + (f"; {len(rows)} × {len(columns)} of them" if some else ""), color=PALE)
     y += 0.5
     mosaic = _mosaic(alike, rows, columns)
-    inch = min(WIDTH, LARGEST * len(columns)) / mosaic.shape[1]
-    inch = min(inch, WIDTH / mosaic.shape[0])
+    inch = min(PAGE_INCHES, MAX_MAP_INCHES * len(columns)) / mosaic.shape[1]
+    inch = min(inch, PAGE_INCHES / mosaic.shape[0])
     wide, tall = mosaic.shape[1] * inch, mosaic.shape[0] * inch
     low, high, colours = _scale(alike)
     image = on.cells(mosaic, (0, y, wide, tall), cmap=shades(colours), vmin=low, vmax=high)
@@ -176,7 +176,7 @@ def _by_distance(on: Sheet, y: float, codes: np.ndarray) -> None:
     bands = {
         name: [(s, low, high) for s, _, low, high in line] for name, line in lines.items() if name == "all patches"
     }
-    axis = on.axis(0.5, y + 0.5, WIDTH - 0.5, 2.6)
+    axis = on.axis(0.5, y + 0.5, PAGE_INCHES - 0.5, 2.6)
     chart(axis, series, x="distance in patches", y="cosine", bands=bands)
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from weft.errors import ConfigError, DataError
-from weft.inspect.figures import DOTS, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet, writable
+from weft.inspect.figures import DOTS_PER_INCH, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet, writable
+from weft.inspect.views import ALL, AttentionChoice
 
 HEAT = ["#0a1a33", "#3a2a5c", "#a8324a", "#ee7733", "#ffc24d"]  # from what was left to what was read most
-EVEN = 0.8  # a patch read this much of the most is never darker than the map's dark end: even maps look even
+DARK_END_SHARE = 0.8  # the dark end of the scale is at most this share of the largest weight: even maps look even
 SIDE, GAP, SEAM = 3.3, 0.14, 0.05  # inches: a large picture, between pictures, between those of the grid
-NARROW = 0.95  # inches that a name and a number need side by side
+MIN_MAP_INCHES = 0.95  # wide enough for a name and a number side by side
 BLOCKS = " ░▒▓█"
 
 
@@ -60,15 +61,13 @@ class _Choice:
     maps: np.ndarray | tuple[()] = ()  # (maps, rows, columns)
 
 
-def draw(
-    maps: Maps, *, format: Format = "png", layer: int | None = None, head: int | None = None, every: bool = False
-) -> bytes:
+def draw(maps: Maps, choice: AttentionChoice = ALL, *, format: Format = "png") -> bytes:
     """A PNG or SVG: the picture, the picture under the rollout, and each head of the last layer.
 
-    `layer` shows the average and the heads of another layer, `head` one head in all layers, both one map alone; counted
-    from 0. `every` shows all heads of all layers, or those of one layer or one head.
+    The choice of a layer shows its average and its heads, that of a head the head in all layers, both one map alone.
+    `choice.every` shows all heads of all layers, or those of one layer or one head.
     """
-    chosen = _choose(maps, layer, head)
+    chosen = _choose(maps, choice)
     with sheet(format) as on:
         wide, high = fitted(maps.picture, SIDE, SIDE)
         if maps.title:
@@ -81,18 +80,16 @@ def draw(
             on.text(x, -0.05, name, va="bottom")
             _mark(on.picture(pixels, x, 0, wide, high, frame=None), maps)
         _scale(on, chosen.map, right + wide + 0.12, high)
-        if every:
-            _grid(on, maps, high + 0.36, layer, head)
+        if choice.every:
+            _grid(on, maps, high + 0.36, choice)
         elif len(chosen.maps):
             _row(on, maps, chosen, high + 0.36, max(right + wide, 4.8))
         return on.bytes()
 
 
-def _choose(maps: Maps, layer: int | None, head: int | None) -> _Choice:
+def _choose(maps: Maps, choice: AttentionChoice) -> _Choice:
     layers, heads = maps.layers.shape[:2]
-    for name, index, most in (("layer", layer, layers), ("head", head, heads)):
-        if index is not None and not 0 <= index < most:
-            raise ConfigError(f"expected a number from 0 to {most - 1}, found {index}", where=name)
+    layer, head = choice.indices(layers, heads)
     if layer is not None and head is not None:
         return _Choice(maps.layers[layer, head], f"layer {layer + 1}, head {head + 1}")
     if head is not None:
@@ -113,7 +110,7 @@ def _choose(maps: Maps, layer: int | None, head: int | None) -> _Choice:
 def _range(map: np.ndarray) -> tuple[float, float]:
     """The weights that are shown darkest and brightest."""
     high = float(map.max())
-    return min(float(map.min()), EVEN * high), high
+    return min(float(map.min()), DARK_END_SHARE * high), high
 
 
 def _levels(map: np.ndarray) -> np.ndarray:
@@ -123,11 +120,12 @@ def _levels(map: np.ndarray) -> np.ndarray:
 
 
 def lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
-    """The picture in grey, so many inches wide, under the heat of a map, smooth between the middles of the patches."""
+    """The picture in grey, `width` inches wide, under the heat of a map, smooth between the middles of the patches."""
     from PIL import Image
 
     height = width * picture.shape[0] / picture.shape[1]
-    grey = resized(picture, round(height * DOTS), round(width * DOTS)) @ np.array([0.299, 0.587, 0.114]) / 255
+    small = resized(picture, round(height * DOTS_PER_INCH), round(width * DOTS_PER_INCH))
+    grey = small @ np.array([0.299, 0.587, 0.114]) / 255
     levels = Image.fromarray(_levels(map).astype(np.float32)).resize(grey.shape[::-1], Image.Resampling.BICUBIC)
     heat, grey = shades(HEAT)(np.clip(np.asarray(levels), 0, 1))[..., :3], grey[..., None]
     lit = heat * (0.72 + 0.1 * grey) + 0.43 * grey * (1 - 0.72 * heat)  # the heat glows on black and lets white through
@@ -165,36 +163,38 @@ def _scale(on: Sheet, map: np.ndarray, x: float, height: float) -> None:
 
 def _row(on: Sheet, maps: Maps, chosen: _Choice, y: float, across: float) -> None:
     """The small maps side by side, in as many rows as keep them large enough to see."""
-    columns = _columns(len(chosen.maps), most=min(6, int((across + GAP) / (NARROW + GAP))))
+    columns = _columns(len(chosen.maps), most=min(6, int((across + GAP) / (MIN_MAP_INCHES + GAP))))
     wide, high = fitted(maps.picture, (across + GAP) / columns - GAP, 2.2)
     on.text(
         0, y, f"{chosen.heading}, brightest where it read most: how much that is stands beside its name", color=PALE
     )
     for n, (name, map) in enumerate(zip(chosen.names, chosen.maps, strict=True)):
-        left, top = n % columns * (max(wide, NARROW) + GAP), y + 0.44 + n // columns * (high + 0.34)
+        left, top = n % columns * (max(wide, MIN_MAP_INCHES) + GAP), y + 0.44 + n // columns * (high + 0.34)
         on.text(left, top - 0.05, name, va="bottom", size=7.5)
-        on.text(left + max(wide, NARROW), top - 0.05, f"{map.max():.2g}", va="bottom", ha="right", color=PALE, size=7.5)
+        right = left + max(wide, MIN_MAP_INCHES)
+        on.text(right, top - 0.05, f"{map.max():.2g}", va="bottom", ha="right", color=PALE, size=7.5)
         _mark(on.picture(lit(maps.picture, map, wide), left, top, wide, high, frame=None), maps)
 
 
 def _columns(count: int, most: int) -> int:
-    """Into how many columns so many go, in the fewest rows, which are then as full as can be."""
+    """The number of columns, at most `most`, that puts `count` pictures into the fewest rows, filled evenly."""
     return -(-count // -(-count // most))
 
 
-def _grid(on: Sheet, maps: Maps, y: float, layer: int | None, head: int | None) -> None:
+def _grid(on: Sheet, maps: Maps, y: float, choice: AttentionChoice) -> None:
     """All heads as one picture of many: a row for each layer, a column for each head."""
+    layer, head = choice.indices(*maps.layers.shape[:2])
     first, start = layer or 0, head or 0
     shown = maps.layers if layer is None else maps.layers[first : first + 1]
     shown = shown if head is None else shown[:, start : start + 1]
     layers, heads = shown.shape[:2]
     side = float(np.clip(7.5 / heads, 0.6, 1.1))
-    wide, high = (round(size * DOTS) / DOTS for size in fitted(maps.picture, side, side))
-    step, gap = max(wide, 0.5) + SEAM, round((max(wide, 0.5) + SEAM - wide) * DOTS)
+    wide, high = (round(size * DOTS_PER_INCH) / DOTS_PER_INCH for size in fitted(maps.picture, side, side))
+    step, gap = max(wide, 0.5) + SEAM, round((max(wide, 0.5) + SEAM - wide) * DOTS_PER_INCH)
     on.text(0, y, "each head by itself, on a scale of its own: rows are layers, columns are heads", color=PALE)
     y += 0.44
     rows = [[lit(maps.picture, map, wide) for map in of_layer] for of_layer in shown]
-    on.picture(_joined(rows, gap, round(SEAM * DOTS)), 0, y, heads * step, layers * (high + SEAM), frame=None)
+    on.picture(_joined(rows, gap, round(SEAM * DOTS_PER_INCH)), 0, y, heads * step, layers * (high + SEAM), frame=None)
     for i in range(layers):
         on.text(-0.08, y + i * (high + SEAM) + high / 2, f"layer {first + i + 1}", ha="right", va="center")
     for j in range(heads):
@@ -202,7 +202,7 @@ def _grid(on: Sheet, maps: Maps, y: float, layer: int | None, head: int | None) 
 
 
 def _joined(rows: Sequence[Sequence[np.ndarray]], right: int, below: int) -> np.ndarray:
-    """Pictures of one size as one, each with so many white pixels at its right and below it: drawn a hundred times faster."""
+    """Pictures of one size as one, with `right` and `below` white pixels between them: drawn a hundred times faster."""
     seam = ((0, below), (0, right), (0, 0))
     return np.concatenate(
         [np.concatenate([np.pad(p, seam, constant_values=255) for p in row], axis=1) for row in rows], axis=0
@@ -211,7 +211,7 @@ def _joined(rows: Sequence[Sequence[np.ndarray]], right: int, below: int) -> np.
 
 def as_text(maps: Maps) -> str:
     """The large map for a terminal: a block for each patch, the fuller the more was read of it."""
-    chosen = _choose(maps, None, None)
+    chosen = _choose(maps, ALL)
     low, high = _range(chosen.map)
     levels = np.minimum(_levels(chosen.map) * len(BLOCKS), len(BLOCKS) - 1).astype(int)
     rows = [[BLOCKS[level] * 2 for level in row] for row in levels]

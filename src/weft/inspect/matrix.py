@@ -21,44 +21,37 @@ from weft.inspect.figures import (
     writable,
     written,
 )
+from weft.inspect.views import ALL, AttentionChoice
 
-LONGEST = 24  # characters of a label
-MOST = 24.0  # inches of a picture's side
+MAX_LABEL = 24  # characters of a label
+MAX_INCHES = 24.0  # of a picture's side
 BLANK = re.compile(r"\s")
 VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
 
-def draw(
-    alignment: Alignment,
-    *,
-    format: Format = "png",
-    layer: int | None = None,
-    head: int | None = None,
-    every: bool = False,
-    title: str = "",
-) -> bytes:
+def draw(alignment: Alignment, choice: AttentionChoice = ALL, *, format: Format = "png", title: str = "") -> bytes:
     """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in a panel of its own below it.
 
     Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
     """
-    chosen = alignment.of(layer, head)
+    chosen = alignment.of(choice)
     with sheet(format) as on:
         figure = on.figure
         labels = _Labels(chosen)
         panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen))
         panel.place(0.0, 0.0)
-        panel.scale(_scale_note(chosen, layer, head))
+        panel.scale(_scale_note(chosen, choice))
         panel.heading(title, labels.note)
-        if every:
-            _heads(figure, chosen, labels, panel, layer, head)
+        if choice.every:
+            _heads(figure, chosen, labels, panel, choice)
         return written(figure, format, labels.wish, pad=0.25 + (labels.unknown_width if format == "svg" else 0.0))
 
 
 def _cell(alignment: Alignment) -> float:
     """Inches of a cell: wide for few words, then smaller, at last as small as the longest side demands."""
     longest = max(*alignment.weights.shape[2:], 1)
-    return min(0.44, max(8.4 / longest, 0.19), (MOST - 4) / longest)
+    return min(0.44, max(8.4 / longest, 0.19), (MAX_INCHES - 4) / longest)
 
 
 class _Labels:
@@ -84,7 +77,7 @@ def _first(sides: list[str]) -> str:
 
 def _drawable(label: str) -> str:
     shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label)
-    return writable(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
+    return writable(shown if len(shown) <= MAX_LABEL else shown[: MAX_LABEL - 1] + "…")
 
 
 class _Panel:
@@ -176,10 +169,10 @@ class _Panel:
             return max((text.get_window_extent(renderer).y1 / self.figure.dpi for text in self.axis.texts), default=0.0)
 
 
-def _heads(figure: Any, chosen: Alignment, labels: _Labels, first: _Panel, layer: int | None, head: int | None) -> None:
+def _heads(figure: Any, chosen: Alignment, labels: _Labels, first: _Panel, choice: AttentionChoice) -> None:
     """A small panel for each head below the average, a row for each layer, all on one scale."""
     layers, heads, rows, columns = chosen.weights.shape
-    side = min(max(0.04 * max(rows, columns), 1.4), 2.4, max(MOST / max(heads, layers) - 0.18, 0.1))
+    side = min(max(0.04 * max(rows, columns), 1.4), 2.4, max(MAX_INCHES / max(heads, layers) - 0.18, 0.1))
     cell = min(side / max(rows, columns, 1), first.cell)
     top = float(chosen.weights.max(initial=0.0)) or 1.0
     wide, high = max(max(columns, 1) * cell, 0.5) + 0.18, max(rows, 1) * cell + 0.18
@@ -192,18 +185,18 @@ def _heads(figure: Any, chosen: Alignment, labels: _Labels, first: _Panel, layer
             panel.place(j * wide, y + i * high, top=top, named=False)
             if i == 0:
                 place = (j * wide + panel.width / 2, -y + 0.06)
-                figure.text(*place, f"head {(head or 0) + j + 1}", fontsize=8, color=INK, ha="center", va="bottom")
+                figure.text(*place, f"head {(choice.head or 1) + j}", fontsize=8, color=INK, ha="center", va="bottom")
         place = (-0.08, -y - i * high - (high - 0.18) / 2)
-        figure.text(*place, f"layer {(layer or 0) + i + 1}", fontsize=8, color=INK, ha="right", va="center")
+        figure.text(*place, f"layer {(choice.layer or 1) + i}", fontsize=8, color=INK, ha="right", va="center")
 
 
-def _scale_note(chosen: Alignment, layer: int | None, head: int | None) -> str:
+def _scale_note(chosen: Alignment, choice: AttentionChoice) -> str:
     layers, heads = chosen.weights.shape[:2]
     if not chosen.weights.any():
         return "nothing was read: all weights are 0"
     parts = [
-        *([f"layer {layer + 1}"] if layer is not None and layers == 1 else []),
-        *([f"head {head + 1}"] if head is not None else []),
+        *([f"layer {choice.layer}"] if choice.layer is not None and layers == 1 else []),
+        *([f"head {choice.head}"] if choice.head is not None else []),
     ]
     over = [*([f"{layers} layers"] if layers > 1 else []), *([f"{heads} heads"] if heads > 1 else [])]
     parts += [f"averaged over {' × '.join(over)}"] if over else []

@@ -9,10 +9,10 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.inspect.figures import INK, PALE, sheet
-from weft.inspect.translation import page
+from weft.inspect.views import page, svg_figure
 from weft.modalities.tokenizer import Tokenizer
 
-SHOWN = 10
+NEIGHBOURS = 10  # tokens listed
 TERM = re.compile(r"\s*([+-])\s*")
 
 
@@ -27,7 +27,7 @@ class Near:
 class NearestView:
     """The neighbours of a word, or of a sum of words, in a table of vectors. Shows itself in a notebook."""
 
-    def __init__(self, table: np.ndarray, tokenizer: Tokenizer, asked: str, count: int = SHOWN):
+    def __init__(self, table: np.ndarray, tokenizer: Tokenizer, asked: str, count: int = NEIGHBOURS):
         """`table` has a row for each token."""
         self.asked = asked.strip()
         unit = table[: tokenizer.size] / np.maximum(
@@ -52,8 +52,7 @@ class NearestView:
 
     def page(self) -> bytes:
         """The list as a page."""
-        svg = self.picture("svg").decode("utf-8")
-        return page(self.asked, f"<pre>{html.escape(self.text())}</pre><figure>{svg[svg.index('<svg') :]}</figure>")
+        return page(self.asked, f"<pre>{html.escape(self.text())}</pre>{svg_figure(self.picture('svg'))}")
 
     def text(self) -> str:
         """The list in words."""

@@ -7,10 +7,11 @@ import numpy as np
 import torch
 
 from weft.core.recording import record
-from weft.errors import ConfigError, WeftError
+from weft.errors import WeftError
 from weft.inspect import matrix
 from weft.inspect.alignment import Alignment, piece_labels, weights_of
-from weft.inspect.translation import FAINT, Look, page
+from weft.inspect.translation import MIN_LISTED_WEIGHT
+from weft.inspect.views import ALL, AttentionChoice, page, svg_figure
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
@@ -19,7 +20,7 @@ from weft.models.stream import Stream
 class ReadingView:
     """One text, and what each of its tokens read of the others. Shows itself in a notebook."""
 
-    def __init__(self, model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: Look = Look()):
+    def __init__(self, model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: AttentionChoice = ALL):
         """`ids` are the text's with its marks."""
         self.tokenizer, self.ids, self.said, self.how = tokenizer, [int(id) for id in ids], text, how
         model.eval()
@@ -29,9 +30,7 @@ class ReadingView:
         if not found:
             raise WeftError("this model has no attention to look at", where="weft look")
         self._weights = weights_of(found)
-        for name, value, most in (("layer", how.layer, len(self._weights)), ("head", how.head, self._weights.shape[1])):
-            if value is not None and not 1 <= value <= most:
-                raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
+        how.indices(*self._weights.shape[:2])
 
     @cached_property
     def attention(self) -> Alignment:
@@ -45,27 +44,21 @@ class ReadingView:
         plain = piece_labels(self.tokenizer, self.ids)
         return [self.tokenizer.names[id] if id in special else label for id, label in zip(self.ids, plain, strict=True)]
 
-    def _chosen(self) -> tuple[int | None, int | None]:
-        layer, head = self.how.layer, self.how.head
-        return None if layer is None else layer - 1, None if head is None else head - 1
-
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """Readers down the side, what they read along the top."""
-        layer, head = self._chosen()
-        return matrix.draw(self.attention, format=format, layer=layer, head=head, every=self.how.every)
+        return matrix.draw(self.attention, self.how, format=format)
 
     def page(self) -> bytes:
         """The same as a page that needs nothing else."""
-        svg = self.picture("svg").decode("utf-8")
-        return page(self.said, f"<figure>{svg[svg.index('<svg') :]}</figure>")
+        return page(self.said, svg_figure(self.picture("svg")))
 
     def text(self) -> str:
         """For each token, what it read most, in words."""
-        chosen = self.attention.of(*self._chosen()).mean()
+        chosen = self.attention.of(self.how).mean()
         width = max(map(len, chosen.target), default=0)
         lines = []
         for word, row in zip(chosen.target, chosen.weights[0, 0], strict=True):
-            best = [int(i) for i in np.argsort(-row) if row[i] >= FAINT]
+            best = [int(i) for i in np.argsort(-row) if row[i] >= MIN_LISTED_WEIGHT]
             lines.append(f"  {word:<{width}}  " + ", ".join(f"{chosen.source[i]} {row[i]:.2f}" for i in best))
         return f"{self.said}\n\n" + "\n".join(lines)
 

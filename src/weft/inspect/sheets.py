@@ -9,9 +9,9 @@ from weft.inspect.figures import INK, PALE, Format, breadth, coloured, fitted, s
 
 SIDE, GAP = 1.15, 0.16  # inches: the box of a picture, and between two
 FONT, LINE = 7.5, 0.135  # points of a caption, inches of its lines
-DEEPEST = 4  # lines of a caption
-HIDDEN = 226  # the grey of a hidden patch
-TALL = 6  # rows of pictures above which they stand in two blocks
+MAX_CAPTION_LINES = 4  # longer captions are cut
+HIDDEN_GREY = 226  # brightness of a hidden patch, from 0 to 255
+MAX_ROWS_IN_BLOCK = 6  # more rows of pictures stand in two blocks side by side
 
 
 def contact_sheet(
@@ -53,8 +53,8 @@ def _wrapped(words: str) -> list[str]:
     """A caption in lines no wider than a picture and about equally long; what does not fit ends with an ellipsis."""
     words, room = writable(words), SIDE * 1.15 * 72 / FONT
     lines = _lines(words, room)
-    if len(lines) > DEEPEST:
-        return [*lines[: DEEPEST - 1], lines[DEEPEST - 1][:-1].rstrip(" ,.;:") + "…"]
+    if len(lines) > MAX_CAPTION_LINES:
+        return [*lines[: MAX_CAPTION_LINES - 1], lines[MAX_CAPTION_LINES - 1][:-1].rstrip(" ,.;:") + "…"]
     narrower = (_lines(words, room * share / 20) for share in range(8, 20))
     return next((found for found in narrower if len(found) == len(lines)), lines)
 
@@ -83,7 +83,7 @@ def reconstructions(
     if any(len(row) != len(heads) for row in rows) or not rows or not heads:
         found = sorted({len(row) for row in rows})
         raise DataError(f"expected rows of {len(heads)} pictures, found {found or 'no rows'}", where="reconstructions")
-    blocks = 2 if len(rows) > TALL else 1
+    blocks = 2 if len(rows) > MAX_ROWS_IN_BLOCK else 1
     down = -(-len(rows) // blocks)
     side = 1.5
     with sheet(format) as on:
@@ -109,4 +109,4 @@ def veiled(picture: np.ndarray, seen: np.ndarray) -> np.ndarray:
     rows, columns = np.shape(seen)
     down = np.arange(pixels.shape[0]) * rows // pixels.shape[0]
     along = np.arange(pixels.shape[1]) * columns // pixels.shape[1]
-    return np.where(np.asarray(seen, bool)[down][:, along, None], pixels, np.uint8(HIDDEN))
+    return np.where(np.asarray(seen, bool)[down][:, along, None], pixels, np.uint8(HIDDEN_GREY))

@@ -19,9 +19,9 @@ from weft.core.recording import Reading
 from weft.core.scores import Additive, Dot
 from weft.errors import ConfigError, harmless
 
-SHOWN = 4  # numbers of a vector in the table, where there is room
-LABEL = 20  # columns of a label in the table
-BAR = 12  # columns of a weight of 1
+SHOWN_NUMBERS = 4  # numbers of a vector in the table, where there is room
+LABEL_COLUMNS = 20  # columns of a label in the table
+BAR_COLUMNS = 12  # width of the bar of a weight of 1
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def table(steps: Steps, *, width: int | None = None) -> str:
 
     Vectors show their first numbers: as many as fit into `width` columns, at least one, and four where no width is given.
     """
-    for shown in range(SHOWN, 0, -1):
+    for shown in range(SHOWN_NUMBERS, 0, -1):
         text = _table(steps, shown)
         if width is None or max(map(cell_len, text.splitlines())) <= width:
             break
@@ -211,7 +211,11 @@ def _columns(steps: Steps, shown: int) -> list[str]:
             "softmax",
             *(f"{w:.4f}" if r else "closed" for w, r in zip(steps.weights, steps.readable, strict=True)),
         ],
-        ["", "", *("█" * round(BAR * w) + (" biggest" if n == best else "") for n, w in enumerate(steps.weights))],
+        [
+            "",
+            "",
+            *("█" * round(BAR_COLUMNS * w) + (" biggest" if n == best else "") for n, w in enumerate(steps.weights)),
+        ],
         ["v", "", *(_vector(v, shown) for v in steps.v)],
     ]
     left = {0, 1, len(columns) - 2}  # marks, labels and bars begin at the left; numbers end at the right
@@ -230,4 +234,4 @@ def _vector(numbers: np.ndarray, shown: int) -> str:
 
 def _short(label: str) -> str:
     shown = harmless(label).replace("\n", "↵").replace("\t", "⇥")
-    return shown if cell_len(shown) <= LABEL else set_cell_size(shown, LABEL - 1) + "…"
+    return shown if cell_len(shown) <= LABEL_COLUMNS else set_cell_size(shown, LABEL_COLUMNS - 1) + "…"

@@ -1,37 +1,65 @@
 """What a translation looked at: the alignment of its words as a picture, a page or text, and one token step by step."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 
+from weft.codecs import TextMarks
+from weft.config import Config
 from weft.core.recording import Reading, record
-from weft.data.bundles import Lines
+from weft.data.batch import PaddedIds
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.steps import Steps, steps, table
-from weft.modalities.around import Around
+from weft.inspect.views import AttentionChoice, page, svg_figure
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
 Side = Literal["across", "source", "target"]
-FAINT = 0.1  # weights below this are not listed in words
+MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
 
 
 @dataclass(frozen=True)
-class Look:
-    """What to show: the average over all layers and heads, or some of them (counted from 1); words or pieces."""
+class Look(AttentionChoice):
+    """Which attention to show, and of what: whole words, or the pieces that the tokenizer cuts them into."""
+
+    pieces: bool = False
+
+
+class LookAtTranslation(Config):
+    """Settings of a look at a translation."""
 
     layer: int | None = None
     head: int | None = None
     every: bool = False
     pieces: bool = False
+    target: str | None = None
+    beam: int = 5
+    token: str | None = None
+    side: Side = "across"
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "one layer of the decoder, from 1; by default the average of all",
+        "head": "one head, from 1; by default the average of all",
+        "every": "every head of every layer in a panel of its own",
+        "pieces": "tokens as the model has them, instead of whole words",
+        "target": "align with this translation instead of the model's own",
+        "beam": "the beam of the model's own translation",
+        "token": "the numbers of one token step by step: a word, or its place from 1",
+        "side": "of which attention: across (from target to source), source or target",
+    }
+
+    @property
+    def chosen(self) -> Look:
+        """The layers and heads to show."""
+        return Look(layer=self.layer, head=self.head, every=self.every, pieces=self.pieces)
 
 
 class TranslationView:
@@ -45,15 +73,15 @@ class TranslationView:
         target: Sequence[int],
         how: Look = Look(),
         *,
-        around: Around,
+        marks: TextMarks,
     ):
-        """`source` and `target` are ids without their end; the target is read from the start of what is `around` it."""
+        """`source` and `target` are ids without their end; the target is read from the start among its `marks`."""
         self.tokenizer, self.how = tokenizer, how
-        self.source_ids, self.target_ids = [*source, around.end], [*target, around.end]
+        self.source_ids, self.target_ids = [*source, marks.end], [*target, marks.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
-        given = Lines.of([np.array(self.source_ids)]).to(next(model.parameters()).device).text()
-        self._readings = readings_of(model, given, [around.start, *self.target_ids[:-1]])
-        self._chosen()
+        given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).raw()
+        self._readings = readings_of(model, given, [marks.start, *self.target_ids[:-1]])
+        how.indices(*self.pieces.weights.shape[:2])
 
     @cached_property
     def pieces(self) -> Alignment:
@@ -73,22 +101,19 @@ class TranslationView:
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The alignment as a picture."""
-        layer, head = self._chosen()
-        return matrix.draw(self.alignment, format=format, layer=layer, head=head, every=self.how.every)
+        return matrix.draw(self.alignment, self.how, format=format)
 
     def page(self) -> bytes:
         """The alignment as a page that needs nothing else."""
-        svg = self.picture("svg").decode("utf-8")
-        svg = svg[svg.index("<svg") :]
-        return page(self.source, f"<p>{html.escape(self.target)}</p><figure>{svg}</figure>")
+        return page(self.source, f"<p>{html.escape(self.target)}</p>{svg_figure(self.picture('svg'))}")
 
     def text(self) -> str:
         """For each word of the translation, what was read most, in words."""
-        chosen = self.alignment.of(*self._chosen()).mean()
+        chosen = self.alignment.of(self.how).mean()
         width = max(map(len, chosen.target), default=0)
         lines = []
         for word, row in zip(chosen.target, chosen.weights[0, 0], strict=True):
-            best = [int(i) for i in np.argsort(-row) if row[i] >= FAINT]
+            best = [int(i) for i in np.argsort(-row) if row[i] >= MIN_LISTED_WEIGHT]
             lines.append(f"  {word:<{width}}  " + ", ".join(f"{chosen.source[i]} {row[i]:.2f}" for i in best))
         return f"{self.source}\n{self.target}\n\n" + "\n".join(lines)
 
@@ -98,10 +123,10 @@ class TranslationView:
         `token` is a word or piece of the side that reads, or its place from 1. The token that reads is the one before
         the one that is written, except in the encoder.
         """
-        layer, head = self._chosen()
         readings = self._readings[side]
         if not readings:
             raise ConfigError(f"this model has no attention {_SIDES[side]}", where="side")
+        layer, head = self.how.indices(len(readings), readings[0][0].q.shape[1])
         wanted = readings[len(readings) - 1 if layer is None else layer]
         place = _place(self.pieces if side == "across" else self._labels(side), token, side)
         reading, query = _of_query(wanted, place)
@@ -124,7 +149,7 @@ class TranslationView:
 
     def to_json(self) -> dict[str, object]:
         """Plain values: words and the weights between them."""
-        chosen = self.alignment.of(*self._chosen()).mean()
+        chosen = self.alignment.of(self.how).mean()
         weights = [[round(float(w), 4) for w in row] for row in chosen.weights[0, 0]]
         return {
             "source": self.source,
@@ -139,15 +164,6 @@ class TranslationView:
 
     def __repr__(self) -> str:
         return self.text()
-
-    def _chosen(self) -> tuple[int | None, int | None]:
-        """Layer and head, counted from 0."""
-        layers, heads = self.pieces.weights.shape[:2]
-        for name, most in (("layer", layers), ("head", heads)):
-            value = getattr(self.how, name)
-            if value is not None and not 1 <= value <= most:
-                raise ConfigError(f"expected a number from 1 to {most}, found {value}", where=name)
-        return tuple(None if v is None else v - 1 for v in (self.how.layer, self.how.head))  # type: ignore[return-value]
 
     def _labels(self, side: Side) -> tuple[list[str], list[str]]:
         """What reads and what is read, as labels."""
@@ -188,15 +204,6 @@ class StepView:
         return self.text()
 
 
-def page(title: str, body: str) -> bytes:
-    """An HTML page that needs nothing else."""
-    style = "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b2733}"
-    style += "h1{font-size:1.3rem}svg{max-width:100%;height:auto}pre{overflow-x:auto}"
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{style}</style>'
-    body = f"<h1>{html.escape(title)}</h1>{body}"
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'.encode()
-
-
 _SIDES = {"across": "from target to source", "source": "within the source", "target": "within the target"}
 
 
@@ -212,7 +219,7 @@ def readings_of(model: Seq2Seq, given: Any, target: list[int]) -> dict[str, list
         model.target.encode(Text(torch.tensor([target], device=device)), memory=model.memorise(given))
     found: dict[str, list[list[Reading]]] = {"across": [], "source": [], "target": []}
     for name, readings in recorder.readings.items():
-        side = "across" if readings[0].attention.across else name.split(".")[0]
+        side = "across" if readings[0].attention.cross else name.split(".")[0]
         found[side].append(readings)
     return found
 

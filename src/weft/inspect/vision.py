@@ -1,10 +1,10 @@
 """What a model for pictures looks at: maps over one picture, and what its embedder learned."""
 
-import base64
-import html
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -12,22 +12,62 @@ from einops import rearrange
 from torch import Tensor
 
 from weft.core.recording import record
+from weft.data.images.settings import Ground
 from weft.errors import ConfigError, WeftError
 from weft.inspect import learned, maps
 from weft.inspect.rollout import rollout
-from weft.inspect.translation import page
+from weft.inspect.views import AttentionChoice, picture_page
 from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
 from weft.models.stream import Stream
 
 
 @dataclass(frozen=True)
-class Glance:
-    """What to show: all, or one layer and head (counted from 1); whose attention: the summary's, or one patch's."""
+class Glance(AttentionChoice):
+    """Which attention to show, and who reads: the class token or the average of all patches, or one patch."""
+
+    patch: tuple[int, int] | None = None  # row and column, counted from 1
+
+
+LEARNED = ("filters", "positions")  # what can be shown of an embedder
+
+
+def learned_names(what: str | None) -> tuple[str, ...]:
+    """The names in a list of what to show of an embedder; others are refused."""
+    names = () if what is None else tuple(part.strip() for part in what.split(","))
+    if not set(names) <= set(LEARNED):
+        raise ConfigError(f"expected {' or '.join(LEARNED)}, found {what!r}", where="what")
+    return names
+
+
+class LookAtPicture(Ground):
+    """Settings of a look at a picture."""
 
     layer: int | None = None
     head: int | None = None
     every: bool = False
-    patch: tuple[int, int] | None = None  # row and column, counted from 1
+    patch: str | None = None
+    what: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "show one layer, counted from 1",
+        "head": "show one head, counted from 1",
+        "every": "show every layer and head in a panel of its own",
+        "patch": "row,column: what this patch reads, instead of the class token or all",
+        "what": "filters, positions or both: what the embedder learned; needs no picture",
+        **Ground.about,
+    }
+
+    def check(self) -> None:
+        super().check()
+        learned_names(self.what)
+        if self.patch is not None and not re.fullmatch(r"\d{1,6},\d{1,6}", self.patch):
+            raise ConfigError(f"expected row,column, found {self.patch!r}", where="patch")
+
+    @property
+    def glance(self) -> Glance:
+        """The same as the view takes it."""
+        row, column = (self.patch or "0,0").split(",")
+        return Glance(self.layer, self.head, self.every, None if self.patch is None else (int(row), int(column)))
 
 
 class MapsView:
@@ -38,15 +78,13 @@ class MapsView:
         """How much of each patch was read, for every layer and head."""
         raise NotImplementedError
 
-    def chosen(self) -> tuple[int | None, int | None, bool]:
-        """The layer and the head to show, from 1, and whether to show each by itself."""
+    def chosen(self) -> AttentionChoice:
+        """The layer and the head to show."""
         raise NotImplementedError
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The maps as a picture."""
-        *one, every = self.chosen()
-        layer, head = (None if number is None else number - 1 for number in one)
-        return maps.draw(self.maps, format=format, layer=layer, head=head, every=every)
+        return maps.draw(self.maps, self.chosen(), format=format)
 
     def page(self) -> bytes:
         """The maps as a page that needs nothing else."""
@@ -79,6 +117,7 @@ class PictureView(MapsView):
         self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title
         self.asked = self._asked()
         self.weights = attention_of(model, raw)
+        how.indices(len(self.weights), self.weights[0].shape[1])
 
     @cached_property
     def grid(self) -> tuple[int, int]:
@@ -112,8 +151,8 @@ class PictureView(MapsView):
             row = weights[:, 0] if first else weights.mean(1)
         return rearrange(row[:, first:], "h (r c) -> h r c", r=self.grid[0]).float().cpu()
 
-    def chosen(self) -> tuple[int | None, int | None, bool]:
-        return self.how.layer, self.how.head, self.how.every
+    def chosen(self) -> AttentionChoice:
+        return self.how
 
 
 class LearnedView:
@@ -187,9 +226,3 @@ def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
     if not found:
         raise WeftError("this model has no attention to look at", fix="train with --model vit or vit-hybrid")
     return found
-
-
-def picture_page(title: str, png: bytes) -> bytes:
-    """A page around a picture."""
-    data = base64.b64encode(png).decode()
-    return page(title, f'<img alt="{html.escape(title)}" style="max-width:100%" src="data:image/png;base64,{data}">')

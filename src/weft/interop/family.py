@@ -14,9 +14,9 @@ from torch import Tensor
 from weft.config import Config
 from weft.core.heads import Summary
 from weft.errors import ConfigError, listed
-from weft.interop.given import Given
-from weft.interop.likeness import differences
+from weft.interop.config_diff import differences
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig
 from weft.modalities.text import Text
 from weft.models.stream import Model
 
@@ -48,7 +48,7 @@ class Family(ABC):
     settings: ClassVar[Mapping[str, str]] = {}  # keys of config.json that say how it is trained, and our words for them
 
     @abstractmethod
-    def read(self, given: Given, architecture: str) -> Model.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Model.Config:
         """The model that a config.json describes."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class Family(ABC):
         """More JSON files that a model needs there, by name."""
         return {}
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
         """What the config.json of a config is read as, completed by what the weights and files beside it say."""
         return again
 
@@ -87,8 +87,8 @@ class Family(ABC):
     def counterpart(self, config: Model.Config) -> tuple[dict[str, Any], list[str]]:
         """The config.json of a model, and in what it differs from the model, if it does."""
         written = self.write(config)
-        again = self.read(Given(dict(written), where="config.json"), written["architectures"][0])
-        again = self.settled(self.fitted(again, self.table(config).names), config)
+        again = self.read(TheirConfig(dict(written), where="config.json"), written["architectures"][0])
+        again = self.completed(self.fitted(again, self.table(config).names), config)
         return written, differences(config, again)
 
 

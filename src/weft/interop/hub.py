@@ -1,4 +1,4 @@
-"""The Hugging Face Hub: fetches a model's folder when one is named, and is never touched otherwise."""
+"""The Hugging Face Hub: fetches a model's folder for `weft import owner/name`, and is never touched otherwise."""
 
 import re
 from pathlib import Path

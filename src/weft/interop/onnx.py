@@ -21,9 +21,9 @@ from torch import Tensor
 
 from weft.config import write_json
 from weft.errors import ConfigError, DataError, WeftError
-from weft.interop.faces import Face, Inputs, face, unstated, written
 from weft.interop.marks import Marks
-from weft.interop.proof import testify
+from weft.interop.proof import run_reference
+from weft.interop.signatures import Inputs, Signature, signature, unstated, written
 from weft.interop.staging import must_be_new, staged
 from weft.interop.tokenizer_files import check_tokenizer
 from weft.models.adapted import has_adapters, merged
@@ -32,7 +32,7 @@ from weft.storage import store
 from weft.storage.tensors import read_tensors, write_tensors
 from weft.version import VERSION
 
-WITNESS = Path(__file__).with_name("onnx_witness.py")
+REFERENCE_RUN = Path(__file__).with_name("onnx_reference_run.py")
 LIBRARIES = ("onnx", "onnxscript", "onnxruntime")
 TOLERANCE = 1e-4  # of the unit; by default the largest value, or one where all are smaller
 
@@ -58,7 +58,7 @@ def write_onnx(
     target = Path(path)
     must_be_new(target)
     twin = merged(model) if has_adapters(model) else copy.deepcopy(model)
-    shown = face(twin.cpu().float()).eval().requires_grad_(False)
+    shown = signature(twin.cpu().float()).eval().requires_grad_(False)
     described = _described(shown, tokenizer_json, labels, marks)
     graph = _graph(shown)
     with staged(target) as folder:
@@ -69,18 +69,18 @@ def write_onnx(
         return prove_onnx(folder, shown, unit)
 
 
-def prove_onnx(folder: Path, shown: Face, unit: float | None = None) -> float:
+def prove_onnx(folder: Path, shown: Signature, unit: float | None = None) -> float:
     """The largest difference between our values and onnxruntime's, over inputs of several sizes, in another process."""
     trials = {str(i): trial for i, trial in enumerate(shown.trials())}
     with tempfile.TemporaryDirectory() as place:
         files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
         write_tensors(files[0], {f"{i}.{name}": t for i, trial in trials.items() for name, t in trial.items()})
-        testify(WITNESS, folder, files, who="onnxruntime", where="model.onnx")
+        run_reference(REFERENCE_RUN, folder, files, who="onnxruntime", where="model.onnx")
         theirs = read_tensors(files[1])
     return max(_difference(shown, trial, theirs[i], unit) for i, trial in trials.items())
 
 
-def _difference(shown: Face, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
+def _difference(shown: Signature, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
     with torch.inference_mode():
         ours = shown(**inputs)
     sizes = ", ".join(f"{name} {list(t.shape)}" for name, t in inputs.items())
@@ -97,7 +97,7 @@ def _difference(shown: Face, inputs: Inputs, theirs: Tensor, unit: float | None)
     return largest
 
 
-def _graph(shown: Face) -> torch.onnx.ONNXProgram:
+def _graph(shown: Signature) -> torch.onnx.ONNXProgram:
     """The graph, traced on one input with names for the axes that are free."""
     sizes = {name: _axis(name, step) for name, step in shown.axes.items()}
     shapes = {
@@ -126,7 +126,7 @@ def _graph(shown: Face) -> torch.onnx.ONNXProgram:
 
 
 def _axis(name: str, step: int) -> Any:
-    """A free axis; sides of pictures are so many whole tokens."""
+    """A free axis; the sides of pictures are a whole number of tokens long."""
     return torch.export.Dim(name) if step == 1 else step * torch.export.Dim(f"{name}_in_tokens")
 
 
@@ -144,7 +144,7 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _described(shown: Face, tokenizer_json: str | None, labels: Sequence[str], marks: Marks) -> Mapping[str, Any]:
+def _described(shown: Signature, tokenizer_json: str | None, labels: Sequence[str], marks: Marks) -> Mapping[str, Any]:
     """What weft.json says."""
     (out,) = shown.output.values()
     if labels and len(labels) != out.shape[-1]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from weft.interop.rules import Piece, Rule, Same
+from weft.interop.rules import Piece, SameTensor, WeightRule
 
 
 @dataclass(frozen=True)
-class Permuted(Same):
+class Permuted(SameTensor):
     """The same numbers with the axes in another order: ours is seen in `shape`, and theirs takes its `axes`."""
 
     shape: tuple[int, ...]
@@ -25,7 +25,7 @@ class Permuted(Same):
 
 
 @dataclass(frozen=True)
-class Folded(Same):
+class Folded(SameTensor):
     """A table whose first `front` rows are added to another tensor of ours, in a batch of one.
 
     Places of class tokens are such rows: a class token and its place are one vector here. `onto` is filled by another
@@ -41,7 +41,7 @@ class Folded(Same):
 
 
 @dataclass(frozen=True)
-class Fixed(Rule):
+class Fixed(WeightRule):
     """A table that follows from our config and that they store, behind `front` rows of zeros, in a batch of one."""
 
     theirs: str

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from weft.core import Joint, Pooled
+from weft.core import PerClassToken, Pooled
 from weft.errors import ConfigError
 from weft.interop.family import Family
-from weft.interop.given import Given
+from weft.interop.their_config import TheirConfig
 from weft.modalities.image import Picture, PictureEmbed
 from weft.models.autoencoder import Autoencoder
 from weft.models.seq2seq import Seq2Seq
@@ -21,54 +21,43 @@ Scale = tuple[
     tuple[float, ...], tuple[float, ...]
 ]  # mean and standard deviation of each channel, in pixels from 0 to 1
 
-EVEN: Scale = ((0.5,), (0.5,))
+HALF_SCALE: Scale = ((0.5,), (0.5,))
 IMAGENET: Scale = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-FILE = "preprocessor_config.json"
-BRIGHTEST = 255  # of a pixel in a file
-BICUBIC = 3  # among the ways of resizing, in their numbering; weft resizes by it
+PREPROCESSOR_FILE = "preprocessor_config.json"
+MAX_PIXEL = 255  # of a file of pictures with 8 bits
+BICUBIC = 3  # the Hugging Face library's number for bicubic resizing, which weft uses
 
 
 class PictureFamily(Family):
     """A family whose models read pictures."""
 
-    scale: ClassVar[Scale] = EVEN  # where no preprocessor_config.json says it
+    scale: ClassVar[Scale] = HALF_SCALE  # where no preprocessor_config.json says it
 
     def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
-        embed = seeing(config).embed
+        embed = config.reader().embed
         assert isinstance(embed, PictureEmbed.Config)
-        given = Given(dict(preprocessor or {}), where)
+        given = TheirConfig(dict(preprocessor or {}), where)
         fits = len(self.scale[0]) in (1, embed.channels)
-        mean, std = read_scale(given, embed.channels, self.scale if fits else EVEN)
+        mean, std = read_scale(given, embed.channels, self.scale if fits else HALF_SCALE)
         try:
             return with_embed(config, self.sized(embed.replace(mean=mean, std=std), given))
         except ConfigError as error:
             raise ConfigError(error.problem, where=where, fix=error.fix) from None
 
-    def sized(self, embed: PictureEmbed.Config, given: Given) -> PictureEmbed.Config:
+    def sized(self, embed: PictureEmbed.Config, given: TheirConfig) -> PictureEmbed.Config:
         """An embedder for pictures of the size that they are prepared to, where config.json does not say it."""
         return embed
 
     def files(self, config: Model.Config) -> dict[str, Any]:
-        return {FILE: write_preprocessor(only_pictures(config))}
+        return {PREPROCESSOR_FILE: write_preprocessor(only_pictures(config))}
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return self.prepared(again, self.files(config)[FILE], FILE)
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        return self.prepared(again, self.files(config)[PREPROCESSOR_FILE], PREPROCESSOR_FILE)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         picture = seen(model, inputs["pixel_values"])
         assert isinstance(model, Stream)
-        return model(picture) if isinstance(model.head, Pooled | Joint) else model.encode(picture).x
-
-
-def seeing(config: Model.Config) -> Stream.Config:
-    """The stream of a model that reads what comes in."""
-    if isinstance(config, Autoencoder.Config):
-        return config.encoder
-    if isinstance(config, Seq2Seq.Config):
-        return config.source
-    if isinstance(config, Stream.Config):
-        return config
-    raise ConfigError(f"the model is {type(config).__qualname__.removesuffix('.Config')}, expected Stream")
+        return model(picture) if isinstance(model.head, Pooled | PerClassToken) else model.encode(picture).x
 
 
 def with_stream(config: Model.Config, stream: Stream.Config) -> Model.Config:
@@ -80,12 +69,12 @@ def with_stream(config: Model.Config, stream: Stream.Config) -> Model.Config:
 
 def with_embed(config: Model.Config, embed: PictureEmbed.Config) -> Model.Config:
     """The same model with another embedder."""
-    return with_stream(config, seeing(config).replace(embed=embed))
+    return with_stream(config, config.reader().replace(embed=embed))
 
 
 def only_pictures(config: Model.Config) -> PictureEmbed.Config:
     """The embedder, which must be of pictures."""
-    embed = seeing(config).embed
+    embed = config.reader().embed
     if not isinstance(embed, PictureEmbed.Config):
         raise ConfigError("the model does not read pictures")
     return embed
@@ -98,14 +87,14 @@ def seen(model: Model, pixel_values: Tensor) -> Picture:
     return Picture(pixel_values / embed.scale + embed.mean)
 
 
-def read_scale(given: Given, channels: int, default: Scale) -> Scale:
+def read_scale(given: TheirConfig, channels: int, default: Scale) -> Scale:
     """Mean and standard deviation of pixels from 0 to 1, whatever their library multiplies pixels by."""
     if not given.truth("do_normalize", True):
         mean, std = (0.0,) * channels, (1.0,) * channels
     else:
         mean, std = given.numbers("image_mean", default[0]), given.numbers("image_std", default[1])
-    factor = given.number("rescale_factor", 1 / BRIGHTEST) if given.truth("do_rescale", True) else 1.0
-    whole = factor * BRIGHTEST  # what they make of the brightest pixel, which is 1 here
+    factor = given.number("rescale_factor", 1 / MAX_PIXEL) if given.truth("do_rescale", True) else 1.0
+    whole = factor * MAX_PIXEL  # what they make of the brightest pixel, which is 1 here
     if abs(whole - 1) < 1e-6:
         return mean, std
     if whole == 0:
@@ -130,6 +119,6 @@ def write_preprocessor(embed: PictureEmbed.Config) -> dict[str, Any]:
         "image_processor_type": "ViTImageProcessor",
         "image_std": list(embed.std * (embed.channels // len(embed.std))),
         "resample": BICUBIC,
-        "rescale_factor": 1 / BRIGHTEST,
+        "rescale_factor": 1 / MAX_PIXEL,
         "size": size,
     }

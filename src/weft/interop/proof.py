@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
@@ -9,16 +10,20 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from weft.config import read_json
 from weft.errors import DataError, WeftError
 from weft.interop.families import FAMILIES
+from weft.modalities.image import PictureEmbed
+from weft.modalities.text import TextEmbed
+from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
 
-WITNESS = Path(__file__).with_name("witness.py")
+REFERENCE_RUN = Path(__file__).with_name("reference_run.py")
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
@@ -39,7 +44,7 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
         if texts:
             files += [Path(place) / "texts.json", Path(place) / "ids.json"]
             files[2].write_text(json.dumps(list(texts)), encoding="utf-8")
-        testify(WITNESS, folder, files, who="the Hugging Face library", where=str(folder))
+        run_reference(REFERENCE_RUN, folder, files, who="the Hugging Face library", where=str(folder))
         if texts:
             _compare_ids(folder, texts, json.loads(files[3].read_text(encoding="utf-8")))
         theirs = read_tensors(files[1])["values"]
@@ -52,9 +57,31 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     return float(apart.max())
 
 
-def testify(witness: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:
+def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
+    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given."""
+    draw, config = np.random.default_rng(0), model.config
+    embed, target = config.reader().embed, getattr(config, "target", None)
+
+    def ids(size: int | None, length: int) -> Tensor:
+        return torch.from_numpy(draw.integers(0, size or 2, (2, length)))
+
+    if isinstance(embed, PictureEmbed.Config):
+        shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
+        inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
+        if isinstance(config, Autoencoder.Config):
+            inputs["noise"] = torch.from_numpy(draw.random((2, math.prod(embed.grid)))).float()
+    else:
+        assert isinstance(embed, TextEmbed.Config)
+        inputs = {"input_ids": ids(vocab or embed.size, min(16, embed.context))}
+        if embed.reading == "free" and target is None:
+            inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+            inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0
+    return inputs if target is None else {**inputs, "decoder_input_ids": ids(target.embed.size, 7)}
+
+
+def run_reference(script: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:
     """Let a script that knows nothing of weft open the folder, in a process of its own."""
-    command = [sys.executable, "-I", str(witness), str(folder), *map(str, files)]
+    command = [sys.executable, "-I", str(script), str(folder), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **OFFLINE})
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -1,11 +1,12 @@
 """Reading a Hugging Face folder: config.json, weights in safetensors, tokenizer.json. Runs no code that it finds.
 
-imported = read_folder("gpt2")         a folder, or owner/name on the Hub
+imported = read_folder("gpt2")         a folder
+imported = read_source("owner/name")   a folder, or a model on the Hub: the only way to the network
 imported.model                         built and filled, ready for use
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,20 @@ from weft.errors import ConfigError, DataError, StorageError, listed, nearest
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
-from weft.interop.given import Given
 from weft.interop.marks import Marks
 from weft.interop.rules import Unused
+from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
-from weft.interop.weights import OTHERS, PICKLES, Shards, fill, inside
+from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
 from weft.models.outline import outline, own_tensors, unfilled
 from weft.models.stream import Model
 from weft.storage import store
 from weft.storage.tensor_file import pickle_error
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
-WRITTEN = ("language-model", "fill-mask", "classify-text", "tag-text", "translate", "caption")  # tasks with texts
-LABELLED = ("classify-text", "tag-text", "classify-images")  # tasks that answer with a label
+# tasks whose models need a tokenizer
+TEXT_TASKS = ("language-model", "fill-mask", "classify-text", "tag-text", "translate", "caption")
+LABEL_TASKS = ("classify-text", "tag-text", "classify-images")  # tasks that answer with a label
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,8 @@ def recognises(path: str | Path) -> bool:
 
 
 def read_folder(source: str | Path) -> Imported:
-    """The model in a folder, or on the Hub where no such folder exists and the name is like owner/name."""
+    """The model in a folder. The network is never used."""
     folder = Path(source)
-    fetched = str(source) if not folder.exists() and hub.is_name(str(source)) else None
-    if fetched is not None:
-        folder = hub.fetch(fetched)
     _refuse_files(folder)
     data = _json(folder, "config.json")
     if data is None:
@@ -89,7 +88,7 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
-    given = Given(data, where)
+    given = TheirConfig(data, where)
     config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor = _json(folder, "preprocessor_config.json")
@@ -98,7 +97,7 @@ def read_folder(source: str | Path) -> Imported:
     remarks += noticed
     task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
-    if tokenizer is None and task in WRITTEN:
+    if tokenizer is None and task in TEXT_TASKS:
         remarks.append("no tokenizer.json: texts have to be given as ids")
     nested = data["decoder"] if isinstance(data.get("decoder"), dict) else {}
     vocab = data.get("vocab_size", nested.get("vocab_size"))
@@ -111,15 +110,21 @@ def read_folder(source: str | Path) -> Imported:
         task=task,
         source=folder,
         tokenizer_json=tokenizer,
-        labels=_labels(data, where) if task in LABELLED else (),
+        labels=_labels(data, where) if task in LABEL_TASKS else (),
         marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
         preprocessor=preprocessor,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
         broken=broken,
-        hub=fetched,
         files=tuple(path for path in sorted(folder.iterdir()) if path.suffix in (".json", ".safetensors", ".txt")),
     )
+
+
+def read_source(source: str | Path) -> Imported:
+    """The model in a folder, or fetched from the Hub where no such folder exists and the name is like owner/name."""
+    if Path(source).exists() or not hub.is_name(str(source)):
+        return read_folder(source)
+    return replace(read_folder(hub.fetch(str(source))), hub=str(source))
 
 
 def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str], tuple[str, ...]]:
@@ -141,13 +146,15 @@ def _refuse_files(path: Path) -> None:
     if path.is_dir():
         return
     if not path.exists():
-        raise DataError("no such folder", where=store.shown(path), fix="name a folder, or owner/name on the Hub")
+        raise DataError(
+            "no such folder", where=store.shown(path), fix="name a folder; weft import also takes owner/name"
+        )
     suffix = path.suffix.lower()
     if suffix in PICKLES:
         raise pickle_error(path)
     if suffix in ARCHIVES:
         raise DataError("an archive; weft unpacks none", where=store.shown(path), fix="unpack it and name the folder")
-    kind = "in a format that weft does not read" if suffix in OTHERS else "a single file"
+    kind = "in a format that weft does not read" if suffix in OTHER_FORMATS else "a single file"
     raise DataError(f"{kind}; expected a folder", where=store.shown(path), fix="name the folder with config.json")
 
 

@@ -3,7 +3,7 @@
 A rule gives, for each tensor of theirs, the views of our tensors that hold the same numbers. Reading copies into the
 views, writing copies out of them, so that one description cannot say two things:
 
-    Same("ln_f.weight", "trunk.norm.gain")
+    SameTensor("ln_f.weight", "trunk.norm.gain")
     Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
     Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
@@ -49,7 +49,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Rule:
+class WeightRule:
     """What one or more tensors of theirs have to do with one or more of ours."""
 
     def at(self, layer: int) -> Self:
@@ -81,7 +81,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Same(Rule):
+class SameTensor(WeightRule):
     """The same tensor under two names."""
 
     theirs: str
@@ -95,7 +95,7 @@ class Same(Rule):
 
 
 @dataclass(frozen=True)
-class Turned(Same):
+class Turned(SameTensor):
     """A matrix that they keep with inputs first."""
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
@@ -103,7 +103,7 @@ class Turned(Same):
 
 
 @dataclass(frozen=True)
-class Shaped(Same):
+class Shaped(SameTensor):
     """The same numbers in the same order, in a shape of theirs; -1 stands for what is left."""
 
     shape: tuple[int, ...]
@@ -113,8 +113,8 @@ class Shaped(Same):
 
 
 @dataclass(frozen=True)
-class Joined(Rule):
-    """Several of theirs are one of ours, one below the other, with so many rows each; by default equally many.
+class Joined(WeightRule):
+    """Several of theirs are one of ours, one below the other, `sizes` rows each; by default equally many.
 
     Where a `shape` is given, ours is seen in it.
     """
@@ -134,7 +134,7 @@ class Joined(Rule):
 
 
 @dataclass(frozen=True)
-class Stacked(Rule):
+class Stacked(WeightRule):
     """One of theirs is several of ours, one below the other."""
 
     theirs: str
@@ -148,7 +148,7 @@ class Stacked(Rule):
 
 
 @dataclass(frozen=True)
-class Tied(Rule):
+class Tied(WeightRule):
     """Theirs repeats one of ours that another rule fills: it may be there and must be equal. It is never written."""
 
     theirs: str
@@ -156,7 +156,7 @@ class Tied(Rule):
 
 
 @dataclass(frozen=True)
-class Ignored(Rule):
+class Ignored(WeightRule):
     """Names of theirs, `*` standing for anything, that carry no weights: masks, counters, tables that are computed."""
 
     theirs: str
@@ -167,7 +167,7 @@ class Unused(Ignored):
     """Names of theirs, `*` standing for anything, with weights of a part that ours does not have. Reading notes them."""
 
 
-def layers(count: int, rules: Iterable[Rule], *, first: int = 0) -> list[Rule]:
+def layers(count: int, rules: Iterable[WeightRule], *, first: int = 0) -> list[WeightRule]:
     """The rules for every layer; `{i}` in names is its number."""
     listed = list(rules)
     return [rule.at(i) for i in range(first, first + count) for rule in listed]

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from torch import Tensor
 
 from weft.errors import ConfigError, DataError, listed
-from weft.interop.rules import Ignored, Joined, Piece, Rule, Same, Stacked, Tied
+from weft.interop.rules import Ignored, Joined, Piece, SameTensor, Stacked, Tied, WeightRule
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,13 @@ class Table:
     `older` are parts of names, each with what other versions of their library write in its place.
     """
 
-    body: Sequence[Rule]
-    head: Sequence[Rule] = ()
+    body: Sequence[WeightRule]
+    head: Sequence[WeightRule] = ()
     prefix: str = ""
     older: Sequence[tuple[str, str]] = ()
 
     @property
-    def rules(self) -> list[Rule]:
+    def rules(self) -> list[WeightRule]:
         """All rules, as names are written."""
         return [*(rule.under(self.prefix) for rule in self.body), *self.head]
 
@@ -39,14 +39,14 @@ class Table:
                 body, head = (_renamed(rules, new, old) for rules in (body, head))
         bare = not any(name.startswith(self.prefix) for name in present)
         table = replace(self, body=body, head=head, prefix="" if bare else self.prefix)
-        missing = {rule.ours for rule in table.rules if type(rule) is Same and rule.theirs not in present}
+        missing = {rule.ours for rule in table.rules if type(rule) is SameTensor and rule.theirs not in present}
         carriers = {own: name for name, own in table.tied(present).items() if own in missing}
         if not carriers:
             return table
-        rules: list[Rule] = []
+        rules: list[WeightRule] = []
         for rule in table.rules:
-            if type(rule) is Same and rule.ours in carriers:
-                rules.append(Same(carriers[rule.ours], rule.ours))
+            if type(rule) is SameTensor and rule.ours in carriers:
+                rules.append(SameTensor(carriers[rule.ours], rule.ours))
             elif not (isinstance(rule, Tied) and rule.theirs in carriers.values()):
                 rules.append(rule)
         return Table([], rules)
@@ -59,7 +59,7 @@ class Table:
     @property
     def names(self) -> set[str]:
         """The names of theirs that are written."""
-        found = (rule.theirs for rule in self.rules if isinstance(rule, Same | Joined | Stacked))
+        found = (rule.theirs for rule in self.rules if isinstance(rule, SameTensor | Joined | Stacked))
         return {name for some in found for name in ((some,) if isinstance(some, str) else some)}
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
@@ -100,13 +100,13 @@ def to_theirs(table: Table, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: piece.whole() for name, piece in table.pieces(ours).items()}
 
 
-def _renamed(rules: Sequence[Rule], new: str, old: str) -> list[Rule]:
+def _renamed(rules: Sequence[WeightRule], new: str, old: str) -> list[WeightRule]:
     """The rules where `old` stands for `new` in names of theirs."""
 
-    def one(rule: Rule) -> Rule:
+    def one(rule: WeightRule) -> WeightRule:
         if isinstance(rule, Joined):
             return replace(rule, theirs=tuple(name.replace(new, old) for name in rule.theirs))
-        return replace(rule, theirs=rule.theirs.replace(new, old)) if isinstance(rule, Same) else rule
+        return replace(rule, theirs=rule.theirs.replace(new, old)) if isinstance(rule, SameTensor) else rule
 
     return [one(rule) for rule in rules]
 

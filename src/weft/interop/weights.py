@@ -1,6 +1,6 @@
 """The weights of a model folder: one .safetensors file, or several with an index. Read piece by piece, never twice.
 
-Pickles and archives are told by their names and never opened. Every name in an index is a plain name of a file
+Pickles and archives are recognised by their names and never opened. Every name in an index is a plain name of a file
 inside the folder, and nothing outside the folder is looked at.
 """
 
@@ -20,14 +20,14 @@ from weft.interop.rules import Piece
 from weft.interop.tables import Table
 from weft.storage import store
 from weft.storage.soundness import denormal, finite
-from weft.storage.tensor_file import PICKLES, Entry, TensorFile, pickle_error
+from weft.storage.tensor_file import PICKLES, TensorEntry, TensorFile, pickle_error
 from weft.storage.tensors import bytes_of
 
 FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
-EXACT = (torch.float32, torch.bfloat16, torch.float16)  # what fp32 holds without loss
-OTHERS = (*PICKLES, ".h5", ".msgpack", ".onnx", ".tflite", ".gguf", ".npz")
+EXACT_IN_FP32 = (torch.float32, torch.bfloat16, torch.float16)  # types whose values fp32 holds without loss
+OTHER_FORMATS = (*PICKLES, ".h5", ".msgpack", ".onnx", ".tflite", ".gguf", ".npz")
 MAX_SHARDS = 10_000
-BUFFER = 16 * 2**20  # bytes read at a time where numbers cannot be read straight to where they belong
+BUFFER_BYTES = 16 * 2**20  # read at a time where numbers cannot be read straight into their tensor
 
 
 class Shards:
@@ -53,7 +53,7 @@ class Shards:
         """The shape of every tensor."""
         return {name: file.entries[name].shape for name, file in self._files.items()}
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> TensorEntry:
         """One tensor's type and shape."""
         return self._files[name].entries[name]
 
@@ -69,7 +69,7 @@ class Shards:
             file.fill(name, bytes_of(into), start * each)
             return
         rows = into if into.ndim else into[None]
-        step = max(1, BUFFER // max(1, each))
+        step = max(1, BUFFER_BYTES // max(1, each))
         buffer = torch.empty((min(step, len(rows)), *rows.shape[1:]), dtype=entry.dtype)
         for first in range(0, len(rows), step):
             part = buffer[: len(rows) - first]
@@ -102,7 +102,7 @@ def fill(table: Table, ours: Mapping[str, Tensor], theirs: Shards) -> Odd:
     pieces, tied = table.pieces(ours), table.tied(theirs.shapes)
     for name in (*pieces, *tied):
         counts = name in pieces and pieces[name].views[0].dtype == theirs.entry(name).dtype
-        if theirs.entry(name).dtype not in EXACT and not counts:
+        if theirs.entry(name).dtype not in EXACT_IN_FP32 and not counts:
             kind = str(theirs.entry(name).dtype).removeprefix("torch.")
             fix = "use a copy of the model in float32, bfloat16 or float16"
             raise DataError(f"{name} is in {kind}, which weft does not compute with", where=theirs.where(name), fix=fix)
@@ -158,7 +158,7 @@ def _fold(theirs: Shards, name: str, piece: Piece, odd: Odd) -> None:
 
 def _equal(theirs: Shards, name: str, ours: Tensor) -> bool:
     """Whether a tensor of theirs is the same as ours, compared in parts."""
-    step = max(1, BUFFER // max(1, ours[0].numel() * 4))
+    step = max(1, BUFFER_BYTES // max(1, ours[0].numel() * 4))
     buffer = torch.empty((min(step, len(ours)), *ours.shape[1:]), dtype=ours.dtype)
     for first in range(0, len(ours), step):
         own = ours[first : first + step]
@@ -211,7 +211,7 @@ def inside(path: Path, folder: Path) -> bool:
 
 
 def _no_weights(folder: Path) -> DataError:
-    others = sorted(path for path in folder.iterdir() if path.suffix.lower() in OTHERS)
+    others = sorted(path for path in folder.iterdir() if path.suffix.lower() in OTHER_FORMATS)
     pickles = [path for path in others if path.suffix.lower() in PICKLES]
     if pickles:
         return pickle_error(pickles[0])

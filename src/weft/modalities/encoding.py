@@ -14,14 +14,14 @@ import numpy as np
 from weft.errors import StorageError
 from weft.modalities.tokenizer import Tokenizer
 
-SPILL = 256 * 2**20  # bytes of ids kept in memory; more go to a temporary file
-PART = 32 * 2**10  # characters given to the library at a time
-RUN = 2**20  # characters without white space after which a text is cut all the same
-WORD = 256  # the same where merges are learned: the time of learning grows with the square of a word's length
+MAX_BYTES_IN_MEMORY = 256 * 2**20  # of ids; more go to a temporary file
+CHUNK_CHARACTERS = 32 * 2**10  # given to the tokenizer library at a time
+MAX_UNBROKEN = 2**20  # characters without white space; a longer run of them is cut
+MAX_WORD = 256  # characters of a word that merges are learned from: the time grows with the square of its length
 
-SAFE = re.compile(r"\S(?=[ \t\n])")  # from a word to the white space after it there is never a merge
-LONG = re.compile(rf"\S{{{WORD}}}|\s{{{WORD}}}")
-SHORT = re.compile(rf"\s{{0,{WORD}}}\S{{1,{WORD}}}|\s{{1,{WORD}}}")
+SAFE_CUT = re.compile(r"\S(?=[ \t\n])")  # no merge joins a word and the white space after it
+LONG_WORD = re.compile(rf"\S{{{MAX_WORD}}}|\s{{{MAX_WORD}}}")
+SHORT_WORD = re.compile(rf"\s{{0,{MAX_WORD}}}\S{{1,{MAX_WORD}}}|\s{{1,{MAX_WORD}}}")
 
 
 def ended(texts: Iterable[str]) -> Iterator[str | None]:
@@ -38,12 +38,12 @@ def encode_pieces(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> np.ndar
     """
     end = np.array([tokenizer.end], tokenizer.dtype)
     try:
-        with tempfile.SpooledTemporaryFile(max_size=SPILL) as spool:
+        with tempfile.SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY) as spool:
             spool.write(end.tobytes())
             for ids in _encoded(tokenizer, pieces):
                 spool.write((end if ids is None else ids).tobytes())
             size = spool.tell()
-            if size > SPILL:
+            if size > MAX_BYTES_IN_MEMORY:
                 spool.flush()
                 return np.frombuffer(mmap.mmap(spool.fileno(), size, access=mmap.ACCESS_READ), tokenizer.dtype)
             spool.seek(0)
@@ -57,7 +57,11 @@ def _encoded(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> Iterator[np.
     if tokenizer.kind in ("bytes", "characters"):
         yield from (None if piece is None else tokenizer.encode(piece) for piece in pieces)
         return
-    parts = parts_of(pieces, PART, RUN) if tokenizer.cuts_at_words else parts_of(pieces, 16 * RUN, 16 * RUN)
+    parts = (
+        parts_of(pieces, CHUNK_CHARACTERS, MAX_UNBROKEN)
+        if tokenizer.cuts_at_words
+        else parts_of(pieces, 16 * MAX_UNBROKEN, 16 * MAX_UNBROKEN)
+    )
     while batch := list(islice(parts, 64)):
         ids = iter(tokenizer.encode_all([part for part in batch if part is not None]))
         yield from (None if part is None else next(ids) for part in batch)
@@ -75,7 +79,7 @@ def parts_of(pieces: Iterable[str | None], size: int, run: int) -> Iterator[str 
             rest = ""
             continue
         text, start = rest + piece, 0
-        while cut := SAFE.search(text, start + size - 1):
+        while cut := SAFE_CUT.search(text, start + size - 1):
             yield text[start : cut.end()]
             start = cut.end()
         rest = text[start:]
@@ -88,4 +92,4 @@ def parts_of(pieces: Iterable[str | None], size: int, run: int) -> Iterator[str 
 
 def short_words(text: str) -> list[str]:
     """A text in words that are not too long to learn merges from."""
-    return SHORT.findall(text) if LONG.search(text) else [text]
+    return SHORT_WORD.findall(text) if LONG_WORD.search(text) else [text]

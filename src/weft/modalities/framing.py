@@ -36,20 +36,32 @@ class FramedWords(NamedTuple):
     lost: int
 
 
+def ids_of(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]:
+    """The ids of texts, without marks and uncut."""
+    if tokenizer.kind in ("bytes", "characters"):
+        return [tokenizer.encode(text) for text in texts]
+    return tokenizer.encode_all(list(texts))
+
+
 def frame_texts(tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> Framed:
     """Texts with their marks, in at most `longest` ids: what does not fit is cut off the end, and the marks stay."""
+    return frame_ids(tokenizer, ids_of(tokenizer, texts), longest)
+
+
+def frame_ids(tokenizer: Tokenizer, found: Sequence[np.ndarray], longest: int) -> Framed:
+    """The same for texts that are ids already."""
     room = _room(tokenizer, longest)
-    if tokenizer.kind in ("bytes", "characters"):
-        found = [tokenizer.encode(text) for text in texts]
-    else:
-        found = tokenizer.encode_all(list(texts))
     return Framed([marked(tokenizer, ids[:room]) for ids in found], sum(len(ids) > room for ids in found))
 
 
 def frame_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], longest: int) -> FramedWords:
     """Sentences of given words, likewise. A word whose first id does not fit has no place and is counted as lost."""
+    return frame_word_ids(tokenizer, tokenizer.encode_words(sentences), longest)
+
+
+def frame_word_ids(tokenizer: Tokenizer, found: Sequence[tuple[np.ndarray, np.ndarray]], longest: int) -> FramedWords:
+    """The same for sentences that are ids already, each with the places where its words begin."""
     room, shift = _room(tokenizer, longest), len(tokenizer.marks[0])
-    found = tokenizer.encode_words(sentences)
     places = [starts[starts < room] + shift for _, starts in found]
     return FramedWords(
         rows=[marked(tokenizer, ids[:room]) for ids, _ in found],

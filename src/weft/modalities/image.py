@@ -23,7 +23,7 @@ from weft.modalities.embedder import Embedder
 from weft.position import Place
 from weft.tokens import Tokens, join
 
-ENOUGH = 0.5  # the share of a patch's pixels that must be known for it to be read
+MIN_KNOWN_SHARE = 0.5  # share of a patch's pixels that must be known for it to be read
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,27 @@ class Picture:
         """The same on another device."""
         return Picture(*(None if t is None else t.to(device) for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
 
+    def raw(self) -> "Picture":
+        """As an embedder takes it."""
+        return self
+
     def __len__(self) -> int:
         return self.pixels.shape[0]
 
     def __getitem__(self, rows: slice) -> "Picture":
         return Picture(*(None if t is None else t[rows] for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The pictures that a model is made for: their size in pixels, channels, and the scale of their numbers."""
+
+    height: int
+    width: int
+    channels: int = 3
+    mean: tuple[float, ...] = (0.5,)
+    std: tuple[float, ...] = (0.25,)
+    metres: float = 1.0  # of a pixel on the ground, typically
 
 
 def cut(pixels: Float[Tensor, "B C Y X"], patch: int) -> Float[Tensor, "B N P"]:
@@ -170,7 +186,7 @@ class PictureEmbed(Embedder):
         known = to_multiple((~raw.missing).to(raw.pixels.dtype), self.config.stride)
         share = F.avg_pool2d(known, self.config.stride).flatten(1)
         inside = F.avg_pool2d(to_multiple(torch.ones_like(raw.pixels[:1, :1]), self.config.stride), self.config.stride)
-        return share >= ENOUGH * inside.flatten(1)
+        return share >= MIN_KNOWN_SHARE * inside.flatten(1)
 
     def coordinates(self, raw: Picture) -> dict[str, Float[Tensor, "#B N"]]:
         """Where each token is: row and column of the grid that was learned; south and east in steps on the ground."""

@@ -23,22 +23,22 @@ from weft.tokens import Tokens
 class Text:
     """A batch of token ids; rows of different lengths are padded on either side and say so in `valid`.
 
-    `trailing` promises that padding, if any, stands behind the real tokens. `segments` says which text each token belongs
+    `padded_behind` promises that padding, if any, stands behind the real tokens. `segments` says which text each token belongs
     to, where several stand in one row; None is the first throughout.
     """
 
     ids: Int[Tensor, "B N"]
     valid: Bool[Tensor, "B N"] | None = None
-    trailing: bool = False
+    padded_behind: bool = False
     segments: Int[Tensor, "B N"] | None = None
 
     def to(self, device: torch.device | str) -> "Text":
         """The same on another device."""
         valid, segments = (None if t is None else t.to(device) for t in (self.valid, self.segments))
-        return Text(self.ids.to(device), valid, self.trailing, segments)
+        return Text(self.ids.to(device), valid, self.padded_behind, segments)
 
 
-class Grams(Part, nn.Module):
+class HashedNgrams(Part, nn.Module):
     """Vectors for the last 2 ... n ids, hashed into `buckets` rows: word-like knowledge for the price of a look-up."""
 
     class Config(BaseConfig):
@@ -91,7 +91,7 @@ class TextEmbed(Embedder):
         context: int
         reading: Literal["line", "free"] = "line"
         place: Place.Config | None = None
-        grams: Grams.Config | None = None
+        grams: HashedNgrams.Config | None = None
         norm: Norm.Config | None = None
         last_norm: Norm.Config | None = None
         segments: int = 0
@@ -149,8 +149,8 @@ class TextEmbed(Embedder):
         if self.widen is not None:
             x = self.widen(x)
         if self.reading == "free":
-            return Tokens.free(x, valid=raw.valid, coords=coords, trailing=raw.trailing)
-        return Tokens.line(x, valid=raw.valid, position=position, trailing=raw.trailing)
+            return Tokens.free(x, valid=raw.valid, coords=coords, padded_behind=raw.padded_behind)
+        return Tokens.line(x, valid=raw.valid, position=position, padded_behind=raw.padded_behind)
 
     def _named(self, raw: Text, slots: Slots | None) -> Float[Tensor, "B N E"]:
         """What the ids and segments say by themselves, wherever they stand."""

@@ -1,4 +1,4 @@
-"""Autoencoder: some tokens are hidden, the rest is encoded, and a small decoder says what was hidden (MAE)."""
+"""Autoencoder: some tokens are hidden, the rest is encoded, and a small decoder predicts the hidden ones (MAE)."""
 
 import torch
 from jaxtyping import Float, Int
@@ -20,7 +20,7 @@ class Autoencoder(Model):
     """
 
     class Config(Model.Config):
-        """The decoder is a trunk of width `dim`, with places of its own; `summarised`: it reads the class tokens too."""
+        """The decoder is a trunk of width `dim`, with its own position codes; `summarised`: it reads the class tokens too."""
 
         encoder: Stream.Config
         decoder: Trunk.Config
@@ -28,9 +28,14 @@ class Autoencoder(Model):
         place: Place.Config | None = None
         summarised: bool = False
 
+        def reader(self) -> Stream.Config:
+            return self.encoder
+
         def check(self) -> None:
             if not isinstance(self.encoder.embed, PatchEmbed.Config):
                 raise ConfigError("an autoencoder of pictures reads patches", where="Autoencoder.encoder.embed")
+
+    config: Config
 
     def __init__(self, config: Config):
         super().__init__()

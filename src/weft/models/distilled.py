@@ -1,4 +1,4 @@
-"""Distilled: a student learns to say of a part of a picture what its teacher says of the whole (DINO).
+"""Distilled: a student learns to answer for a part of a picture as its teacher answers for the whole (DINO).
 
 The teacher is the running average of the student itself (Caron et al., 2021): no labels anywhere.
 """
@@ -46,7 +46,7 @@ class Projector(Part, nn.Module):
 
 
 class Distilled(Model):
-    """student(part) learns teacher(whole), centred and sharpened so that neither falls into saying always the same."""
+    """student(part) learns teacher(whole), centred and sharpened so that the answers do not become the same for all pictures."""
 
     class Config(Model.Config):
         """The teacher keeps `momentum` of itself in each step, rising to all of it at the end of the run.
@@ -62,11 +62,16 @@ class Distilled(Model):
         soft: float = 0.1
         drift: float = 0.1
 
+        def reader(self) -> Stream.Config:
+            return self.student
+
         def check(self) -> None:
             if self.student.head is not None:
                 raise ConfigError("a student has no head of its own", where="Distilled.student.head")
             if not 0 <= self.momentum < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.momentum}", where="momentum")
+
+    config: Config
 
     def __init__(self, config: Config):
         super().__init__()
@@ -83,16 +88,16 @@ class Distilled(Model):
         return self.config.student, "teacher."
 
     def forward(self, picture: Picture) -> Float[Tensor, "B V"]:
-        """What the student says, in shares of the prototypes."""
+        """The student's log-probabilities of the prototypes."""
         return (self.student_says(summary(self.student.encode(picture))) / self.config.soft).log_softmax(-1)
 
     @torch.no_grad()
     def taught(self, picture: Picture) -> Float[Tensor, "B V"]:
-        """What the teacher says; in training its centre follows."""
-        said = self.teacher_says(summary(self.teacher.encode(picture)))
-        shares = ((said - self.centre) / self.config.sharp).softmax(-1)
+        """The teacher's probabilities of the prototypes; in training its centre is updated."""
+        logits = self.teacher_says(summary(self.teacher.encode(picture)))
+        shares = ((logits - self.centre) / self.config.sharp).softmax(-1)
         if self.training:
-            self.centre.lerp_(said.mean(0).to(self.centre.dtype), self.config.drift)
+            self.centre.lerp_(logits.mean(0).to(self.centre.dtype), self.config.drift)
         return shares
 
     @torch.no_grad()

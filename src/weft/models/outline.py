@@ -20,13 +20,13 @@ def outline(config: Model.Config) -> Model:
 
 
 def unfilled(config: Model.Config) -> Model:
-    """The model with memory for its weights, whose content has yet to come from elsewhere."""
+    """The model with memory for its weights, whose values are not set yet."""
     with _Unfilled():
         return config.build()
 
 
 def own_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """What a file of the model holds: every weight once, by its first name, and its buffers."""
+    """The tensors of a model file: every weight once, by its first name, and its buffers."""
     shared = dict(model.named_parameters(remove_duplicate=False))
     first = dict(model.named_parameters())
     return {name: t for name, t in model.state_dict().items() if name in first or name not in shared}

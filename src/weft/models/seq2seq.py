@@ -27,6 +27,9 @@ class Seq2Seq(Model):
         shared: bool = False
         bridge: int | None = None
 
+        def reader(self) -> Stream.Config:
+            return self.source
+
         def check(self) -> None:
             at_least(self, 1, "bridge")
             if not self.shared:
@@ -34,6 +37,8 @@ class Seq2Seq(Model):
             tables = [(getattr(s.embed, "narrow", None) or s.dim, s.embed.size) for s in (self.source, self.target)]
             if tables[0] != tables[1]:
                 raise ConfigError(f"tables of {tables[0]} and {tables[1]} cannot be one", where="Seq2Seq.shared")
+
+    config: Config
 
     def __init__(self, config: Config):
         super().__init__()

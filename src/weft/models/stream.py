@@ -27,28 +27,33 @@ class Model(Part, nn.Module):
     class Config(BaseConfig):
         """The wirings."""
 
-    frozen: tuple[str, ...] = ()  # parts that are used as they are and learn nothing
+        def reader(self) -> "Stream.Config":
+            """The stream that reads what is given to the model."""
+            raise NotImplementedError
+
+    config: Config
+    frozen: tuple[str, ...] = ()  # parts whose weights are not trained
 
     def freeze(self, *names: str) -> "Model":
-        """Let these parts stay as they are: no gradients, and always as in use (no dropout, no statistics of a batch)."""
+        """Freeze these parts: no gradients, and always in evaluation mode (no dropout, no statistics of a batch)."""
         self.frozen = (*self.frozen, *names)
         for name in names:
             self.get_submodule(name).requires_grad_(False)
         return self.train(self.training)
 
     def train(self, mode: bool = True) -> "Model":
-        """Ready for training or for use, frozen parts always for use."""
+        """Set training or evaluation mode; frozen parts always stay in evaluation mode."""
         super().train(mode)
         for name in self.frozen:
             self.get_submodule(name).eval()
         return self
 
     def backbone(self) -> "tuple[Stream.Config, str]":
-        """The stream inside that other tasks may go on with, and how the names of its weights begin."""
+        """The stream inside that other tasks may continue with, and the prefix of its weights' names."""
         raise ConfigError(f"a {type(self).__name__} has no part that another task could go on with", where="--from")
 
     def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
-        """What changes besides the optimizer's work after each step, `weights` by name in full precision; did anything?"""
+        """Update `weights` (by name, in full precision) after an optimizer step; returns whether anything changed."""
         return False
 
 
@@ -65,6 +70,9 @@ class Stream(Model):
         outputs: int | None = None
         memory_dim: int | None = None
 
+        def reader(self) -> "Stream.Config":
+            return self
+
         def check(self) -> None:
             if self.dim < 1:
                 raise ConfigError(f"must be at least 1, found {self.dim}", where="Stream.dim")
@@ -72,6 +80,8 @@ class Stream(Model):
                 for part in (block.mix, block.read):
                     if isinstance(part, Attention.Config):
                         part.width(self.dim)  # refuses a width that does not divide, before anything is built
+
+    config: Config
 
     def __init__(self, config: Config):
         super().__init__()

@@ -1,11 +1,9 @@
-"""What is predicted and how it is scored: the only place with a loss."""
+"""What is predicted and how it is scored: the only place with a loss. One file a loss, none a modality."""
 
-from weft.objectives.masked_token import MaskedToken
-from weft.objectives.next_token import NextToken
+from weft.objectives.at_tokens import MaskedToken, NextToken, Tags
+from weft.objectives.classify import Classify
 from weft.objectives.number import Number
 from weft.objectives.objective import Loss, Objective
-from weft.objectives.tags import Tags
 from weft.objectives.target_token import TargetToken
-from weft.objectives.text_class import TextClass
 
-__all__ = ["Loss", "MaskedToken", "NextToken", "Number", "Objective", "Tags", "TargetToken", "TextClass"]
+__all__ = ["Classify", "Loss", "MaskedToken", "NextToken", "Number", "Objective", "Tags", "TargetToken"]

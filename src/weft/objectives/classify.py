@@ -1,46 +1,70 @@
-"""Classify: one class for each sample, or two where samples were mixed."""
+"""Classify: one class for each sample, or two where samples were mixed. Knows no modality."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+import torch
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.data.images.batches import Labelled
+from weft.data.batch import Batch, Classes, Samples
 from weft.errors import ConfigError
-from weft.models.stream import Stream
-from weft.objectives.objective import Loss, Objective, misses
+from weft.objectives.objective import Loss, Objective, added, misses
 from weft.objectives.sureness import soften
 
 
 class Classify(Objective):
-    """-sum log p(class | picture). A picture mixed of two counts for both classes, each by its share.
+    """-sum log p(class | sample). A sample mixed of two counts for both classes, each by its share.
 
-    In training the truth is softened: it counts 1 - `smoothing`, and all classes alike share the rest (Szegedy et al.,
-    2016). A model that is being evaluated is scored by the truth alone.
+    In training the truth is smoothed: it counts 1 - `smoothing`, and all classes alike share the rest (Szegedy et al.,
+    2016), and a sample counts by the weight of its class. A model that is being evaluated is scored by the truth alone.
     """
 
     class Config(Objective.Config):
-        """`smoothing` is the share of belief given to all classes alike."""
+        """`smoothing` is the share of probability spread over all classes; `weights` has one for each class, or none."""
 
         smoothing: float = 0.0
+        weights: tuple[float, ...] = ()
 
         def check(self) -> None:
             if not 0 <= self.smoothing < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
+            if any(not 0 < weight < float("inf") for weight in self.weights):
+                raise ConfigError("every class needs a weight above 0", where="weights")
 
-    unit = "pictures"
+    unit = "samples"
 
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Stream, batch: Labelled) -> Loss:
-        logits = model(batch.picture)
-        smoothing = self.config.smoothing if model.training else 0.0
-        losses = F.cross_entropy(logits, batch.labels, reduction="none", label_smoothing=smoothing)
-        if batch.mixed is not None:
-            other = F.cross_entropy(logits, batch.mixed.labels, reduction="none", label_smoothing=smoothing)
-            losses = other.lerp(losses, batch.mixed.share)
-        return Loss(losses.sum(), len(batch), None if model.training else misses(logits, batch.labels))
+    def __call__(self, model: nn.Module, batch: Batch[Any, Classes]) -> Loss:
+        return added([self.one(model, part) for part in batch.each])
 
-    def settle(self, model: Stream, held_out: Iterable[Labelled]) -> None:
-        """Let the probabilities be no surer than answers to held-out pictures are right."""
-        soften(model, ((model(batch.picture), batch.labels) for batch in held_out))
+    def one(self, model: nn.Module, part: Samples[Any, Classes]) -> Loss:
+        """The loss of samples that are computed at once."""
+        logits, wanted = model(part.given.raw()), part.wanted
+        if not model.training:
+            total = F.cross_entropy(logits, wanted.labels, reduction="sum")
+            return Loss(total, len(wanted), misses(logits, wanted.labels))
+        losses = self._losses(logits, wanted.labels)
+        if wanted.other is not None and wanted.share is not None:
+            losses = self._losses(logits, wanted.other).lerp(losses, wanted.share)
+        return Loss(losses.sum(), len(wanted))
+
+    def _losses(self, logits: Tensor, labels: Tensor) -> Tensor:
+        weights = torch.tensor(self.config.weights, dtype=logits.dtype, device=logits.device)
+        smoothing = self.config.smoothing
+        given = weights if self.config.weights else None
+        return F.cross_entropy(logits, labels, given, reduction="none", label_smoothing=smoothing)
+
+    def calibrate(self, model: Any, held_out: Iterable[Batch[Any, Classes]]) -> None:
+        """Let the probabilities be no surer than answers to held-out samples are right."""
+        parts = (part for batch in held_out for part in batch.each)
+        soften(model, ((model(part.given.raw()), part.wanted.labels) for part in parts))
+
+
+def balanced(counts: Sequence[int]) -> tuple[float, ...]:
+    """Weights with which all classes count alike, however many samples each has; over the samples their mean is 1."""
+    if not counts or min(counts) < 1:
+        raise ConfigError("every class needs a sample to have a weight", where="weights")
+    return tuple(sum(counts) / (len(counts) * count) for count in counts)

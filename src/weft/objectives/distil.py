@@ -22,6 +22,6 @@ class Distil(Objective):
 
     def __call__(self, model: Distilled, batch: Views) -> Loss:
         taught = [model.taught(view) for view in batch.wide]
-        said = [model(view) for view in (*batch.wide, *batch.near)]
-        pairs: list[Tensor] = [-(t * s).sum(-1) for i, t in enumerate(taught) for j, s in enumerate(said) if i != j]
+        answers = [model(view) for view in (*batch.wide, *batch.near)]
+        pairs: list[Tensor] = [-(t * s).sum(-1) for i, t in enumerate(taught) for j, s in enumerate(answers) if i != j]
         return Loss(torch.stack(pairs).sum(), len(pairs) * len(batch))

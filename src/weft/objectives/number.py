@@ -1,50 +1,31 @@
-"""Number: one number for each text."""
+"""Number: one number for each sample. Knows no modality."""
 
-import numpy as np
-from torch import Tensor
+from typing import Any
 
-from weft.data.bundles import Bundles
-from weft.data.labelled.batches import LabelledBundle
-from weft.errors import ConfigError
-from weft.models.stream import Stream
+from torch import nn
+
+from weft.data.batch import Batch, Numbers, Samples
 from weft.objectives.objective import Loss, Objective, added
 
 
 class Number(Objective):
-    """sum ((y - mean) / spread - f(text))^2: the model learns numbers around 0, whatever the user's unit.
-
-    A model that always says the mean has a loss of 1.
-    """
+    """sum (y - f(sample))^2, where y is on the scale of the codec: a model that always says the mean has a loss of 1."""
 
     class Config(Objective.Config):
-        """Mean and standard deviation of the numbers that are trained on."""
+        """Nothing to choose."""
 
-        mean: float = 0.0
-        spread: float = 1.0
-
-        def check(self) -> None:
-            if not 0 < self.spread < float("inf") or not abs(self.mean) < float("inf"):
-                raise ConfigError(f"must be above 0 and finite, found {self.spread}", where="spread")
-
-        def restored(self, values: Tensor) -> Tensor:
-            """What a model says, in the user's unit."""
-            return values.double() * self.spread + self.mean
-
-    unit = "texts"
+    unit = "samples"
 
     def __init__(self, config: Config):
         self.config = config
 
-    def __call__(self, model: Stream, batch: Bundles[LabelledBundle]) -> Loss:
-        return added([self.one(model, bundle) for bundle in batch.each])
+    def __call__(self, model: nn.Module, batch: Batch[Any, Numbers]) -> Loss:
+        return added([self.one(model, part) for part in batch.each])
 
-    def one(self, model: Stream, bundle: LabelledBundle) -> Loss:
-        """The loss of one bundle."""
-        said = model(bundle.text.text())[:, 0]
-        wanted = (bundle.targets.double() - self.config.mean) / self.config.spread
-        return Loss(((said - wanted.to(said.dtype)) ** 2).sum(), len(wanted))
-
-
-def standardised(targets: np.ndarray) -> Number.Config:
-    """The objective for numbers like these."""
-    return Number.Config(mean=float(targets.mean()), spread=float(targets.std()) or 1.0)
+    def one(self, model: nn.Module, part: Samples[Any, Numbers]) -> Loss:
+        """The loss of samples that are computed at once. Of a sample mixed of two the numbers are mixed too."""
+        values, wanted = model(part.given.raw())[:, 0], part.wanted
+        truth = wanted.values
+        if wanted.other is not None and wanted.share is not None:
+            truth = wanted.other.lerp(truth, wanted.share.to(truth.dtype))
+        return Loss(((values - truth.to(values.dtype)) ** 2).sum(), len(wanted))

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
@@ -16,8 +16,7 @@ from weft.config import Part
 class Loss:
     """The sum of the losses of `count` things predicted. An empty batch is a sum of zero over zero things.
 
-    `wrong` is how many of them were predicted wrongly, told of models that are being evaluated, where an answer is right
-    or wrong.
+    `wrong` is the number of wrong answers. It is None in training, and where answers are not simply right or wrong.
     """
 
     total: Float[Tensor, ""]
@@ -33,7 +32,7 @@ def added(losses: Sequence[Loss]) -> Loss:
 
 
 def misses(logits: Float[Tensor, "B C"], targets: Int[Tensor, "B"]) -> int:
-    """How often the likeliest class is not the true one."""
+    """The number of samples whose likeliest class is not the true one."""
     return int((logits.detach().argmax(-1) != targets).sum())
 
 
@@ -48,8 +47,8 @@ class Objective(Part):
     unit = "things"  # what is counted: tokens, pixels ...
     comparable = True  # whether a lower held-out loss means better weights; not where the target itself moves
 
-    def __call__(self, model: nn.Module, batch: Any) -> Loss:
+    def __call__(self, model: Any, batch: Any) -> Loss:
         raise NotImplementedError
 
-    def settle(self, model: nn.Module, held_out: Iterable[Any]) -> None:
-        """A last touch on a model that has learned, by data that it has not seen; most objectives have none."""
+    def calibrate(self, model: Any, held_out: Iterable[Any]) -> None:
+        """Correct a trained model's confidence on held-out data; most objectives do nothing here."""

@@ -43,22 +43,26 @@ class Reconstruct(Objective):
         return Loss(squares[scored].sum(), int(scored.sum()))
 
 
-def draw_shown(model: Autoencoder, batch: Picture, hide: float, *, seed: int = 0) -> Int[Tensor, "B M"]:
+def draw_shown(
+    model: Autoencoder, batch: Picture, hide: float, *, seed: int = 0, alike: bool = False
+) -> Int[Tensor, "B M"]:
     """Which patches are shown: a random share, those that can be read before those that cannot.
 
-    Outside of training the draw follows from the seed alone.
+    Outside of training the draw follows from the seed alone. With `alike` it is the same for every picture, so that
+    nothing depends on which pictures stand before one.
     """
     generator = None if model.training else torch.Generator().manual_seed(seed)
     valid = model.encoder.embed.readable(batch)
     count = model.encoder.embed.coordinates(batch)["row"].shape[1]
-    chance = torch.rand(len(batch), count, generator=generator).to(batch.pixels.device)
+    chance = torch.rand(1 if alike else len(batch), count, generator=generator).to(batch.pixels.device)
+    chance = chance.expand(len(batch), -1)
     if valid is not None:
         chance = chance + 2.0 * ~valid
     return chance.argsort(1)[:, : max(1, round((1 - hide) * count))]
 
 
 def truth(model: Autoencoder, batch: Picture) -> tuple[Float[Tensor, "B N P"], Bool[Tensor, "B N P"]]:
-    """The patches' pixels as the model should say them, and which of them are known (beyond the edge none are)."""
+    """The patches' pixels as the model should predict them, and which of them are known (beyond the edge none are)."""
     embed = model.encoder.embed
     pixels = embed.normalised(batch)
     known = torch.ones_like(pixels) if batch.missing is None else (~batch.missing).to(pixels.dtype).expand_as(pixels)

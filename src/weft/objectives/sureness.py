@@ -1,4 +1,4 @@
-"""How sure a classifier is: its answers stay, their probabilities come to mean what they say (Guo et al., 2017)."""
+"""Temperature scaling of a classifier: its answers stay, its probabilities become calibrated (Guo et al., 2017)."""
 
 from collections.abc import Iterable
 
@@ -10,12 +10,12 @@ from torch.nn import functional as F
 from weft.core.heads import Pooled
 from weft.models.stream import Stream
 
-SOFTEST = 0.02  # of what it was: the least that sureness is turned down to
-FEWEST = 20  # things held out that can tell
+MIN_FACTOR = 0.02  # the smallest factor that logits are multiplied by
+MIN_HELD_OUT = 20  # held-out samples; with fewer the model stays as it is
 
 
 def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
-    """Turn down a model that is surer than it is right, by one factor on its last map; returns the factor.
+    """Scale down the logits of an overconfident model, by one factor on its last map; returns the factor.
 
     `answers` are the logits for things that it has not learned from, with their true classes, a batch at a time. A model
     is never made surer.
@@ -23,10 +23,10 @@ def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
     head = model.head
     if not isinstance(head, Pooled):
         return 1.0
-    told = [(logits.cpu(), targets.cpu()) for logits, targets in answers]
+    held_out = [(logits.cpu(), targets.cpu()) for logits, targets in answers]
     factor = 1.0
-    if sum(len(targets) for _, targets in told) >= FEWEST:
-        logits, targets = (torch.cat(part) for part in zip(*told, strict=True))
+    if sum(len(targets) for _, targets in held_out) >= MIN_HELD_OUT:
+        logits, targets = (torch.cat(part) for part in zip(*held_out, strict=True))
         factor = best_factor(logits, targets)
     if factor < 1:
         with torch.no_grad():
@@ -36,8 +36,8 @@ def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
 
 
 def best_factor(logits: Float[Tensor, "B C"], targets: Int[Tensor, "B"]) -> float:
-    """The factor from `SOFTEST` to 1 on the logits with the lowest loss, which has one minimum: found by thirds."""
-    logits, low, high = logits.double(), SOFTEST, 1.0
+    """The factor from `MIN_FACTOR` to 1 on the logits with the lowest loss, which has one minimum: found by thirds."""
+    logits, low, high = logits.double(), MIN_FACTOR, 1.0
     for _ in range(40):
         a, b = low + (high - low) / 3, high - (high - low) / 3
         if F.cross_entropy(a * logits, targets) <= F.cross_entropy(b * logits, targets):

@@ -82,7 +82,7 @@ class Buckets(Bias):
         return self.table(self.bucket(ahead)).permute(0, 3, 1, 2)
 
     def bucket(self, ahead: Shaped[Tensor, "B Q K"]) -> Int[Tensor, "B Q K"]:
-        """The bucket of a key so many places ahead of the query."""
+        """The bucket of each key, from its distance `ahead` of the query (negative where it is behind)."""
         config = self.config
         both = config.sides == "both"
         count = config.count // 2 if both else config.count

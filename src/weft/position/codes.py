@@ -108,14 +108,14 @@ class Grid(Code):
         row, column = (coords[axis].to(self.table.weight.dtype) for axis in self.axes)
         columns = _beside(column, self.columns)
         return sum(
-            (share * across)[..., None] * self.table(y * self.columns + x)
-            for y, share in _beside(row, self.rows)
+            (down * across)[..., None] * self.table(y * self.columns + x)
+            for y, down in _beside(row, self.rows)
             for x, across in columns
         )
 
 
 def _beside(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
-    """The whole places on both sides of each place, and how near it is to them; shares add up to one."""
+    """The grid places on both sides of each coordinate, with their weights for linear interpolation."""
     place = place.clamp(0, size - 1)
     below = place.floor()
     above = (below + 1).clamp(max=size - 1)

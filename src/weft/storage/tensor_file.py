@@ -50,7 +50,7 @@ PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle")
 
 
 @dataclass(frozen=True)
-class Entry:
+class TensorEntry:
     """One tensor of a file; `begin` is its first byte, counted from the start of the file."""
 
     dtype: torch.dtype
@@ -106,7 +106,7 @@ class TensorFile:
                 raise refusal(self.path, "it ends too early")
             view = view[count:]
 
-    def _read_header(self) -> tuple[bytes, dict[str, Entry]]:
+    def _read_header(self) -> tuple[bytes, dict[str, TensorEntry]]:
         """The raw header, and the tensors, whose data cover the rest of the file exactly."""
         path, size = self.path, os.fstat(self._file.fileno()).st_size
         start = self._file.read(9)
@@ -140,7 +140,7 @@ def _judge(path: Path) -> None:
         raise refusal(path, str(error).removeprefix("Error while deserializing header: ")) from None
 
 
-def _covering(entries: Any, start: int, size: int, path: Path) -> dict[str, Entry]:
+def _covering(entries: Any, start: int, size: int, path: Path) -> dict[str, TensorEntry]:
     """What is believed about the data, checked once more on the very header that was read."""
     result, end = {}, 0
     try:
@@ -154,7 +154,7 @@ def _covering(entries: Any, start: int, size: int, path: Path) -> dict[str, Entr
             begin, end = end, end + count * dtype.itemsize
             if entry["data_offsets"] != [begin, end] or not all(type(n) is int and n >= 0 for n in shape):
                 raise refusal(path, f"tensor {name!r} is not where its shape and type say")
-            result[name] = Entry(dtype, shape, start + begin)
+            result[name] = TensorEntry(dtype, shape, start + begin)
     except (KeyError, TypeError, AttributeError):
         raise refusal(path, "its header changed while it was read") from None
     if start + end != size:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from weft.errors import DataError
 from weft.storage import store
-from weft.storage.tensor_file import TYPES, Entry, TensorFile, refusal
+from weft.storage.tensor_file import TYPES, TensorEntry, TensorFile, refusal
 
 _NAMES = {dtype: name for name, dtype in TYPES.items()}
 _ORDER = list(_NAMES)
@@ -99,7 +99,7 @@ def bytes_of(tensor: Tensor) -> memoryview:
     return plain.reshape(-1).view(torch.uint8).numpy().data
 
 
-def _empty(name: str, entry: Entry, path: Path) -> Tensor:
+def _empty(name: str, entry: TensorEntry, path: Path) -> Tensor:
     try:
         return torch.empty(entry.shape, dtype=entry.dtype)
     except (RuntimeError, TypeError) as error:  # beyond the memory there is, or beyond 64 bits

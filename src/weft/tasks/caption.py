@@ -1,243 +1,151 @@
-"""caption: learn to write about pictures. Pictures with sentences in, a model that writes a sentence about a new one out."""
+"""caption: learn to write about pictures. Pictures with sentences in, a model that writes about new ones out."""
 
-import math
-import shlex
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 from torch import Tensor
 
+from weft.codecs import Codecs, PictureCodec, TextCodec
 from weft.config import from_json
-from weft.data.captions import looks_captioned, read_captions
-from weft.data.captions.batches import CaptionedPictures
+from weft.data.datasets.captions import columns_of
+from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.captions import SeenCaptions, captioned_pictures
 from weft.data.images.album import Album
-from weft.data.pairs import Held
+from weft.data.images.settings import Ground
+from weft.data.readers.captions import read_captions
 from weft.data.source import Source
-from weft.errors import ConfigError, WeftError
-from weft.inspect.captioning import CaptionView, WordView, Written
-from weft.inspect.vision import LearnedView
+from weft.inspect.captioning import CaptionView, LookAtCaption, WordView, Written
+from weft.inspect.views import View
+from weft.inspect.vision import LearnedView, learned_names
+from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
-from weft.models.stream import Model, Stream
-from weft.models.zoo.captioning import CAPTION_MODELS
+from weft.models.stream import Model
 from weft.objectives import TargetToken
-from weft.tasks.backbones import backbone_weights
-from weft.tasks.caption_data import (
-    CaptionData,
-    caption_facts,
-    caption_lines,
-    encoded,
-    read_captioned,
-)
-from weft.tasks.caption_plan import CAPTIONING, CaptionTraining, caption_shape, writer_operations, writer_size
-from weft.tasks.caption_writing import Captioning, CaptionLooking, Writer
-from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
-from weft.tasks.picture_plan import PictureTraining, embed_of, operations
-from weft.tasks.pictures import Known, PictureTask
-from weft.tasks.sequences import SHOWN, model_of
-from weft.tasks.task import Ending, Loaded, Measured, Request, View, with_settings
-from weft.tasks.text_data import around_of, tokenizer_of
-from weft.tasks.translation_measures import translation_measures
-from weft.training.card import finite
-from weft.training.progress import Progress, counter
-from weft.training.run import Outcome
+from weft.tasks import pictures
+from weft.tasks.finetuning import start_weights, usual_rates, with_lora
+from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
+from weft.tasks.planning import with_model_settings
+from weft.tasks.recipes import captions as recipes
+from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
+from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.settings import CaptionTraining
+from weft.tasks.task import Task
+from weft.training.progress import Progress, read_counter
 
 
-class Caption(PictureTask):
+@final
+class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     """A picture encoder, and a decoder that reads its tokens and writes."""
 
     name = "caption"
-    summary = "learn to write about pictures"
-    files = (
-        ".tsv, .csv or .jsonl (gzip too) with pictures' names and captions, the pictures beside it or named too "
-        "(captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name each"
-    )
-    models = {
-        "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
-        "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
-        "cnn-transformer": "the same decoder, and a transformer on convolutional features",
-    }
-    sample = "weft's shapes (1,500 pictures of 32 x 32 pixels with sentences)"
-    sampled = "shapes"
-    settings = CaptionTraining
-    use = Captioning
-    looking = CaptionLooking
-    catalogue = CAPTIONING
-    ladders = {"swift": "vit-hybrid", "transformer": "vit", "cnn-transformer": "vit-hybrid"}
-    without = ("flip", "colour", "strong", "mixup", "cutmix")  # captions tell left from right, and red from green
-    frozen = ("source",)
-    takes = ("classify-images", "reconstruct-images", "distill-images")
+    training = CaptionTraining
+    recipe = recipes.CAPTIONING
+    unit = "token"
+    starts_from = ("classify-images", "reconstruct-images", "distill-images")
+    Predict = Captioning
+    Look = LookAtCaption
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return bool(sources) and looks_captioned(sources)
+    def codecs(self, data: PictureData, training: CaptionTraining, known: Codecs) -> Codecs:
+        picture = pictures.picture_codec(data, training, known)
+        return {"picture": picture, "caption": recipes.caption_codec(data, training, known)}
 
-    def read(
-        self, sources: Sequence[str], valid: str | None, settings: PictureTraining, progress: Progress | None = None
-    ) -> PictureData:
-        assert isinstance(settings, CaptionTraining)
-        return read_captioned(sources, valid, settings, progress)
+    def encode(
+        self,
+        data: PictureData,
+        codecs: Codecs,
+        training: CaptionTraining,
+        known: Model.Config | None,
+        progress: Progress,
+    ) -> SeenCaptions:
+        picture, text = codecs["picture"], codecs["caption"]
+        assert isinstance(picture, PictureCodec) and isinstance(text, TextCodec)
+        embed: Any = known.target.embed if isinstance(known, Seq2Seq.Config) else None
+        context = training.context if embed is None else embed.context
+        channels = None if known is None else embed_of(known).channels
+        seen = SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
+        progress.stop()
+        return seen
 
-    def prepared(self, data: PictureData, settings: PictureTraining, run: Known | None) -> CaptionData:
-        """With captions as ids, by the tokenizer of a run that wrote captions before."""
-        assert isinstance(settings, CaptionTraining)
-        if run is None or run[1].get("task") != self.name:
-            return encoded(data, settings)
-        folder, config = run
-        embed: Any = from_json(config["model"], Seq2Seq.Config).target.embed
-        tokenizer = tokenizer_of(folder, config, embed.size)
-        settings = settings.replace(tokenizer=None, vocab=None, context=embed.context)
-        return encoded(data, settings, (tokenizer, around_of(config, tokenizer)))
+    def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
+        recipes.refuse_summary(draft.request)
+        name, cost = self.recipe.model_name(draft.request), recipes.caption_cost
+        encoder = new_backbone(draft, self.recipe, None, cost, recipes.LADDER_OF[name])
+        model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
+        return model, decided(draft, encoder, cost, recipes.WITHOUT)
 
-    def model(
-        self, request: Request, backbone: Stream.Config, data: PictureData, settings: PictureTraining
-    ) -> Model.Config:
-        assert isinstance(data, CaptionData) and isinstance(settings, CaptionTraining)
-        if request.origin is not None and self.goes_on(request):
-            config = from_json(request.origin.config["model"], Seq2Seq.Config)
-            return config.replace(source=config.source.replace(embed=backbone.embed))
-        size = writer_size(backbone, settings, data.context)
-        build = CAPTION_MODELS[self.model_name(request)]
-        return build(backbone, size, vocab=data.tokenizer.size, dropout=settings.dropout or 0.0)
+    def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
+        """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
+        name = self.model_name(draft.request)
+        encoder = continued_backbone(origin, draft.training, draft.training.drop)
+        training = decided(draft, encoder, recipes.caption_cost, recipes.WITHOUT)
+        if isinstance(origin.model, Seq2Seq):
+            recipes.refuse_tokenizer(draft.request)
+            return with_lora(origin.model.config.replace(source=encoder), training), training
+        model = recipes.with_writer(encoder.replace(head=None, outputs=None), name, draft)
+        return model, usual_rates(training, self.recipe, draft.request, name) if training.freeze else training
 
-    def first_settings(self, request: Request) -> PictureTraining:
-        if "summary" in request.settings:
-            problem = "the decoder reads all of the encoder's tokens, not a summary of them"
-            raise ConfigError(problem, where="--set summary", fix="leave it out")
-        fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
-        if fixed and self.goes_on(request):
-            problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
-            raise ConfigError(problem, where="--from", fix="leave it out")
-        return super().first_settings(request)
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        if isinstance(origin.model, Seq2Seq):
+            return start_weights(origin, backbone=False, same_head=True)
+        weights = start_weights(origin, backbone=True, same_head=False)
+        return {f"source.{name}": tensor for name, tensor in weights.items()}
 
     def model_name(self, request: Request) -> str:
-        if request.origin is None or self.goes_on(request):
-            return self.catalogue.model_name(request)
-        return request.model or self.catalogue.default
+        return recipes.writer_name(request)
 
-    def cost(self, backbone: Stream.Config, settings: PictureTraining) -> float:
-        assert isinstance(settings, CaptionTraining)
-        size = writer_size(backbone, settings, 1)
-        return operations(backbone) + writer_operations(size, settings)
+    def objective(self, encoded: SeenCaptions, codecs: Codecs, training: CaptionTraining) -> TargetToken.Config:
+        return TargetToken.Config(smoothing=training.smoothing)
 
-    def objective(self, settings: PictureTraining) -> TargetToken.Config:
-        return TargetToken.Config(smoothing=settings.smoothing)
+    def source(self, encoded: SeenCaptions, codecs: Codecs, model: Model.Config, training: CaptionTraining) -> Source:
+        how, stride = training.augment, embed_of(model).stride
+        source = captioned_pictures(encoded, training.visit, how=how, stride=stride, seed=training.seed)
+        return pictures.read_ahead(source, encoded)
 
-    def source(self, data: PictureData, seen: Seen, settings: PictureTraining, stride: int) -> Source:
-        assert isinstance(data, CaptionData) and isinstance(settings, CaptionTraining)
-        return CaptionedPictures(
-            (seen.train, data.ids),
-            (seen.held_out, data.held_ids),
-            around=data.around,
-            visit=settings.visit,
-            how=settings.augment,
-            stride=stride,
-            fingerprint=data.fingerprint,
-            seed=settings.seed,
-        )
+    def batch_in_words(self, training: CaptionTraining, source: Source) -> str:
+        return batch_in_words(training)
 
-    def facts(self, data: PictureData) -> dict[str, Any]:
-        assert isinstance(data, CaptionData)
-        return caption_facts(data)
+    def ability(self, run: Loaded) -> str:
+        return "Writes about pictures"
 
-    def lines(self, data: PictureData, seen: Seen) -> Mapping[str, str]:
-        assert isinstance(data, CaptionData)
-        return {**super().lines(data, seen), **caption_lines(data)}
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return {**recipes.caption_facts(run), "tokens": run.codec("caption", TextCodec).in_words()}
 
-    def files_of(self, data: PictureData) -> Mapping[str, str]:
-        assert isinstance(data, CaptionData)
-        return {"tokenizer.json": data.tokenizer.to_json()}
-
-    def shape(self, model: Model.Config) -> str:
-        assert isinstance(model, Seq2Seq.Config)
-        return caption_shape(model)
-
-    def outgoing(self, backbone: Stream.Config, data: PictureData) -> Stream.Config:
-        return backbone.replace(head=None, outputs=None)
-
-    def start(self, request: Request, data: PictureData) -> Mapping[str, Tensor]:
-        """All weights of a run that wrote captions; of others those of the encoder."""
-        assert request.origin is not None
-        if self.goes_on(request):
-            return super().start(request, data)
-        weights = backbone_weights(request.origin.model)
-        return {f"source.{name}": t for name, t in weights.items() if not name.startswith("head.")}
-
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data = run.config["data"]
-        measured = self.evaluate(run, (), progress)
-        return Ending(
-            metrics=measured.metrics,
-            summary=f"Writes about pictures: trained by weft on {data['described']}.",
-            use=f"weft predict {shlex.quote(str(run.folder.path))} picture.jpg",
-            facts={
-                "model": f"{run.config['model_name']}, {caption_shape(model_of(run).config)}",
-                "pictures": f"{data['pictures']:,} to train on with {data['captions']:,} captions, "
-                f"{data['held_out']:,} held out",
-                "tokens": f"{data['tokenizer']}, vocabulary {data['vocabulary']}",
-                "held out": data["rule"],
-                "seed": str(run.config["training"]["seed"]),
-            },
-            unit="token",
-            sample="\n".join(f"{one['input']}: {one['text']}" for one in measured.more["samples"]),
-        )
+    def example(self, run: Loaded, measured: Measured) -> str:
+        return "\n".join(f"{one['input']}: {one['text']}" for one in measured.more["samples"])
 
     def predict(
-        self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
-    ) -> list[dict[str, Any]]:
-        how, writer, found = with_settings(Captioning(), settings), Writer(run), []
-        names, pictures = given_pictures(run, inputs)
-        for name, picture in zip(names, pictures, strict=True):
-            (best,) = writer.write(as_read(run, picture, embed_of(writer.config.source), Ground()), how)
-            for text, hypothesis in best:
-                cut = {} if hypothesis.ended else {"cut": True}
-                found.append({"input": name, "text": text, "score": round(hypothesis.score, 4), **cut})
-        return found
+        self, run: Loaded, inputs: Sequence[object], how: Captioning, listen: Listen | None
+    ) -> list[Prediction]:
+        names, frames = pictures.given_pictures(run, inputs, Ground())
+        return [
+            {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
+            for name, best in zip(names, PictureWriter(run).write(frames, how), strict=True)
+            for text, one in best
+        ]
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return f"{prediction['input']}: {prediction['text']}"
 
-    def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
-        album, what = self.named_data(run, data) if data else self.own_data(run)
-        writer, frames = Writer(run), frames_for(run, album)
-        total, tokens = writer.score(frames, album.captions)
-        found, done = [""] * len(album), 0
-        count = counter(progress, len(album), "captions")
-        for rows, texts in writer.write_all(frames, Captioning()):
-            for row, text in zip(rows, texts, strict=True):
-                found[row] = text
-            done += len(rows)
-            count(done)
-        progress.stop()
-        held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
-        measures, more = translation_measures(found, held, parted=True)
-        loss = total / max(1, tokens)
-        metrics = {**measures, "loss": loss, "perplexity": math.exp(min(loss, 700))}
-        examples = [{"input": one.source, "text": text, "references": list(one.references)}
-                    for one, text in zip(held[:SHOWN], found[:SHOWN], strict=True)]  # fmt: skip
-        return Measured(what, len(held), finite(metrics), {**more, "tokens": tokens, "samples": examples})
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
+        training = from_json(run.config["training"], CaptionTraining)
+        found = read_captions(sources, **columns_of(training), skip=training.allowed, learn=False)
+        return found.held_out or found.train
 
-    def named_data(self, run: Loaded, data: Sequence[str]) -> tuple[Album, str]:
-        """Pictures with captions to measure on; of data that holds some out, those."""
-        settings = from_json(run.config["training"], CaptionTraining)
-        columns = {"picture": settings.picture_column, "caption": settings.caption_column}
-        found = read_captions(data, **columns, skip=settings.allowed, learn=False)
-        return found.held_out or found.train, ", ".join(data)
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
+        writer, frames = PictureWriter(run), pictures.frames_for(run, held_out)
+        total, tokens = writer.score(frames, held_out.captions)
+        found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]
+        return caption_measures(found, held_out, total / max(1, tokens), tokens)
 
-    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
-        how, writer = with_settings(CaptionLooking(), settings), Writer(run)
-        if how.every and how.word is None:
-            raise ConfigError("every head of every layer is shown for one word", where="every", fix="set word too")
-        if how.wanted:
-            return LearnedView(writer.model.source, how.wanted)
-        names, pictures = given_pictures(run, [] if input is None else [input])
-        if len(pictures) != 1:
-            raise WeftError(f"expected one picture, found {len(pictures)}", where="weft look")
-        raw = as_read(run, pictures[0], embed_of(writer.config.source), Ground())
+    def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
+        writer, chosen = PictureWriter(run), how.chosen
+        if how.what is not None:
+            return LearnedView(writer.model.source, learned_names(how.what))
+        name, picture, read = pictures.one_picture(run, input, Ground())
         if how.caption is None:
-            ids = writer.write(raw, Captioning(beam=how.beam))[0][0][1].ids
+            ids = writer.written(read, Captioning(beam=how.beam))[0][0][1].ids
         else:
-            ids = tuple(writer.tokenizer.encode(how.caption).tolist())
-        what = Written(pictures[0].pixels, raw, writer.around.opening, ids, names[0])
-        view = CaptionView(writer.model, writer.tokenizer, what, layer=how.layer, head=how.head)
+            ids = tuple(writer.caption.tokenizer.encode(how.caption).tolist())
+        what = Written(picture.pixels, read, writer.marks.written_from, ids, name)
+        view = CaptionView(writer.model, writer.caption.tokenizer, what, chosen)
         return view if how.word is None else WordView(view, how.word, every=how.every)

@@ -1,142 +1,148 @@
-"""Distill pictures: a student learns from its own average to see the whole in the part (DINO). No labels are needed."""
+"""distill-images: a student learns from its own average to see the whole in the part (DINO). No labels are needed."""
 
-import shlex
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import final
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from weft.codecs import Codecs
 from weft.config import from_json
+from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures
+from weft.data.images.album import Album
 from weft.data.images.batches import SCORED
-from weft.data.images.reading import read_images
-from weft.data.images.views import PictureViews
+from weft.data.images.settings import Ground
+from weft.data.images.views import MultiCrop, picture_views
+from weft.data.order import key
 from weft.data.source import Source
+from weft.errors import WeftError
+from weft.inspect.views import View
+from weft.inspect.vision import LookAtPicture
+from weft.models.backbone import embed_of
 from weft.models.distilled import Distilled, summary
-from weft.models.stream import Model, Stream
+from weft.models.stream import Model
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
-from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
-from weft.tasks.picture_plan import TEACHING, PictureTraining, embed_of, operations, shape
-from weft.tasks.pictures import PictureTask
-from weft.tasks.task import Ending, Loaded, Measured, with_settings
-from weft.training.card import finite
-from weft.training.progress import Progress
-from weft.training.run import Outcome
+from weft.tasks import pictures
+from weft.tasks.finetuning import start_weights, with_lora
+from weft.tasks.planning import with_model_settings
+from weft.tasks.recipes import pictures as recipes
+from weft.tasks.recipes.picture_costs import views_cost
+from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import ViewsTraining, with_settings
+from weft.tasks.task import Task
+from weft.training.progress import Progress, counter
+
+ViewsDraft = Draft[PictureData, SeenPictures, ViewsTraining]
 
 
-class ViewsTraining(PictureTraining):
-    """Settings of a training on several views of each picture."""
-
-    near: int = 4
-
-    about = {**PictureTraining.about, "near": "views of small parts of each picture, beside two of most of it"}
-
-
-class Describing(Ground):
-    """Settings of a prediction."""
-
-
-class DistillImages(PictureTask):
+@final
+class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
     """Vectors in which like pictures are near each other, learned without labels."""
 
     name = "distill-images"
-    summary = "learn what is in pictures without labels, from their parts"
-    files = "a folder (or .zip, .tar) of pictures, classes or not; .csv with path; .npz with x"
-    models = {"dino": "a vision transformer taught by its own running average, on several views of each picture"}
-    settings = ViewsTraining
-    use = Describing
-    catalogue = TEACHING
-    takes = ("distill-images",)
+    training = ViewsTraining
+    recipe = recipes.DISTILLING
+    unit = "view"
+    Look = LookAtPicture
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return False  # pictures are for classifying, unless someone asks for this
+    class Predict(Ground):
+        """Settings of a prediction."""
 
-    def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
-        return distilled(backbone)
+    def codecs(self, data: PictureData, training: ViewsTraining, known: Codecs) -> Codecs:
+        return {"picture": pictures.picture_codec(data, training, known)}
 
-    def cost(self, backbone: Stream.Config, settings: PictureTraining) -> float:
-        assert isinstance(settings, ViewsTraining)
-        wide, near = operations(backbone), operations(backbone, part=0.5)
-        return 2 * wide + 2 * wide / 3 + settings.near * near  # the teacher goes forwards only, which is a third
+    def encode(
+        self, data: PictureData, codecs: Codecs, training: ViewsTraining, known: Model.Config | None, progress: Progress
+    ) -> SeenPictures:
+        return pictures.seen_pictures(data, codecs, known, progress)
 
-    def objective(self, settings: PictureTraining) -> Distil.Config:
+    def sized(self, draft: ViewsDraft) -> tuple[Model.Config, ViewsTraining]:
+        backbone = recipes.new_backbone(draft, self.recipe, None, views_cost)
+        return with_model_settings(distilled(backbone), draft.request), recipes.decided(draft, backbone, views_cost)
+
+    def continued(self, draft: ViewsDraft, origin: Loaded) -> tuple[Model.Config, ViewsTraining]:
+        """The same student with its projector; a model from elsewhere becomes a student that has a new one."""
+        backbone = recipes.continued_backbone(origin, draft.training, draft.training.drop)
+        if isinstance(origin.model, Distilled):
+            model = origin.model.config.replace(student=backbone)
+        else:
+            model = distilled(backbone.replace(head=None, outputs=None))
+        return with_lora(model, draft.training), recipes.decided(draft, backbone, views_cost)
+
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        if isinstance(origin.model, Distilled):
+            return start_weights(origin, backbone=False, same_head=True)
+        weights = start_weights(origin, backbone=True, same_head=False)
+        return {f"{who}.{name}": tensor for who in ("student", "teacher") for name, tensor in weights.items()}
+
+    def objective(self, encoded: SeenPictures, codecs: Codecs, training: ViewsTraining) -> Distil.Config:
         return Distil.Config()
 
-    def source(self, data: PictureData, seen: Seen, settings: PictureTraining, stride: int) -> Source:
-        assert isinstance(settings, ViewsTraining)
-        return PictureViews(
-            seen.train, seen.held_out, near=settings.near, how=settings.augment, stride=stride,
-            fingerprint=data.fingerprint, seed=settings.seed,
-        )  # fmt: skip
+    def source(self, encoded: SeenPictures, codecs: Codecs, model: Model.Config, training: ViewsTraining) -> Source:
+        how, stride = training.augment, embed_of(model).stride
+        views = picture_views(encoded, training.near, how=how, stride=stride, seed=training.seed)
+        return pictures.read_ahead(views, encoded)
 
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data = run.config["data"]
-        return Ending(
-            metrics=self.evaluate(run, (), progress).metrics,
-            summary=f"Learned without labels what is in pictures: trained by weft on {data['described']}.",
-            use=f"weft look {shlex.quote(str(run.folder.path))} picture.jpg -o look.png",
-            facts={
-                "model": f"{run.config['model_name']}, {shape(_model(run).config.student)}",
-                "pictures": f"{data['pictures']:,} to train on, {data['held_out']:,} held out",
-                "held out": data["rule"],
-                "seed": str(run.config["training"]["seed"]),
-            },
-            unit="view",
-        )
+    def batch_in_words(self, training: ViewsTraining, source: Source) -> str:
+        return recipes.batch_in_words(training)
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
-    ) -> list[dict[str, Any]]:
-        how = with_settings(Describing(), settings)
-        teacher = seer(run)
-        names, pictures = given_pictures(run, inputs)
-        found = []
-        for name, picture in zip(names, pictures, strict=True):
-            read = as_read(run, picture, embed_of(teacher.config), how)
-            with torch.inference_mode():
-                vector = summary(teacher.encode(read))[0]
-            found.append({"input": name, "vector": [round(v, 6) for v in vector.tolist()]})
-        return found
+    def ability(self, run: Loaded) -> str:
+        return "Learned without labels what is in pictures"
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
-        return np.array([one["vector"] for one in self.predict(run, inputs, settings, None)], np.float32)
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return recipes.picture_facts(run)
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+        _student(run)
+        names, vectors = _named_vectors(run, inputs, how)
+        found = [[round(value, 6) for value in vector] for vector in vectors.tolist()]
+        return [{"input": name, "vector": vector} for name, vector in zip(names, found, strict=True)]
+
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+        return _named_vectors(run, inputs, with_settings(self.Predict(), settings))[1].numpy()
+
+    def shown(self, prediction: Prediction) -> str:
         return f"{prediction['input']}: " + " ".join(f"{v:.4g}" for v in prediction["vector"])
 
-    def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
-        settings = from_json(run.config["training"], ViewsTraining)
-        if data:
-            found = read_images(data, labels=False, skip=settings.allowed)
-            album, what = found.held_out or found.train, ", ".join(data)
-        else:
-            album, what = self.own_data(run)
-        model, frames = _model(run), frames_for(run, album)
-        stride = embed_of(model.config.student).stride
-        views = PictureViews(
-            frames, frames, near=settings.near, how=settings.augment, stride=stride, fingerprint="", seed=0
-        )
-        objective, total, seen, entropy = Distil.Config().build(), 0.0, 0, 0.0
-        with torch.inference_mode():
-            for batch in views.held_out():
-                loss = objective(model.eval(), batch)
-                total, seen = total + float(loss.total), seen + loss.count
-                shares = model.taught(batch.wide[0]).mean(0)
-                entropy += float(-(shares * shares.clamp(min=1e-12).log()).sum()) * len(batch)
-        metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(album))}
-        return Measured(what, len(album), finite(metrics), {"batch": SCORED})
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
+        _student(run)
+        return pictures.measured_album(run, sources, labels=False)
+
+    @torch.inference_mode()
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
+        model, training = _student(run), from_json(run.config["training"], ViewsTraining)
+        frames, stride, mark = pictures.frames_for(run, held_out), embed_of(model.config).stride, key("", 0, "augment")
+        objective, device = Distil.Config().build(), next(model.parameters()).device
+        total, seen, entropy, done = 0.0, 0, 0.0, 0
+        count = counter(progress, len(frames), "pictures")
+        for batch in MultiCrop(training.near, training.augment, stride, mark).of_all(frames):
+            batch = batch.to(device)
+            loss = objective(model.eval(), batch)
+            total, seen, done = total + float(loss.total), seen + loss.count, done + len(batch)
+            shares = model.taught(batch.wide[0]).mean(0)
+            entropy += float(-(shares * shares.clamp(min=1e-12).log()).sum()) * len(batch)
+            count(done)
+        progress.stop()
+        metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(held_out))}
+        return Measured(len(held_out), metrics, {"batch": SCORED})
+
+    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, input, how)
 
 
-def seer(run: Loaded) -> Stream:
-    """What gives the vectors: the teacher, or a model that was taught elsewhere."""
-    stream = run.model.teacher if isinstance(run.model, Distilled) else run.model
-    assert isinstance(stream, Stream)
-    return stream.eval()
+def _named_vectors(run: Loaded, inputs: Sequence[object], how: Ground) -> tuple[list[str], Tensor]:
+    """The names of pictures, and a vector for each by the teacher, or by a model that was taught elsewhere."""
+    names, frames = pictures.given_pictures(run, inputs, how)
+    seer = pictures.backbone_in(run.model)
+    return names, pictures.values_of(run, frames, lambda picture: summary(seer.encode(picture)))
 
 
-def _model(run: Loaded) -> Distilled:
-    assert isinstance(run.model, Distilled)
+def _student(run: Loaded) -> Distilled:
+    """The student and its teacher; a model that came from elsewhere without a head has neither."""
+    if not isinstance(run.model, Distilled):
+        fix = "use weft embed and weft look, or teach it classes of yours: weft train photos/ --from RUN"
+        raise WeftError("this model has no head that could answer or be measured", where=str(run.folder.path), fix=fix)
     return run.model

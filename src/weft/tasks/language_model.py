@@ -1,240 +1,150 @@
 """language-model: learn to continue a text. Files of text in, a model that writes on and scores text out."""
 
 import math
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, final
 
 import numpy as np
-import torch
 
-from weft.config import from_json
-from weft.data import samples
-from weft.data.text import ENDINGS, Given, read_corpus
-from weft.data.windows import score_windows
-from weft.errors import DataError, WeftError
+from weft.codecs import Codecs, TextCodec
+from weft.codecs.text import only_texts
+from weft.data.datasets.texts import TextData
+from weft.data.encoded.running import RunningIds
+from weft.data.readers.corpus import Corpus, read_corpus
+from weft.data.source import Source
+from weft.data.split import CorpusPart
+from weft.data.windows import TextWindows, count_windows, score_windows
 from weft.generate import Sampling, Session, generate
 from weft.generate.compute import Compute, prepared
+from weft.inspect.texts import LookAtText
+from weft.inspect.views import View
+from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
-from weft.modalities.tokenizer import Tokenizer
-from weft.models.stream import Stream
-from weft.models.zoo import PRESETS
+from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
-from weft.tasks.planning import first_weights
-from weft.tasks.task import Ending, Loaded, Measured, Plan, Request, Task, View, with_settings
-from weft.tasks.text_data import data_record, looks_like_text, named, read_text, tokenizer_of
-from weft.tasks.text_plan import CATALOGUE, KEPT, TextTraining, budget_for, choose_model, context_of, plan_lines, shape
-from weft.tasks.text_views import Glancing, Vectors, text_vectors, text_view
-from weft.training.card import finite
-from weft.training.folder import RunFolder
+from weft.objectives.scoring import scored
+from weft.tasks.measuring import windows_in_time
+from weft.tasks.planning import check_vocabulary, with_model_settings
+from weft.tasks.recipes.language import RECIPE, context_of, language_model
+from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import TextTraining
+from weft.tasks.streams import look_at, text_of, vectors_of
+from weft.tasks.task import Task
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work
 
 SAMPLE = 300  # tokens shown of what a new run writes
-UNITS = {"characters": "character", "bytes": "byte"}  # what a token is; a token elsewhere
+TextDraft = Draft[TextData, RunningIds, TextTraining]
 
 
-class Writing(Sampling, Compute):
-    """Settings of a language model's prediction."""
-
-    about: ClassVar[Mapping[str, str]] = {
-        "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
-        "top_k": "drop all but the k likeliest tokens",
-        "top_p": "drop tokens beyond this share of the probability",
-        "min_p": "drop tokens below this share of the likeliest one's probability",
-        "repetition_penalty": "above 1 avoids what was already said",
-        "max_tokens": "the most tokens to write",
-        "stop": "texts that end the writing, separated by commas",
-        "samples": "continuations of each input",
-        "seed": "another seed, another text",
-        "precision": "fp32, bf16 or int8",
-    }
-
-
-class LanguageModel(Task):
+@final
+class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     """GPT and its relatives."""
 
     name = "language-model"
-    summary = "learn to continue a text"
-    files = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
-    models = {
-        "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
-        "gpt": "GPT-2's layout: learned positions, pre-norm, GELU",
-        "llama": "Llama's layout: rotary, RMS norm, gated MLP, shared key heads",
-        "lstm": "stacked LSTMs, the recurrent baseline",
-    }
-    presets = {n: f"{s.depth} layers, {s.dim} wide, {s.heads} heads, context {s.context}" for n, s in PRESETS.items()}
-    sample = "the help texts that every Python carries (pydoc_data.topics)"
-    settings = TextTraining
-    use = Writing
+    training = TextTraining
+    recipe = RECIPE
+    unit = "token"
     streams = True
+    reads_lines = True
+    Look = LookAtText
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return all(looks_like_text(source) for source in sources)
+    class Predict(Sampling, Compute):
+        """Settings of a prediction."""
 
-    def plan(self, request: Request) -> Plan:
-        CATALOGUE.check(request)
-        settings = CATALOGUE.first_settings(request, TextTraining, KEPT)
-        tokenizer = None if request.origin is None else _tokenizer(request.origin)
-        sources = request.sources or _sample()
-        read = read_text(sources, request.valid, tokenizer, kind=settings.tokenizer, vocab=settings.vocab)
-        budget = budget_for(request, read)
-        config, settings = choose_model(request, settings, read, budget)
-        work = Work(
-            model=config,
-            objective=NextToken.Config(),
-            source=read.windows(context_of(config), settings.seed),
-            training=settings,
-            budget=budget,
-            record={
-                **CATALOGUE.record(self.name, request),
-                "data": data_record(request.sources, request.valid, read),
-            },
-            files={"tokenizer.json": read.tokenizer.to_json()},
-            start=first_weights(request),
+        about = {**Sampling.about, **Compute.about}
+
+    def codecs(self, data: TextData, training: TextTraining, known: Codecs) -> Codecs:
+        if "text" in known:
+            return {"text": known["text"]}
+        kind, size = tokenizers.choose(data.corpus.characters, data.corpus.distinct, data.corpus.bytes)
+        kind = training.tokenizer or ("bpe" if training.vocab else kind)
+        vocab = training.vocab or (size or 1024 if kind == "bpe" else None)
+        return {
+            "text": TextCodec.learn(data.train.pieces(), kind, vocab, characters=data.train.characters, role="line")
+        }
+
+    def encode(
+        self, data: TextData, codecs: Codecs, training: TextTraining, known: Model.Config | None, progress: Progress
+    ) -> RunningIds:
+        return RunningIds.of(data, text_of(codecs))
+
+    def sized(self, draft: TextDraft) -> tuple[Stream.Config, TextTraining]:
+        tokenizer, tokens = text_of(draft.codecs).tokenizer, len(draft.encoded.train)
+        config, training = language_model(
+            draft.request, draft.training, draft.budget, vocab=tokenizer.size, tokens=tokens
         )
-        lines = {"task": f"{self.name}: {self.summary}", **plan_lines(request, read, config, settings, budget)}
-        return Plan(work, lines, _stem(sources))
+        config = with_model_settings(config, draft.request)
+        check_vocabulary(config, tokenizer.size)
+        size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": context_of(config)}
+        return config, training.replace(tokenizer=training.tokenizer or tokenizer.kind, **size)
 
-    def restore(self, folder: RunFolder, config: Mapping[str, Any], sources: tuple[str, ...]) -> Work:
-        where = f"{folder.path}/config.json"
-        settings = from_json(config["training"], TextTraining, where=f"{where}: training")
-        model = from_json(config["model"], Stream.Config, where=f"{where}: model")
-        tokenizer, data = tokenizer_of(folder, config, model.embed.size), config["data"]
-        read = read_text(sources or tuple(data["sources"]) or _sample(), data["valid"], tokenizer)
-        moved = {"data": {**data, **named(sources)}} if sources else {}
-        return Work(
-            model=model,
-            objective=from_json(config["objective"], NextToken.Config, where=f"{where}: objective"),
-            source=read.windows(context_of(model), settings.seed),
-            training=settings,
-            budget=Budget(**config["budget"]),
-            record=moved,
-            files={"tokenizer.json": tokenizer.to_json()},
+    def objective(self, encoded: RunningIds, codecs: Codecs, training: TextTraining) -> NextToken.Config:
+        return NextToken.Config()
+
+    def source(self, encoded: RunningIds, codecs: Codecs, model: Model.Config, training: TextTraining) -> Source:
+        fingerprint, context = encoded.data.fingerprint, context_of(model)
+        return TextWindows(
+            encoded.train, encoded.held_out, context=context, fingerprint=fingerprint, seed=training.seed
         )
 
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data, folder = run.config["data"], run.folder.path
-        return Ending(
-            metrics=self.evaluate(run, (), progress).metrics,
-            summary=f"A language model trained by weft on {data['described']}.",
-            use=f'weft predict {shlex.quote(str(folder))} "Once upon a"',
-            facts={
-                "model": f"{run.config['model_name']}, {shape(from_json(run.config['model'], Stream.Config))}",
-                "tokens": f"{data['tokenizer']}, vocabulary {data['vocabulary']}",
-                "held out": data["rule"],
-                "seed": str(run.config["training"]["seed"]),
-            },
-            unit=UNITS.get(data["tokenizer"], "token"),
-            sample=self.predict(run, [""], {"max_tokens": SAMPLE}, None)[0]["text"],
-        )
+    def ability(self, run: Loaded) -> str:
+        return "Continues texts"
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
-    ) -> list[dict[str, Any]]:
-        how = with_settings(Writing(), settings)
-        for text in inputs:
-            if not isinstance(text, str):
-                raise WeftError(f"expected a text to continue, found {text!r}")
-        tokenizer, model = _tokenizer(run), prepared(run.model, how.precision)
-        opening = opening_of(run, tokenizer)
-        prompts = [[*opening, *tokenizer.encode(text).tolist()] or [tokenizer.end] for text in inputs]
-        session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)  # type: ignore[arg-type]
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return {"tokens": text_of(run.codecs).in_words()}
+
+    def example(self, run: Loaded, measured: Measured) -> str:
+        return str(self.predict(run, [""], self.Predict(max_tokens=SAMPLE), None)[0]["text"])
+
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+        codec, texts = text_of(run.codecs), only_texts(inputs)
+        tokenizer, before = codec.tokenizer, codec.marks.before
+        prompts = [[*before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
+        model: Any = prepared(run.model, how.precision)
+        session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
         many = generate(session, tokenizer, prompts, how, listen=listen)
         return [
             {
                 "prompt": text,
                 "text": one.text,
                 **({"sample": i} if how.samples > 1 else {}),
-                **_unread(text, prompt, session.window, tokenizer),
+                **_unread(text, prompt, session.window, codec),
             }
-            for text, prompt, made in zip(inputs, prompts, many, strict=True)
+            for text, prompt, made in zip(texts, prompts, many, strict=True)
             for i, one in enumerate(made)
         ]
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         return str(prediction["prompt"] + prediction["text"])
 
-    looking = Glancing
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Corpus:
+        return read_corpus(sources)
 
-    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
-        tokenizer = _tokenizer(run)
-        (ids,) = self.framed(run, [input])
-        return text_view(run.model, tokenizer, ids, input, with_settings(Glancing(), settings))  # type: ignore[arg-type]
+    def measure(
+        self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress, seconds: float | None = None
+    ) -> Measured:
+        tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
+        ids = encode_pieces(tokenizer, held_out.pieces())
 
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
-        return text_vectors(run.model, self.framed(run, inputs), with_settings(Vectors(), settings))  # type: ignore[arg-type]
+        def score(most: int | None, count: Callable[[int], None] | None) -> tuple[float, int]:
+            return scored(NextToken.Config(), run.model, score_windows(ids, context, most=most), count)
 
-    def framed(self, run: Loaded, inputs: Sequence[Any]) -> list[np.ndarray]:
-        """Texts as the model reads them: what does not fit its context is left out in front."""
-        tokenizer, context = _tokenizer(run), run.config["training"]["context"]
-        for text in inputs:
-            if not isinstance(text, str):
-                raise WeftError(f"expected a text, found {text!r}")
-        opening = opening_of(run, tokenizer)
-        return [np.array([*opening, *tokenizer.encode(text)][-context:] or [tokenizer.end]) for text in inputs]
+        (total, seen), part = windows_in_time(count_windows(len(ids), context), score, progress, seconds)
+        size, documents = held_out.bytes * seen / max(1, len(ids) - 1), max(1, int((ids[1:] == tokenizer.end).sum()))
+        loss, bits = total / max(1, seen), total / math.log(2) / max(1, size)
+        metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": bits}
+        unknown = sum(tokenizer.unknown(piece) for piece in held_out.pieces() if piece)
+        more = {"tokens": seen, "bytes": round(size), **part, **({"unknown": unknown} if unknown else {})}
+        return Measured(documents, metrics, more)
 
-    def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
-        tokenizer, more = _tokenizer(run), {}
-        if data:
-            corpus, what = read_corpus(data), ", ".join(data)
-            ids, size, documents = encode_pieces(tokenizer, corpus.pieces()), corpus.bytes, corpus.documents
-            unknown = sum(tokenizer.unknown(piece) for piece in corpus.pieces() if piece)
-            more = {"unknown": unknown} if unknown else {}
-        else:
-            record = run.config["data"]
-            read = read_text(tuple(record["sources"]) or _sample(), record["valid"], tokenizer)
-            if read.fingerprint != run.config["fingerprint"]:
-                problem = "the data of this run has changed since it was trained"
-                raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
-            ids, size, what = read.valid, read.valid_bytes, f"held out: {read.rule}"
-            documents = max(1, int((ids[1:] == tokenizer.end).sum()))
-        total, seen = score(run.model, ids, run.config["training"]["context"])  # type: ignore[arg-type]
-        loss = total / max(1, seen)
-        metrics = {
-            "loss": loss,
-            "perplexity": math.exp(min(loss, 700)),
-            "bits_per_byte": total / math.log(2) / max(1, size),
-        }
-        return Measured(what, documents, finite(metrics), {"tokens": seen, "bytes": size, **more})
+    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
+        return look_at(run, input, how)
+
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+        return vectors_of(run, inputs, settings)
 
 
-@torch.inference_mode()
-def score(model: Stream, ids: np.ndarray, context: int) -> tuple[float, int]:
-    """The summed loss of a text in nats, every token scored once after at least half a context, and their number."""
-    objective, device = NextToken.Config().build(), next(model.parameters()).device
-    model.eval()
-    total, seen = 0.0, 0
-    for batch in score_windows(ids, context):
-        loss = objective(model, batch.to(device))
-        total, seen = total + float(loss.total), seen + loss.count
-    return total, seen
-
-
-def opening_of(run: Loaded, tokenizer: Tokenizer) -> list[int]:
-    """What stands before a text: the end of the one before, or what a model from elsewhere is used to."""
-    imported = run.config.get("imported")
-    return [tokenizer.end] if imported is None else list(imported["opening"])
-
-
-def _unread(text: str, prompt: list[int], window: int | None, tokenizer: Tokenizer) -> dict[str, int]:
+def _unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:
     """What of a prompt the model does not see, where there is any: tokens before its context, unknown characters."""
     late = len(prompt) - window if window is not None and len(prompt) > window else 0
-    return {name: n for name, n in (("unread", late), ("unknown", tokenizer.unknown(text))) if n}
-
-
-def _tokenizer(run: Loaded) -> Tokenizer:
-    config: Any = run.model.config
-    return tokenizer_of(run.folder, run.config, config.embed.size)
-
-
-def _sample() -> tuple[Given, ...]:
-    return (samples.python_topics(),)
-
-
-def _stem(sources: Sequence[str | Given]) -> str:
-    name = Path(str(sources[0])).absolute().name
-    for end in (".gz", *ENDINGS):
-        name = name.removesuffix(end)
-    return name
+    return {name: n for name, n in (("unread", late), ("unknown", codec.tokenizer.unknown(text))) if n}

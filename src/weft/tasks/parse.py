@@ -1,114 +1,106 @@
 """parse: learn to parse sentences from bracketed trees. Sentence in, tree out, as one sequence of symbols."""
 
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import final
 
-from weft.data.files import ending
-from weft.data.pairs import Held, Pair
-from weft.data.samples.trees import sample_trees
-from weft.data.trees import Tree, draw, labelled_f1, linearise, parse_linear, read_trees, sentence
-from weft.data.trees.files import read_tree
-from weft.errors import ConfigError
-from weft.generate.beam import Hypothesis
+from weft.codecs import Codecs
+from weft.codecs.text import only_texts
+from weft.data.datasets.pairs import PairData, grouped, tree_pair
+from weft.data.encoded.pairs import PairIds
+from weft.data.readers.pair_texts import Held
+from weft.data.readers.trees import read_tree, read_trees
+from weft.data.source import Source
+from weft.data.trees import draw, labelled_f1, parse_linear
+from weft.data.trees.symbols import apart, from_symbols, to_symbols
 from weft.generate.decode import Decoding
-from weft.tasks.pair_data import PairData, grouped, held_apart, stem
-from weft.tasks.pair_plan import PairTraining
-from weft.tasks.sequences import PairTask
-from weft.tasks.task import Loaded
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model
+from weft.objectives import TargetToken
+from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
+from weft.tasks.request import Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import PairTraining
+from weft.tasks.task import Task
+from weft.tasks.writing import Answer, TextWriter, answer_all
 from weft.training.progress import Progress
 
-ENDINGS = (".mrg", ".parse", ".ptb", ".tree", ".trees")
-APART = re.compile(r"([.,:;!?()\"]+)(?=\s|$)")  # marks that treebanks write as words of their own
 
-
-class Parse(PairTask):
+@final
+class Parse(Task[PairData, PairIds, PairTraining]):
     """Constituency parsing as translation into brackets (Vinyals et al., 2015; Vaswani et al., 2017)."""
 
     name = "parse"
-    summary = "learn to parse sentences from bracketed trees"
-    files = "bracketed trees as .mrg, .parse, .ptb or .tree(s), gzip of these, or a folder of them"
-    sample = "trees of weft's own small English grammar"
-    example = "the dog sees the old man in the park ."
+    training = PairTraining
+    recipe = RECIPE
+    unit = "token"
+    Predict = Decoding
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return all(path.is_file() and ending(path, ENDINGS) is not None for path in sources)
+    def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:
+        return pair_codecs(data, training, known, to_symbols)
 
-    def read(self, sources: Sequence[str], valid: str | None, settings: PairTraining) -> PairData:
-        for name in ("source", "target", "skip"):
-            if getattr(settings, name) is not None:
-                raise ConfigError("trees have no columns or rows to choose", where=f"--set {name}", fix="leave it out")
-        if sources:
-            trees = read_trees(sources)
-            rows, mark, notes = [_pair(tree) for tree in trees], trees.fingerprint, tuple(trees.report())
-            described, skipped = ", ".join(Path(source).name for source in sources[:3]), trees.skipped
-        else:
-            sample = sample_trees()
-            rows, mark, skipped = [_pair(tree) for tree in sample], f"sample {len(sample)}", ()
-            notes, described = (f"{len(rows):,} trees",), "weft's own small grammar"
-        held = None
-        if valid is not None:
-            other = read_trees([valid])
-            held = ([_pair(tree) for tree in other], other.fingerprint, valid)
-        train, held_out, fingerprint, rule = held_apart(rows, mark, held)
-        return PairData(
-            train=train,
-            held_out=held_out,
-            columns=("sentence", "tree"),
-            fingerprint=fingerprint,
-            rule=rule.replace("sources", "sentences").replace("translations", "trees"),
-            described=described,
-            notes=notes,
-            skipped=tuple(skipped),
-        )
+    def encode(
+        self, data: PairData, codecs: Codecs, training: PairTraining, known: Model.Config | None, progress: Progress
+    ) -> PairIds:
+        return PairIds.of(data, codecs, training.context, to_symbols)
 
-    def read_held(self, run: Loaded, data: Sequence[str]) -> tuple[Sequence[Held], str]:
-        return grouped([_pair(tree) for tree in read_trees(data)]), ", ".join(data)
+    def sized(self, draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
+        return encoder_decoder(draft)
 
-    def measures(self, found: Sequence[str], held: Sequence[Held]) -> tuple[dict[str, float], dict[str, Any]]:
-        """Labelled bracket precision, recall and F1 as evalb has them, and the share of outputs that were well formed."""
-        gold = [read_tree(one.references[0]) for one in held]
-        parsed = [parse_linear(_symbols(text), one.source.split()) for text, one in zip(found, held, strict=True)]
-        scores = labelled_f1(gold, [one.tree for one in parsed], well_formed=[one.well_formed for one in parsed])
-        shares = {name: float(scores[name]) for name in ("f1", "precision", "recall", "exact", "well_formed")}
-        return shares, {name: int(scores[name]) for name in ("matched", "gold", "found")}
+    def objective(self, encoded: PairIds, codecs: Codecs, training: PairTraining) -> TargetToken.Config:
+        return TargetToken.Config(smoothing=training.smoothing)
 
-    def stem(self, sources: Sequence[str]) -> str:
-        return stem(sources) if sources else "trees"
+    def source(self, encoded: PairIds, codecs: Codecs, model: Model.Config, training: PairTraining) -> Source:
+        return encoded.source(training.tokens or 1024, training.seed)
 
-    def answer(self, run: Loaded, text: str, found: tuple[str, Hypothesis]) -> dict[str, Any]:
-        answer, hypothesis = found
-        words = _apart(text).split()
-        if not words:
-            return {"source": text, "text": "", "score": 0.0, "well_formed": True}
-        parsed = parse_linear(_symbols(answer), words)
-        return {"source": text, "text": str(parsed.tree), "score": round(hypothesis.score, 4),
-                "well_formed": parsed.well_formed and hypothesis.ended}  # fmt: skip
+    def batch_in_words(self, training: PairTraining, source: Source) -> str:
+        return batch_in_words(training, source)
 
-    def spelt(self, target: str) -> str:
-        """A tree as the symbols that the model learns: oNP and cNP for the brackets of a noun phrase, each one word."""
-        symbols = linearise(read_tree(target)).split(" ")
-        return " ".join({"(": "o", ")": "c"}.get(s[0], s[0]) + s[1:] for s in symbols)
+    def ability(self, run: Loaded) -> str:
+        return "Parses sentences"
 
-    def find(
-        self, run: Loaded, texts: Sequence[str], how: Decoding, progress: Progress | None = None
-    ) -> list[list[tuple[str, Hypothesis]]]:
-        """As for all pairs; marks that stick to words are taken for words of their own."""
-        return super().find(run, [_apart(text) for text in texts], how, progress)
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return pair_facts(run)
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def example(self, run: Loaded, measured: Measured) -> str:
+        return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
+
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
+        texts = only_texts(inputs)
+        found = parsed(TextWriter(run), texts, how)
+        return [_prediction(text, one) for text, best in zip(texts, found, strict=True) for one in best]
+
+    def shown(self, prediction: Prediction) -> str:
         return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
+        return grouped([tree_pair(tree) for tree in read_trees(sources)])
 
-def _pair(tree: Tree) -> Pair:
-    return Pair(sentence(tree), str(tree))
+    def measure(
+        self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
+    ) -> Measured:
+        """Labelled bracket precision, recall and F1 as evalb has them, and the share of outputs that were well formed."""
+        found = answer_all(run, held_out, parsed, to_symbols, progress)
+        gold = [read_tree(one.references[0]) for one in found.held]
+        trees = [
+            parse_linear(from_symbols(text), one.source.split())
+            for text, one in zip(found.answers, found.held, strict=True)
+        ]
+        scores = labelled_f1(gold, [one.tree for one in trees], well_formed=[one.well_formed for one in trees])
+        shares = {name: float(scores[name]) for name in ("f1", "precision", "recall", "exact", "well_formed")}
+        return found.measured(shares, {name: int(scores[name]) for name in ("matched", "gold", "found")})
 
 
-def _apart(text: str) -> str:
-    return " ".join(APART.sub(r" \1", text).split())
+def parsed(
+    writer: TextWriter, texts: Sequence[str], how: Decoding, progress: Progress | None = None
+) -> list[list[Answer]]:
+    """The symbols of trees; marks that stick to words are taken for words of their own."""
+    return writer.write([apart(text) for text in texts], how, progress)
 
 
-def _symbols(text: str) -> str:
-    """What `spelt` wrote, as brackets again."""
-    return " ".join({"o": "(", "c": ")"}.get(s[0], s[0]) + s[1:] for s in text.split())
+def _prediction(text: str, answer: Answer) -> Prediction:
+    symbols, hypothesis = answer
+    words = apart(text).split()
+    if not words:
+        return {"source": text, "text": "", "score": 0.0, "well_formed": True}
+    tree = parse_linear(from_symbols(symbols), words)
+    well_formed = tree.well_formed and hypothesis.ended
+    return {"source": text, "text": str(tree.tree), "score": round(hypothesis.score, 4), "well_formed": well_formed}

@@ -1,287 +1,179 @@
-"""What tasks on pictures share: reading and sizing them, planning, going on with a run, looking inside.
+"""Pictures in use: handed over or held out, read as the run's model reads them, computed in batches of one shape."""
 
-`PictureTask` leaves to the tasks built on it which model is wrapped around the backbone, what it learns, and how it is used.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from weft.config import Config, from_json
+from weft.codecs import Codecs, PictureCodec
+from weft.config import from_json
 from weft.data.ahead import Ahead
+from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures, codec_for
 from weft.data.images.album import Album
-from weft.data.images.sources import looks_like_images
+from weft.data.images.batches import PictureSource
+from weft.data.images.decoding import Decoded
+from weft.data.images.frames import ROOM, Frames, by_shape, frames_of, in_channels
+from weft.data.images.reading import find_pictures, read_images
+from weft.data.images.settings import Ground
 from weft.data.source import Source
-from weft.errors import DataError, WeftError
-from weft.inspect.vision import LearnedView, PictureView
+from weft.errors import ConfigError, WeftError
+from weft.inspect.views import View
+from weft.inspect.vision import LearnedView, LookAtPicture, PictureView, learned_names
+from weft.modalities.image import Picture
+from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
-from weft.objectives.objective import Objective
-from weft.tasks.backbones import backbone_config
-from weft.tasks.picture_data import PictureData, Seen, picture_lines, picture_record, read_pictures, see, working_size
-from weft.tasks.picture_input import Seeing, as_read, given_pictures
-from weft.tasks.picture_plan import (
-    CATALOGUE,
-    EFFICIENCY,
-    PRESETS,
-    PictureTraining,
-    budget_for,
-    choose_size,
-    decided,
-    embed_of,
-    make_of,
-    operations,
-    plan_lines,
-    shape,
-    usual_size,
-)
-from weft.tasks.planning import Catalogue, work_of
-from weft.tasks.task import Loaded, Plan, Request, Task, View, with_settings
-from weft.training.folder import RunFolder
-from weft.training.precision import Weights
-from weft.training.progress import Progress
-from weft.training.run import Budget, Work
+from weft.tasks.recipes.pictures import USUAL
+from weft.tasks.request import Loaded
+from weft.tasks.settings import PictureTraining
+from weft.training.progress import Progress, counter, read_counter
 
-TUNED = 0.3  # of the usual rate, for weights that have learned already
-Known = tuple[RunFolder, Mapping[str, Any]]  # a run's folder and config
-KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
+AT_ONCE = 64  # pictures that are computed together
+MANY = 256  # pictures, from which on a prediction shows how far it is
 
 
-class PictureTask(Task):
-    """Learns from pictures."""
+def picture_codec(data: PictureData, training: PictureTraining, known: Codecs) -> PictureCodec:
+    """How the pictures are read; a run that goes on keeps its size."""
+    before = known.get("picture")
+    trained = before.config.size if isinstance(before, PictureCodec) else None
+    return codec_for(data.train, training.size, USUAL, trained=trained)
 
-    presets = {
-        n: f"{s.depth} layers, {s.dim} wide, {s.heads} heads, patches of {s.patch} pixels; "
-        f"as resnet {'-'.join(map(str, s.net.widths))} wide"
-        for n, s in PRESETS.items()
-    }
-    sample = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
-    sampled: ClassVar[str] = "digits"  # the name of a run on it
-    settings: ClassVar[type[PictureTraining]] = PictureTraining
-    catalogue: ClassVar[Catalogue] = CATALOGUE
-    labelled: ClassVar[bool] = False
-    ladders: ClassVar[Mapping[str, str]] = {}  # models that are sized like others
-    without: ClassVar[tuple[str, ...]] = ()  # changes to pictures that would make an answer wrong
-    frozen: ClassVar[tuple[str, ...]] = ("embed", "trunk")  # what stays as it is where `freeze` is set
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return bool(sources) and all(looks_like_images(source) for source in sources)
+def seen_pictures(data: PictureData, codecs: Codecs, known: Model.Config | None, progress: Progress) -> SeenPictures:
+    """The pictures as a model works with them, in the channels of a model that is known."""
+    codec = codecs["picture"]
+    assert isinstance(codec, PictureCodec)
+    channels = None if known is None else embed_of(known).channels
+    seen = SeenPictures.of(data, codec, channels, read_counter(progress))
+    progress.stop()
+    return seen
 
-    def read(
-        self, sources: Sequence[str], valid: str | None, settings: PictureTraining, progress: Progress | None = None
-    ) -> PictureData:
-        """The pictures in files, or of the sample where none are named."""
-        return read_pictures(sources, valid, labels=self.labelled, skip=settings.allowed, progress=progress)
 
-    def prepared(self, data: PictureData, settings: PictureTraining, run: Known | None) -> PictureData:
-        """The data with all that is made of it before training; `run` is the one to go on with or to start from."""
-        return data
+def read_ahead(source: PictureSource[Any], seen: SeenPictures) -> Source:
+    """The samples; those that come from files are read while the ones before are computed with."""
+    return source if seen.train.kept else Ahead(source)
 
-    def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
-        """The model that learns, around a backbone."""
-        raise NotImplementedError
 
-    def model(
-        self, request: Request, backbone: Stream.Config, data: PictureData, settings: PictureTraining
-    ) -> Model.Config:
-        """The model for a request."""
-        return self.wrapped(backbone, data, settings)
+@dataclass(frozen=True)
+class _Handed(Sequence[Decoded]):
+    """Pictures of albums, by row, and arrays; read when they are needed."""
 
-    def facts(self, data: PictureData) -> dict[str, Any]:
-        """What config.json says of the data beside the pictures."""
-        return {"classes": list(data.train.classes)} if self.labelled else {}
+    places: Sequence[tuple[Album, int] | Decoded]
+    side: int
+    channels: int
 
-    def lines(self, data: PictureData, seen: Seen) -> Mapping[str, str]:
-        """The data in words."""
-        return picture_lines(data, seen, data.train.classes if self.labelled else None)
+    def __len__(self) -> int:
+        return len(self.places)
 
-    def files_of(self, data: PictureData) -> Mapping[str, str]:
-        """What else the run folder holds."""
-        return {}
+    def __getitem__(self, row: Any) -> Any:
+        place = self.places[row]
+        picture = place if isinstance(place, Decoded) else place[0].read(place[1], side=self.side)
+        return in_channels(picture, self.channels)
 
-    def shape(self, model: Model.Config) -> str:
-        """The sizes of a model in words."""
-        return shape(backbone_config(model))
 
-    def objective(self, settings: PictureTraining) -> Objective.Config:
-        """What is learned."""
-        raise NotImplementedError
-
-    def source(self, data: PictureData, seen: Seen, settings: PictureTraining, stride: int) -> Source:
-        """The samples."""
-        raise NotImplementedError
-
-    def cost(self, backbone: Stream.Config, settings: PictureTraining) -> float:
-        """Floating-point operations to learn from one picture."""
-        return operations(backbone)
-
-    def outputs(self, data: PictureData) -> int | None:
-        """The size of the backbone's head; None where it has none."""
-        return None
-
-    def plan(self, request: Request) -> Plan:
-        self.catalogue.check(request)
-        settings = self.first_settings(request)
-        data = self.read(request.sources, request.valid, settings, request.progress)
-        known = None if request.origin is None else (request.origin.folder, request.origin.config)
-        data = self.prepared(data, settings, known)
-        size = working_size(data.train, settings.size, usual_size(request))
-        budget = budget_for(request, len(data.train), size)
-        origin = None if request.origin is None else request.origin.model.backbone()
-        channels = None if origin is None else embed_of(origin[0]).channels
-        seen = see(data, size, channels, request.progress)
-        name = self.model_name(request)
-        if origin is not None:
-            backbone, start = self.outgoing(origin[0], data), self.start(request, data)
-            backbone = backbone.replace(embed=embed_of(backbone).replace(drop=settings.drop))
+def given_pictures(run: Loaded, inputs: Sequence[object], ground: Ground) -> tuple[list[str], Frames]:
+    """What a user hands over: names of files, folders and patterns, or arrays. Their names, and the pictures."""
+    embed, size = embed_of(run.model.config), run.codec("picture", PictureCodec).config.size
+    if ground.metres is not None and "south" not in getattr(embed.place and embed.place.code, "axes", ()):
+        problem, fix = "the places of this model are not in metres", "train one with --model scale-mae"
+        raise ConfigError(problem, where="--set metres", fix=fix)
+    names: list[str] = []
+    scales: list[float] = []
+    places: list[tuple[Album, int] | Decoded] = []
+    for one in inputs:
+        if isinstance(one, str | Path):
+            album = find_pictures([one])
+            names += album.names
+            scales += [picture.scale for picture in album.pictures]
+            places += [(album, row) for row in range(len(album))]
         else:
-            make = make_of(self.catalogue.models[name], settings, seen.sight, self.outputs(data))
-            costs = lambda sized: self.cost(make(sized), settings)  # noqa: E731
-            ladder = self.ladders.get(name, name)
-            backbone, start = make(choose_size(request, settings, ladder, len(data.train), size, budget, costs)), None
-        rounds = self.rounds(request, settings, budget, backbone, len(data.train))
-        without = (*self.without, *(["flip"] if seen.sight.channels == 1 else []))
-        settings = decided(request, settings, backbone, size, rounds=rounds, without=without)
-        model = with_settings(self.model(request, backbone, data, settings), request.model_settings, prefix="model.")
-        work = Work(
-            model=model,
-            objective=self.objective(settings),
-            source=self.ready(data, seen, settings, backbone),
-            training=settings,
-            budget=budget,
-            record={
-                **self.catalogue.record(self.name, replace(request, origin=None, model=name)),
-                "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
-                "data": {
-                    **picture_record(request.sources, request.valid, data, seen),
-                    **self.facts(data),
-                },
-            },
-            files=self.files_of(data),
-            start=start,
-            frozen=self.frozen if settings.freeze else (),
-            illustrate=self.illustrations(seen, embed_of(backbone).stride),
+            names.append(f"picture {len(names) + 1}")
+            scales.append(np.nan)
+            places.append(_array(one))
+    metres = np.array(scales) if ground.metres is None else np.full(len(scales), ground.metres)
+    known = metres if np.isfinite(metres).any() else None
+    return names, Frames(_Handed(places, round(ROOM * size), embed.channels), size, embed.channels, known)
+
+
+def _array(given: object) -> Decoded:
+    pixels = np.array(given)  # a copy: what others share may not be written to
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3):
+        problem = (
+            f"expected the name of a picture, or an array of bytes (height, width, 3), found {type(given).__name__}"
         )
-        lines = {
-            "task": f"{self.name}: {self.summary}",
-            **self.lines(data, seen),
-            **plan_lines(request, name, self.shape(model), model, settings, budget),
-        }
-        return Plan(work, lines, stem(request.sources) or self.sampled)
-
-    def first_settings(self, request: Request) -> PictureTraining:
-        """The settings before anything is known of the data."""
-        plain = {k: v for k, v in request.settings.items() if not k.startswith("augment.")}
-        asked = replace(request, settings=plain)
-        if request.origin is None or self.goes_on(request):
-            settings = self.catalogue.first_settings(asked, self.settings, KEPT if request.origin else ())
-        else:  # the backbone is known, and its head learns anew
-            settings = self.catalogue.first_settings(
-                replace(asked, origin=None, model=self.model_name(request)), self.settings, ()
-            )
-        if request.origin is not None:
-            given = {} if "lr" in request.settings else {"lr": TUNED * settings.lr}
-            settings = settings.replace(size=request.origin.config["training"]["size"], **given)
-        elif settings.freeze:
-            fix = "add --from RUN"
-            raise WeftError("there is nothing to freeze: no run to start from", where="--set freeze", fix=fix)
-        return settings
-
-    def goes_on(self, request: Request) -> bool:
-        """Whether the run to start from is of this very task."""
-        return request.origin is not None and request.origin.config.get("task") == self.name
-
-    def model_name(self, request: Request) -> str:
-        """The name of the model that is asked for, given or inherited."""
-        if request.origin is None or self.goes_on(request):
-            return self.catalogue.model_name(request)
-        return "vit"  # the backbone of every model that learns without labels
-
-    def rounds(
-        self, request: Request, settings: PictureTraining, budget: Budget, backbone: Stream.Config, pictures: int
-    ) -> float:
-        """About how often each picture will be seen."""
-        if budget.epochs is not None:
-            return budget.epochs
-        if budget.steps is not None:
-            return budget.steps * settings.batch / pictures
-        return EFFICIENCY * work_of(request, settings, budget) / self.cost(backbone, settings) / pictures
-
-    def outgoing(self, backbone: Stream.Config, data: PictureData) -> Stream.Config:
-        """A backbone that was trained, ready for this task."""
-        return backbone
-
-    def start(self, request: Request, data: PictureData) -> Mapping[str, Tensor]:
-        """The weights to begin with: all of the run to start from, which is of this very task."""
-        assert request.origin is not None
-        return Weights(request.origin.model, torch.float32).tensors()
-
-    def ready(self, data: PictureData, seen: Seen, settings: PictureTraining, backbone: Stream.Config) -> Source:
-        """The samples, read ahead where they come from files."""
-        source = self.source(data, seen, settings, embed_of(backbone).stride)
-        return source if seen.train.kept else Ahead(source)
-
-    def restore(self, folder: RunFolder, config: Mapping[str, Any], sources: tuple[str, ...]) -> Work:
-        where, record = f"{folder.path}/config.json", config["data"]
-        settings = from_json(config["training"], self.settings, where=f"{where}: training")
-        model = from_json(config["model"], Model.Config, where=f"{where}: model")
-        data = self.read(sources or tuple(record["sources"]), record["valid"], settings)
-        data = self.prepared(data, settings, (folder, config))
-        backbone = backbone_config(model)
-        seen = see(data, record["size"], record["channels"])
-        moved = {"sources": [str(Path(source).absolute()) for source in sources], "sample": False}
-        return Work(
-            model=model,
-            objective=from_json(config["objective"], Objective.Config, where=f"{where}: objective"),
-            source=self.ready(data, seen, settings, backbone),
-            training=settings,
-            budget=Budget(**config["budget"]),
-            record={"data": {**record, **moved}} if sources else {},
-            files=self.files_of(data),
-            frozen=self.frozen if settings.freeze else (),
-            illustrate=self.illustrations(seen, embed_of(backbone).stride),
-        )
-
-    def illustrations(self, seen: Seen, stride: int) -> Callable[[Model], Mapping[str, bytes]] | None:
-        """Pictures to be drawn now and then during training: file names and what they hold."""
-        return None
-
-    looking: ClassVar[type[Config] | None] = Seeing
-
-    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
-        how = with_settings(Seeing(), settings)
-        config, prefix = run.model.backbone()
-        stream = run.model.get_submodule(prefix.rstrip(".")) if prefix else run.model
-        assert isinstance(stream, Stream)
-        if how.what is not None:
-            return LearnedView(stream, how.wanted)
-        if input is None:
-            raise WeftError("no picture", where="weft look", fix="name one, or ask for --what filters,positions")
-        names, pictures = given_pictures(run, [input])
-        if len(pictures) != 1:
-            raise WeftError(f"expected one picture, found {len(pictures)}", where="weft look")
-        read = as_read(run, pictures[0], embed_of(config), how)
-        return PictureView(stream, read, pictures[0].pixels, how.glance, title=names[0])
-
-    def own_data(self, run: Loaded) -> tuple[Album, str]:
-        """The held-out part of the run's own data, if that is still what it was."""
-        record = run.config["data"]
-        settings = from_json(run.config["training"], self.settings)
-        data = self.read(tuple(record["sources"]), record["valid"], settings)
-        if data.fingerprint != run.config["fingerprint"]:
-            problem = "the data of this run has changed since it was trained"
-            raise DataError(problem, where=str(run.folder.path), fix="name the data to evaluate on")
-        return data.held_out, f"held out: {data.rule}"
+        raise WeftError(f"{problem} of shape {pixels.shape}" if pixels.ndim else problem)
+    return Decoded(pixels, None, ())
 
 
-def stem(sources: Sequence[str]) -> str:
-    """A name for a run on these files; none where there are no files."""
-    if not sources:
-        return ""
-    name = Path(sources[0]).absolute().name
-    for end in (".gz", ".tar", ".tgz", ".zip", ".npz", ".npy", ".csv", ".tsv", ".jsonl"):
-        name = name.removesuffix(end)
-    return name or "pictures"
+def measured_album(run: Loaded, sources: Sequence[str], *, labels: bool) -> Album:
+    """Pictures that a user names to measure on; of data that holds some out, those."""
+    found = read_images(sources, labels=labels, skip=from_json(run.config["training"], PictureTraining).allowed)
+    return found.held_out or found.train
+
+
+def frames_for(run: Loaded, album: Album) -> Frames:
+    """The pictures of an album for the run's model."""
+    return frames_of(album, run.codec("picture", PictureCodec).config.size, embed_of(run.model.config).channels)
+
+
+def in_batches(
+    run: Loaded, frames: Frames, progress: Progress | None = None, *, at_once: int = AT_ONCE
+) -> Iterator[tuple[np.ndarray, Picture]]:
+    """Pictures in batches of one shape: their rows, and the pictures where the model is. By default only many show progress."""
+    progress = progress or Progress(quiet=len(frames) < MANY)
+    codec, stride = run.codec("picture", PictureCodec), embed_of(run.model.config).stride
+    device, done = next(run.model.parameters()).device, 0
+    count = counter(progress, len(frames), "pictures")
+    for rows, picture in by_shape(frames, codec, stride, at_once):
+        yield rows, picture.to(device)
+        done += len(rows)
+        count(done)
+    progress.stop()
+
+
+@torch.inference_mode()
+def values_of(
+    run: Loaded, frames: Frames, compute: Callable[[Picture], Tensor], progress: Progress | None = None
+) -> Tensor:
+    """What a function gives for each picture, in their order."""
+    run.model.eval()
+    found = torch.zeros(0, 0)
+    for rows, picture in in_batches(run, frames, progress):
+        values = compute(picture).float().cpu()
+        if not len(found):
+            found = values.new_zeros(len(frames), *values.shape[1:])
+        found[torch.from_numpy(rows)] = values
+    return found
+
+
+def backbone_in(model: Model) -> Stream:
+    """The stream inside a model that other tasks may go on with."""
+    prefix = model.backbone()[1]
+    stream = model.get_submodule(prefix.rstrip(".")) if prefix else model
+    assert isinstance(stream, Stream)
+    return stream
+
+
+def one_picture(run: Loaded, input: object, ground: Ground) -> tuple[str, Decoded, Picture]:
+    """The one picture that is looked at: its name, as people see it, and as the model reads it."""
+    names, frames = given_pictures(run, [] if input is None else [input], ground)
+    if len(frames) != 1:
+        problem = "no picture" if input is None else f"expected one picture, found {len(frames)}"
+        raise WeftError(problem, where="weft look", fix="name one, or ask for --what filters,positions")
+    ((_, read),) = in_batches(run, frames)
+    return names[0], frames.pictures[0], read
+
+
+def look_at_picture(run: Loaded, input: object, how: LookAtPicture) -> View:
+    """What was read of a picture, or what the embedder learned."""
+    stream = backbone_in(run.model)
+    if how.what is not None:
+        return LearnedView(stream, learned_names(how.what))
+    name, picture, read = one_picture(run, input, how)
+    return PictureView(stream, read, picture.pixels, how.glance, title=name)

@@ -1,203 +1,156 @@
-"""What plans of all tasks share: which model is meant, what may be set, how long to train, and the plan in words."""
+"""From a request to the work of a run, and back to it when the run is resumed: one flow for every task.
 
-from collections.abc import Callable, Mapping
+read -> codecs -> encode -> budget -> model -> source -> Work
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from torch import Tensor
 
-from weft.core.trunk import MAX_DEPTH
-from weft.errors import ConfigError, WeftError, nearest
+from weft.amounts import count, duration
+from weft.codecs import Codecs, codecs_from_json
+from weft.config import from_json
+from weft.data.datasets import Dataset
+from weft.errors import ConfigError
+from weft.models.describing import in_words
 from weft.models.stream import Model
-from weft.models.zoo import Size
-from weft.tasks.task import Request, with_settings
-from weft.training.precision import Weights, pick_precision, product_rate
-from weft.training.progress import count, duration
-from weft.training.run import Budget, size_of
-from weft.training.settings import Training
+from weft.objectives.objective import Objective
+from weft.tasks.finetuning import first_training, frozen_parts
+from weft.tasks.recipes.recipe import choose_budget
+from weft.tasks.record import DataRecord
+from weft.tasks.request import Draft, Request
+from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.task import Task
+from weft.training.folder import RunFolder
+from weft.training.precision import pick_precision
+from weft.training.progress import Progress
+from weft.training.run import Work, size_of
+from weft.training.schedule import Budget
 
-# What other people's checkpoints are used to (Devlin et al., 2019).
-FOREIGN: dict[str, Any] = {"optimizer": "adamw", "lr": 1e-4, "weight_decay": 0.01}
-QUICK_STEPS = 150  # of the preset that trains in seconds
-# The size of a run by steps or epochs is that of five minutes on a usual processor, so that it is the same everywhere.
-USUAL_SECONDS, USUAL_RATE = 300.0, 1e11
-
-
-class SizedTraining(Training):
-    """Settings of a training whose model is sized by the plan."""
-
-    dropout: float | None = None
-    dim: int | None = None
-    depth: int | None = None
-    heads: int | None = None
-
-    about = {
-        **Training.about,
-        "dropout": "share of values dropped in training",
-        "dim": "width of the model",
-        "depth": "number of layers",
-        "heads": "heads of attention in a layer",
-    }
-
-    def check(self) -> None:
-        super().check()
-        for name, most in (("dim", 2**20), ("heads", 2**20), ("depth", MAX_DEPTH)):
-            within(self, name, 1, most)
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="dropout")
-
-
-class ReaderTraining(SizedTraining):
-    """Settings of a training whose model reads text."""
-
-    context: int | None = None
-    tokenizer: str | None = None
-    vocab: int | None = None
-
-    about = {
-        **SizedTraining.about,
-        "context": "tokens that the model reads at once",
-        "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
-        "vocab": "size of a bpe vocabulary",
-    }
-
-    def check(self) -> None:
-        super().check()
-        within(self, "context", 1, 2**20)
-
-
-class RowTraining(ReaderTraining):
-    """Settings of a training on the rows of tables, of which some may be bad."""
-
-    skip: float | None = None
-
-    about = {
-        **ReaderTraining.about,
-        "skip": "bad rows to leave out before the data is refused: a number of rows, or a share below 1",
-    }
-
-    def check(self) -> None:
-        super().check()
-        if self.skip is not None and not (0 <= self.skip < 1 or self.skip == int(self.skip)):
-            raise ConfigError(f"expected a number of rows, or a share below 1, found {self.skip}", where="skip")
-
-    @property
-    def allowed(self) -> int | float | None:
-        """`skip` as the reader takes it."""
-        return self.skip if self.skip is None or self.skip < 1 else int(self.skip)
-
-
-def within(settings: Training, name: str, least: int, most: int) -> None:
-    """Refuse a setting that is given and out of bounds."""
-    value = getattr(settings, name)
-    if value is not None and not least <= value <= most:
-        raise ConfigError(f"expected from {least} to {most}, found {value}", where=name)
-
-
-OF_A_TRUNK = ("dim", "depth", "heads", "dropout")
-OF_A_READER = (*OF_A_TRUNK, "context", "tokenizer", "vocab")
-Settings = TypeVar("Settings", bound=SizedTraining)
+AnyTask = Task[Any, Any, Any]
+AnyData = Dataset[Any, Any]
 
 
 @dataclass(frozen=True)
-class Catalogue:
-    """The models of a task: by name, by preset, and the settings at which each learns fastest (docs/choices.md)."""
+class Plan:
+    """What will be done: the work, the data that it is on, and the lines that tell the user about it."""
 
-    models: Mapping[str, Callable[..., Any]]
-    presets: Mapping[str, Any]
-    default: str
-    recipes: Mapping[str, Mapping[str, Any]]
-    of_preset: Mapping[str, str]  # presets that mean another model than the default
-    of_model: tuple[str, ...] = OF_A_READER  # settings that a run takes over from the one whose model it goes on with
+    work: Work
+    data: AnyData
+    lines: Mapping[str, str]
 
-    def model_name(self, request: Request) -> str:
-        """The name of the model that is asked for, given or inherited."""
-        was = None if request.origin is None else request.origin.config.get("model_name")
-        name = request.model or was or self.of_preset.get(request.preset or "", self.default)
-        if name not in self.models and name != was:
-            fix = nearest(name, self.models)
-            raise WeftError(f"there is no model {name!r} for this task", where="--model", fix=fix)
-        if was is not None and name != was:
-            raise WeftError(f"the run to start from is a {was}, not a {name}", where="--model", fix="leave it out")
-        return name
 
-    def record(self, task: str, request: Request) -> dict[str, Any]:
-        """What config.json says of the request."""
-        return {
-            "task": task,
-            "model_name": self.model_name(request),
+def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
+    """Decide everything that the user left open."""
+    origin, name = request.origin, task.model_name(request)
+    training = first_training(task.training, task.recipe, request, name)
+    codecs = task.codecs(data, training, {} if origin is None else origin.codecs)
+    known = None if origin is None else origin.model.config
+    encoded = task.encode(data, codecs, training, known, request.progress)
+    budget = choose_budget(request, encoded.minutes)
+    draft = Draft(request, data, codecs, encoded, training, budget)
+    model, training = task.sized(draft) if origin is None else task.continued(draft, origin)
+    source = task.source(encoded, codecs, model, training)
+    record = DataRecord.of(data, request.sources, request.valid, encoded.amounts)
+    work = Work(
+        model=model,
+        objective=task.objective(encoded, codecs, training),
+        source=source,
+        training=training,
+        budget=budget,
+        record={
+            "task": task.name,
+            "model_name": name,
             "preset": request.preset,
-            "from": None if request.origin is None else str(request.origin.folder.path.absolute()),
-        }
-
-    def check(self, request: Request) -> None:
-        """Refuse what cannot be meant, before any data is read."""
-        if request.preset is not None and request.preset not in self.presets:
-            fix = nearest(request.preset, self.presets)
-            raise WeftError(f"there is no preset {request.preset!r}", where="--preset", fix=fix)
-        if request.origin is None:
-            return
-        fixed = [name for name in request.settings if name in self.of_model or name.startswith("model.")]
-        if fixed or request.preset is not None:
-            names = ", ".join([*fixed, *(["preset"] if request.preset else [])])
-            raise ConfigError(
-                f"{names}: the model is that of the run to start from", where="--from", fix="leave it out"
-            )
-
-    def first_settings(self, request: Request, kind: type[Settings], kept: tuple[str, ...]) -> Settings:
-        """The settings before anything is known of the data; `kept` are those of the run to start from, if any."""
-        foreign = request.origin is not None and "imported" in request.origin.config
-        settings = kind(**(FOREIGN if foreign else self.recipes.get(self.model_name(request), {})))
-        if request.origin is not None:
-            was = request.origin.config["training"]
-            settings = settings.replace(**{name: was[name] for name in kept if name in was})
-        return with_settings(settings, request.training_settings)
+            "from": None if origin is None else str(origin.folder.path.absolute()),
+            "data": record.to_json(),
+            "codecs": {end: codec.config.to_json() for end, codec in codecs.items()},
+        },
+        files=files_of(codecs),
+        start=None if origin is None else task.start(origin, codecs),
+        frozen=frozen_parts(task.recipe, training, model),
+        illustrate=task.illustrate(encoded, model),
+    )
+    lines = {
+        **encoded.lines(),
+        "model": _model_line(request, name, model, training),
+        "training": _training_line(request, training, budget, task.batch_in_words(training, source)),
+    }
+    return Plan(work, data, lines)
 
 
-def first_weights(request: Request) -> Mapping[str, Tensor] | None:
-    """The weights of the run to start from, if any."""
-    return None if request.origin is None else Weights(request.origin.model, torch.float32).tensors()
+def with_model_settings(config: Model.Config, request: Request) -> Any:
+    """A model's config with the user's settings of its parts."""
+    return with_settings(config, request.model_settings, prefix="model.")
 
 
-def choose_budget(request: Request, minutes: float) -> Budget:
-    """The user's, or some minutes that suit the amount of data."""
-    if request.budget != Budget():
-        return request.budget
-    return Budget(steps=QUICK_STEPS) if request.preset == "tiny" else Budget(minutes=round(minutes, 1))
+def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str, ...], progress: Progress) -> Plan:
+    """The work of a run that was begun, to go on with; `sources` are given where its data has moved."""
+    config, where = folder.config(), f"{folder.path}/config.json"
+    training = training_of(task, config, where)
+    model = from_json(config["model"], Model.Config, where=f"{where}: model")
+    codecs = codecs_from_json(config["codecs"], folder.text, where)
+    check_fit(codecs, model, str(folder.path))
+    encoded = task.encode(data, codecs, training, model, progress)
+    record = record_of(config, where)
+    work = Work(
+        model=model,
+        objective=from_json(config["objective"], Objective.Config, where=f"{where}: objective"),
+        source=task.source(encoded, codecs, model, training),
+        training=training,
+        budget=Budget(**config["budget"]),
+        record={"data": record.moved(sources).to_json()} if sources else {},
+        files=files_of(codecs),
+        frozen=frozen_parts(task.recipe, training, model),
+        illustrate=task.illustrate(encoded, model),
+    )
+    return Plan(work, data, {})
 
 
-def work_of(request: Request, settings: Training, budget: Budget) -> float:
-    """Floating-point operations that the budget is good for, at the bare rate of matrix products."""
-    if budget.seconds is None:
-        return USUAL_SECONDS * USUAL_RATE
-    return budget.seconds * product_rate(request.device, pick_precision(settings.precision, request.device))
+def training_of(task: AnyTask, config: Mapping[str, Any], where: str) -> SizedTraining:
+    """The settings that a run was begun with."""
+    return from_json(config["training"], task.training, where=f"{where}: training")
 
 
-def fitted(size: Size, settings: ReaderTraining) -> Size:
-    """A size with the user's numbers in place of its own."""
-    given = {name: value for name in ("dim", "depth", "heads", "context") if (value := getattr(settings, name))}
-    values = {"dim": size.dim, "depth": size.depth, "heads": size.heads, "context": size.context, **given}
-    if "dim" in given and "heads" not in given:
-        width = max(1, size.dim // size.heads)
-        fitting = [h for h in range(1, values["dim"] + 1) if values["dim"] % h == 0 and values["dim"] // h % 2 == 0]
-        values["heads"] = min(fitting or [1], key=lambda h: abs(values["dim"] / h - width))
-    chosen = Size(**values)
-    chosen.check()
-    return chosen
+def record_of(config: Mapping[str, Any], where: str) -> DataRecord:
+    """What config.json says of a run's data."""
+    return from_json(config["data"], DataRecord, where=f"{where}: data")
 
 
-def training_line(request: Request, settings: Training, budget: Budget, batch: str) -> str:
-    """How long, where and how, in words."""
-    precision = "bf16" if pick_precision(settings.precision, request.device) is torch.bfloat16 else "fp32"
+def files_of(codecs: Codecs) -> dict[str, str]:
+    """The files that codecs keep in the run folder, by name."""
+    return {name: text for codec in codecs.values() for name, text in codec.files().items()}
+
+
+def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:
+    """Refuse codecs that are not those of the model's embedders."""
+    ends = {"target": "target", "caption": "target"}
+    for name, codec in codecs.items():
+        side: Any = getattr(model, ends.get(name, "source"), model)
+        if hasattr(side, "embed"):
+            codec.check_fit(side.embed, where)
+
+
+def check_vocabulary(config: Any, vocab: int, where: str = "model.embed") -> None:
+    """Refuse a vocabulary that was set for the model alone."""
+    if config.embed.size != vocab:
+        problem = f"the tokenizer has {vocab} tokens, the model {config.embed.size}"
+        raise ConfigError(problem, where=f"--set {where}.vocab", fix="leave it out, or set vocab with tokenizer=bpe")
+
+
+def _training_line(request: Request, training: SizedTraining, budget: Budget, batch: str) -> str:
+    precision = "bf16" if pick_precision(training.precision, request.device) is torch.bfloat16 else "fp32"
     if budget.minutes is not None:
         length = duration(60 * budget.minutes)
     else:
         length = f"{budget.steps:,} steps" if budget.steps else f"{budget.epochs:g} epochs"
-    return f"{length} on {request.device.type} in {precision}, {batch}, lr {settings.lr:g}"
+    return f"{length} on {request.device.type} in {precision}, {batch}, lr {training.lr:g}"
 
 
-def model_line(request: Request, name: str, shape: str, config: Model.Config) -> str:
-    """Which model, in words."""
+def _model_line(request: Request, name: str, config: Model.Config, training: SizedTraining) -> str:
     start = "" if request.origin is None else f", from {request.origin.folder.path}"
-    return f"{name}, {shape}, {count(size_of(config, training=True))} parameters{start}"
+    kept = " (what was learned stays as it is)" if training.freeze else f" (LoRA of rank {training.lora})"
+    size = count(size_of(config, training=True))
+    return f"{name}, {in_words(config)}, {size} parameters{start}" + (kept if training.freeze or training.lora else "")

@@ -1,237 +1,146 @@
-"""Reconstruct pictures: hide most of each, learn to fill it in (MAE). No labels are needed; classifiers start from here."""
+"""reconstruct-images: hide most of each picture and learn to fill it in (MAE). No labels; classifiers start from here."""
 
-import math
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import final
 
-import numpy as np
 import torch
 
+from weft.codecs import Codecs
 from weft.config import from_json
+from weft.data.datasets.pictures import PictureData
+from weft.data.encoded.pictures import SeenPictures
+from weft.data.images.album import Album
+from weft.data.images.batches import plain_pictures
 from weft.data.images.frames import by_shape
-from weft.data.images.reading import read_images
-from weft.data.images.views import PlainPictures
 from weft.data.source import Source
-from weft.errors import ConfigError
+from weft.errors import WeftError
 from weft.inspect.figures import png_of
-from weft.inspect.sheets import reconstructions, veiled
-from weft.modalities.image import Picture, paste
+from weft.inspect.views import View
+from weft.inspect.vision import LookAtPicture
 from weft.models.autoencoder import Autoencoder
-from weft.models.stream import Model, Stream
+from weft.models.backbone import embed_of
+from weft.models.stream import Model
 from weft.models.zoo.vision import autoencoder
-from weft.objectives.reconstruct import Reconstruct, draw_shown
+from weft.objectives.reconstruct import Reconstruct
 from weft.storage.store import write_file
-from weft.tasks.picture_data import PictureData, Seen
-from weft.tasks.picture_input import Ground, as_read, frames_for, given_pictures
-from weft.tasks.picture_plan import HIDING, PictureTraining, embed_of, forward_operations, shape
-from weft.tasks.pictures import PictureTask
-from weft.tasks.task import Ending, Loaded, Measured, with_settings
-from weft.training.card import finite
+from weft.tasks import pictures
+from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
+from weft.tasks.finetuning import with_lora
+from weft.tasks.planning import with_model_settings
+from weft.tasks.recipes import pictures as recipes
+from weft.tasks.recipes.picture_costs import hiding_cost
+from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import HidingTraining
+from weft.tasks.task import Task
 from weft.training.progress import Progress
-from weft.training.run import Outcome
 
 SHOWN = 8  # pictures in the sheet of a run
 SHARES = (0.25, 0.5, 0.75)  # of hidden patches, at which a run is measured
-BATCH = 64  # pictures computed at once
+HidingDraft = Draft[PictureData, SeenPictures, HidingTraining]
 
 
-class HidingTraining(PictureTraining):
-    """Settings of a training that hides patches."""
-
-    hide: float = 0.75
-    even: bool = False
-
-    about = {
-        **PictureTraining.about,
-        "hide": "share of the patches that are hidden",
-        "even": "score patches brought to mean 0 and spread 1 each: often better to start classifiers from",
-    }
-
-
-class Filling(Ground):
-    """Settings of a prediction."""
-
-    hide: float = 0.75
-    seed: int = 0
-    out: str = "."
-
-    about: ClassVar[Mapping[str, str]] = {
-        "hide": "share of the patches that are hidden; 0 fills in missing pixels alone",
-        "seed": "another seed hides others",
-        "out": "the folder for the pictures that are filled in",
-        **Ground.about,
-    }
-
-    def check(self) -> None:
-        super().check()
-        if not 0 <= self.hide < 1:
-            raise ConfigError(f"must be at least 0 and below 1, found {self.hide}", where="hide")
-
-
-class ReconstructImages(PictureTask):
-    """Fills in what is hidden or missing."""
+@final
+class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
+    """Masked autoencoders."""
 
     name = "reconstruct-images"
-    summary = "learn to fill in hidden parts of pictures"
-    files = "a folder (or .zip, .tar) of pictures, classes or not; .csv with path (and metres_per_pixel); .npz with x"
-    models = {
-        "mae": "masked autoencoder: a transformer over the visible patches, and a small one that fills in",
-        "scale-mae": "the same with places in metres on the ground, for pictures of several scales",
-    }
-    settings = HidingTraining
-    use = Filling
-    catalogue = HIDING
-    takes = ("reconstruct-images",)
+    training = HidingTraining
+    recipe = recipes.HIDING
+    unit = "patch"
+    Look = LookAtPicture
+    Predict = Filling
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        return False  # pictures are for classifying, unless someone asks for this
+    def codecs(self, data: PictureData, training: HidingTraining, known: Codecs) -> Codecs:
+        return {"picture": pictures.picture_codec(data, training, known)}
 
-    def wrapped(self, backbone: Stream.Config, data: PictureData, settings: PictureTraining) -> Model.Config:
-        return autoencoder(backbone)
+    def encode(
+        self,
+        data: PictureData,
+        codecs: Codecs,
+        training: HidingTraining,
+        known: Model.Config | None,
+        progress: Progress,
+    ) -> SeenPictures:
+        return pictures.seen_pictures(data, codecs, known, progress)
 
-    def cost(self, backbone: Stream.Config, settings: PictureTraining) -> float:
-        assert isinstance(settings, HidingTraining)
-        kept = max(1, round((1 - settings.hide) * math.prod(embed_of(backbone).grid)))
-        with torch.device("meta"):
-            model, shown = autoencoder(backbone).build(), torch.empty(2, kept, dtype=torch.long)
-        return 3 * forward_operations(lambda picture: model(picture, shown), embed_of(backbone))
+    def sized(self, draft: HidingDraft) -> tuple[Model.Config, HidingTraining]:
+        backbone = recipes.new_backbone(draft, self.recipe, None, hiding_cost)
+        model = with_model_settings(autoencoder(backbone), draft.request)
+        return model, recipes.decided(draft, backbone, hiding_cost)
 
-    def objective(self, settings: PictureTraining) -> Reconstruct.Config:
-        assert isinstance(settings, HidingTraining)
-        return Reconstruct.Config(hide=settings.hide, even=settings.even)
+    def continued(self, draft: HidingDraft, origin: Loaded) -> tuple[Model.Config, HidingTraining]:
+        backbone = recipes.continued_backbone(origin, draft.training, 0.0)
+        model = _autoencoder(origin).config.replace(encoder=backbone)
+        return with_lora(model, draft.training), recipes.decided(draft, backbone, hiding_cost)
 
-    def source(self, data: PictureData, seen: Seen, settings: PictureTraining, stride: int) -> Source:
-        return PlainPictures(
-            seen.train,
-            seen.held_out,
-            how=settings.augment,
-            stride=stride,
-            fingerprint=data.fingerprint,
-            seed=settings.seed,
-        )
+    def objective(self, encoded: SeenPictures, codecs: Codecs, training: HidingTraining) -> Reconstruct.Config:
+        return Reconstruct.Config(hide=training.hide, even=training.even)
 
-    def illustrations(self, seen: Seen, stride: int) -> Callable[[Model], Mapping[str, bytes]]:
-        _rows, picture = next(by_shape(seen.held_out, stride, SHOWN))
+    def source(self, encoded: SeenPictures, codecs: Codecs, model: Model.Config, training: HidingTraining) -> Source:
+        source = plain_pictures(encoded, training.augment, embed_of(model).stride, training.seed)
+        return pictures.read_ahead(source, encoded)
+
+    def batch_in_words(self, training: HidingTraining, source: Source) -> str:
+        return recipes.batch_in_words(training)
+
+    def illustrate(self, encoded: SeenPictures, model: Model.Config) -> Callable[[Model], Mapping[str, bytes]]:
+        _, picture = next(by_shape(encoded.held_out, encoded.codec, embed_of(model).stride, SHOWN))
 
         def draw(model: Model) -> Mapping[str, bytes]:
             assert isinstance(model, Autoencoder)
-            return {"reconstructions.png": sheet(model, picture)}
+            return {"reconstructions.png": sheet(model, picture.to(next(model.parameters()).device))}
 
         return draw
 
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        data = run.config["data"]
-        measured = self.evaluate(run, (), progress)
-        backbone = _model(run).config.encoder
-        return Ending(
-            metrics=measured.metrics,
-            summary=f"Fills in hidden parts of pictures: trained by weft on {data['described']}.",
-            use=f"weft predict {shlex.quote(str(run.folder.path))} picture.jpg",
-            facts={
-                "model": f"{run.config['model_name']}, {shape(backbone)}",
-                "pictures": f"{data['pictures']:,} to train on, {data['held_out']:,} held out",
-                "held out": data["rule"],
-                "seed": str(run.config["training"]["seed"]),
-            },
-            unit="patch",
-            pictures=measured.pictures,
-        )
+    def ability(self, run: Loaded) -> str:
+        return "Fills in hidden parts of pictures"
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
-    ) -> list[dict[str, Any]]:
-        how, model = with_settings(Filling(), settings), _model(run)
-        names, pictures = given_pictures(run, inputs)
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return recipes.picture_facts(run)
+
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Filling, listen: Listen | None) -> list[Prediction]:
+        model, (names, frames) = _autoencoder(run), pictures.given_pictures(run, inputs, how)
         Path(how.out).mkdir(parents=True, exist_ok=True)
-        found = []
-        for name, picture in zip(names, pictures, strict=True):
-            read = as_read(run, picture, embed_of(model.config.encoder), how)
-            filled, shown = fill(model, read, how.hide, seed=how.seed)
-            path = Path(how.out) / f"{Path(name).stem}-filled.png"
-            write_file(path, png_of(_bytes(filled)[0]))
-            error = rmse(model, read, filled, shown)
-            found.append({"input": name, "output": str(path), **({} if error is None else {"rmse": round(error, 3)})})
+        found: list[Prediction] = [{} for _ in names]
+        for rows, picture in pictures.in_batches(run, frames):
+            filled, seen = fill(model, picture, how.hide, seed=how.seed, alike=True)
+            errors = squared_errors(picture, filled, seen)
+            for row, pixels, error in zip(rows, as_bytes(filled), errors, strict=True):
+                path = Path(how.out) / f"{Path(names[row]).stem}-filled.png"
+                write_file(path, png_of(pixels))
+                wrong = {} if error is None else {"rmse": round(error**0.5, 3)}
+                found[row] = {"input": names[row], "output": str(path), **wrong}
         return found
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def shown(self, prediction: Prediction) -> str:
         error = f" (error on what was hidden: {prediction['rmse']:.1f} of 255)" if "rmse" in prediction else ""
         return f"{prediction['input']} -> {prediction['output']}{error}"
 
-    def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
-        if data:
-            found = read_images(data, labels=False, skip=from_json(run.config["training"], HidingTraining).allowed)
-            album, what = found.held_out or found.train, ", ".join(data)
-        else:
-            album, what = self.own_data(run)
-        model, frames = _model(run), frames_for(run, album)
-        stride = embed_of(model.config.encoder).stride
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
+        return pictures.measured_album(run, sources, labels=False)
+
+    @torch.inference_mode()
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
+        model, frames = _autoencoder(run), pictures.frames_for(run, held_out)
         objective = from_json(run.config["objective"], Reconstruct.Config).build()
-        total, seen, errors = 0.0, 0, {share: [0.0, 0] for share in SHARES}
-        with torch.inference_mode():
-            for _, picture in by_shape(frames, stride, BATCH):
-                loss = objective(model.eval(), picture)
-                total, seen = total + float(loss.total), seen + loss.count
-                for share, sums in errors.items():
-                    filled, shown = fill(model, picture, share)
-                    error = rmse(model, picture, filled, shown)
-                    sums[0] += 0.0 if error is None else error**2 * len(picture)
-                    sums[1] += 0 if error is None else len(picture)
-            first = next(by_shape(frames, stride, SHOWN))[1]
-            pictures = {"reconstructions.png": sheet(model, first)}
-        by_share = {
-            f"rmse_{share:.0%}_hidden".replace("%", ""): (s / max(1, n)) ** 0.5 for share, (s, n) in errors.items()
-        }
-        return Measured(what, len(album), finite({"loss": total / max(1, seen), **by_share}), {}, pictures)
+        total, seen = 0.0, 0
+        errors: dict[float, list[float]] = {share: [] for share in SHARES}
+        for _, picture in pictures.in_batches(run, frames, progress):
+            loss = objective(model.eval(), picture)
+            total, seen = total + float(loss.total), seen + loss.count
+            for share, squares in errors.items():
+                squares += [one for one in squared_errors(picture, *fill(model, picture, share)) if one is not None]
+        metrics = {f"rmse_{100 * share:.0f}_hidden": (sum(s) / max(1, len(s))) ** 0.5 for share, s in errors.items()}
+        _, first = next(pictures.in_batches(run, frames, at_once=SHOWN))
+        drawn = {"reconstructions.png": sheet(model, first)}
+        return Measured(len(held_out), {"loss": total / max(1, seen), **metrics}, {}, drawn)
+
+    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, input, how)
 
 
-@torch.inference_mode()
-def fill(model: Autoencoder, picture: Picture, hide: float, *, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pictures with what is hidden or missing filled in, from 0 to 1, and which patches were shown."""
-    model.eval()
-    embed = model.encoder.embed
-    shown = draw_shown(model, picture, hide, seed=seed)
-    height, width = picture.pixels.shape[2:]
-    made = paste(model(picture, shown), height, width, embed.patch) / embed.scale + embed.mean
-    seen = visible(model, picture, shown)
-    return torch.where(seen, picture.pixels, made.clamp(0, 1)), shown
-
-
-def visible(model: Autoencoder, picture: Picture, shown: torch.Tensor) -> torch.Tensor:
-    """Which pixels the model was given."""
-    embed, (height, width) = model.encoder.embed, picture.pixels.shape[2:]
-    count = embed.coordinates(picture)["row"].shape[1]
-    patches = torch.zeros(len(picture), count, dtype=torch.bool).scatter(1, shown, True)
-    readable = embed.readable(picture)
-    patches = patches if readable is None else patches & readable
-    pixels = paste(patches[..., None].expand(-1, -1, embed.patch**2), height, width, embed.patch)
-    return pixels if picture.missing is None else pixels & ~picture.missing
-
-
-def rmse(model: Autoencoder, picture: Picture, filled: torch.Tensor, shown: torch.Tensor) -> float | None:
-    """The root of the mean square error on known pixels that were hidden, in steps of 255; None where there are none."""
-    hidden = ~visible(model, picture, shown)
-    hidden = hidden if picture.missing is None else hidden & ~picture.missing
-    wrong = ((filled - picture.pixels) ** 2)[hidden.expand_as(filled)]
-    return None if not len(wrong) else 255 * float(wrong.mean()) ** 0.5
-
-
-def sheet(model: Autoencoder, picture: Picture) -> bytes:
-    """Some pictures, what was shown of them, and what was made of that."""
-    rows = []
-    filled, shown = fill(model, picture, 0.75)
-    seen = visible(model, picture, shown)
-    whole, made = _bytes(picture.pixels), _bytes(filled)
-    for i in range(len(picture)):
-        rows.append((whole[i], veiled(whole[i], seen[i, 0].numpy()), made[i]))
-    return reconstructions(rows, ("picture", "shown: a quarter", "filled in"))
-
-
-def _bytes(pixels: torch.Tensor) -> np.ndarray:
-    return (255 * pixels.permute(0, 2, 3, 1)).round().byte().cpu().numpy()
-
-
-def _model(run: Loaded) -> Autoencoder:
-    assert isinstance(run.model, Autoencoder)
+def _autoencoder(run: Loaded) -> Autoencoder:
+    if not isinstance(run.model, Autoencoder):
+        raise WeftError("this model fills nothing in: it is no autoencoder", where=str(run.folder.path))
     return run.model

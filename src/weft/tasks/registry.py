@@ -1,60 +1,246 @@
-"""The tasks by the name a user types, and which of them fits some files."""
+"""The tasks in plain words: what a list of tasks, a wrong name and an early error need. Imports no torch.
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
+A task itself, and the reader of its data, are imported when they are first used.
+"""
 
-from weft.data.decoding import shown
-from weft.data.files import is_pattern, missing
-from weft.errors import DataError, WeftError, nearest
-from weft.tasks.caption import Caption
-from weft.tasks.classify_images import ClassifyImages
-from weft.tasks.classify_text import ClassifyText
-from weft.tasks.distill_images import DistillImages
-from weft.tasks.fill_mask import FillMask
-from weft.tasks.language_model import LanguageModel
-from weft.tasks.parse import Parse
-from weft.tasks.reconstruct_images import ReconstructImages
-from weft.tasks.tag_text import TagText
-from weft.tasks.task import Task
-from weft.tasks.translate import Translate
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-TASKS: dict[str, Task] = {
-    task.name: task
-    for task in (
-        LanguageModel(),
-        FillMask(),
-        Translate(),
-        Parse(),
-        ClassifyText(),
-        TagText(),
-        ClassifyImages(),
-        ReconstructImages(),
-        DistillImages(),
-        Caption(),
+from weft.data.datasets import Reader
+from weft.errors import WeftError, nearest
+from weft.tasks import settings
+
+if TYPE_CHECKING:
+    from weft.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Card:
+    """A task as people meet it. `home` and `reads` name the classes of the task and of its reader."""
+
+    name: str
+    summary: str
+    files: str  # the data it takes
+    sample: str  # what is used when no data is named
+    example: str  # an input to try
+    home: str
+    reads: str
+    training: type[settings.SizedTraining]
+    models: Mapping[str, str]
+    presets: Mapping[str, str]
+
+    @cached_property
+    def task(self) -> "Task[Any, Any, Any]":
+        """The task itself."""
+        return _named(f"weft.tasks.{self.home}")
+
+    @cached_property
+    def reader(self) -> Reader[Any]:
+        """What reads its data."""
+        return _named(f"weft.data.datasets.{self.reads}")
+
+
+def _named(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)()
+
+
+LANGUAGE_PRESETS = {
+    "tiny": "2 layers, 64 wide: trains in seconds",
+    "mini": "4 layers, 256 wide",
+    "small": "6 layers, 384 wide",
+    "base": "12 layers, 768 wide (GPT-2)",
+    "large": "24 layers, 1024 wide (GPT-2 medium)",
+}
+PAIR_MODELS = {
+    "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
+    "transformer": "the Transformer of 2017: post-norm, sinusoids, label smoothing, warm-up, averaged weights",
+    "lstm": "LSTM encoder and decoder through one context vector",
+    "lstm-attention": "the same with a new context at each step, by additive attention",
+}
+PAIR_PRESETS = {
+    "tiny": "2+2 layers, 64 wide: trains in seconds",
+    "mini": "2+2 layers, 128 wide",
+    "small": "3+3 layers, 256 wide",
+    "base": "6+6 layers, 512 wide, model transformer (Vaswani et al., 2017)",
+    "large": "6+6 layers, 1024 wide, model transformer (their big)",
+}
+ENCODER_MODELS = {
+    "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon; reads both ways",
+    "bert": "BERT's layout: post-norm, learned positions, GELU",
+}
+ENCODER_PRESETS = {
+    "tiny": "2 layers, 64 wide: trains in seconds",
+    "mini": "4 layers, 256 wide",
+    "small": "4 layers, 512 wide, model bert",
+    "base": "12 layers, 768 wide, model bert (Devlin et al., 2019)",
+    "large": "24 layers, 1024 wide, model bert",
+}
+PICTURE_PRESETS = {
+    "tiny": "2 layers, 64 wide: trains in seconds",
+    "mini": "4 layers, 96 wide, patches of 4 pixels; for pictures of 28 to 64 pixels",
+    "thumbnail": "6 layers, 192 wide, patches of 4 pixels; for pictures of 28 to 64 pixels",
+    "small": "12 layers, 384 wide, patches of 16 pixels (ViT-S)",
+    "base": "12 layers, 768 wide, patches of 16 pixels (ViT-B)",
+    "large": "24 layers, 1024 wide, patches of 16 pixels (ViT-L)",
+}
+TEXT_FILES = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
+DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
+
+CARDS: dict[str, Card] = {
+    card.name: card
+    for card in (
+        Card(
+            name="language-model",
+            summary="learn to continue a text",
+            files=TEXT_FILES,
+            sample="the help texts that every Python carries (pydoc_data.topics)",
+            example="Once upon a",
+            home="language_model.LanguageModel",
+            reads="texts.RunningText",
+            training=settings.TextTraining,
+            models={
+                "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
+                "gpt": "GPT-2's layout: learned positions, pre-norm, GELU",
+                "llama": "Llama's layout: rotary, RMS norm, gated MLP, shared key heads",
+                "lstm": "stacked LSTMs, the recurrent baseline",
+            },
+            presets=LANGUAGE_PRESETS,
+        ),
+        Card(
+            name="fill-mask",
+            summary="learn to fill in blanks in texts",
+            files=TEXT_FILES,
+            sample="English sentences by a grammar of weft's own",
+            example="Once ___ a time",
+            home="fill_mask.FillMask",
+            reads="texts.Sentences",
+            training=settings.MaskTraining,
+            models=ENCODER_MODELS,
+            presets=ENCODER_PRESETS,
+        ),
+        Card(
+            name="translate",
+            summary="learn to translate from sentence pairs",
+            files="pairs as .tsv, .csv, .jsonl, .tmx or .po, gzip of these, folders of them, or two parallel text files",
+            sample="weft's phrasebook: English with French (--set target=it for Italian, de for German)",
+            example="My house is tiny and cozy.",
+            home="translate.Translate",
+            reads="pairs.Translations",
+            training=settings.PairTraining,
+            models=PAIR_MODELS,
+            presets=PAIR_PRESETS,
+        ),
+        Card(
+            name="parse",
+            summary="learn to parse sentences from bracketed trees",
+            files="bracketed trees as .mrg, .parse, .ptb or .tree(s), gzip of these, or a folder of them",
+            sample="trees of weft's own small English grammar",
+            example="the dog sees the old man in the park .",
+            home="parse.Parse",
+            reads="pairs.Trees",
+            training=settings.PairTraining,
+            models=PAIR_MODELS,
+            presets=PAIR_PRESETS,
+        ),
+        Card(
+            name="classify-text",
+            summary="learn to label texts",
+            files="texts with labels as .csv, .tsv or .jsonl (gzip too), or a folder with one sub-folder of .txt files "
+            "a class",
+            sample="short opinions by a grammar of weft's own",
+            example="A text of yours.",
+            home="classify_text.ClassifyText",
+            reads="labelled.LabelledDocuments",
+            training=settings.LabelTraining,
+            models=ENCODER_MODELS,
+            presets=ENCODER_PRESETS,
+        ),
+        Card(
+            name="tag-text",
+            summary="learn to tag words: names, parts of speech",
+            files="sentences as columns of words and tags (.conll, .conllu, .bio, .tsv, .txt), or .jsonl with tokens "
+            "and tags",
+            sample="sentences with names by a grammar of weft's own",
+            example="Ada Lovelace lived in London.",
+            home="tag_text.TagText",
+            reads="tagged.TaggedSentences",
+            training=settings.TagTraining,
+            models=ENCODER_MODELS,
+            presets=ENCODER_PRESETS,
+        ),
+        Card(
+            name="classify-images",
+            summary="learn to tell what is in a picture",
+            files="a folder (or .zip, .tar) with one sub-folder of pictures a class; .csv with path,label, or with "
+            "path and a number; .npz with x and y, or x_train, y_train, x_val, y_val",
+            sample=DIGITS,
+            example="picture.jpg",
+            home="classify_images.ClassifyImages",
+            reads="pictures.LabelledPictures",
+            training=settings.PictureLabelTraining,
+            models={
+                "vit": "the Vision Transformer: patches, learned positions, a class token",
+                "vit-hybrid": "the same on the features of a small convolutional network",
+                "resnet": "the default: a residual convolutional network, no attention",
+            },
+            presets=PICTURE_PRESETS,
+        ),
+        Card(
+            name="reconstruct-images",
+            summary="learn to fill in hidden parts of pictures",
+            files="a folder (or .zip, .tar) of pictures, classes or not; .csv with path (and metres_per_pixel); "
+            ".npz with x",
+            sample=DIGITS,
+            example="picture.jpg",
+            home="reconstruct_images.ReconstructImages",
+            reads="pictures.Pictures",
+            training=settings.HidingTraining,
+            models={
+                "mae": "masked autoencoder: a transformer over the visible patches, and a small one that fills in",
+                "scale-mae": "the same with places in metres on the ground, for pictures of several scales",
+            },
+            presets=PICTURE_PRESETS,
+        ),
+        Card(
+            name="distill-images",
+            summary="learn what is in pictures without labels, from their parts",
+            files="a folder (or .zip, .tar) of pictures, classes or not; .csv with path; .npz with x",
+            sample=DIGITS,
+            example="picture.jpg",
+            home="distill_images.DistillImages",
+            reads="pictures.Pictures",
+            training=settings.ViewsTraining,
+            models={"dino": "a vision transformer taught by its own running average, on several views of each picture"},
+            presets=PICTURE_PRESETS,
+        ),
+        Card(
+            name="caption",
+            summary="learn to write about pictures",
+            files=".tsv, .csv or .jsonl (gzip too) with pictures' names and captions, the pictures beside it or named "
+            "too (captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name "
+            "each",
+            sample="weft's shapes (1,500 pictures of 32 x 32 pixels with sentences)",
+            example="picture.jpg",
+            home="caption.Caption",
+            reads="captions.CaptionedPictures",
+            training=settings.CaptionTraining,
+            models={
+                "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
+                "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
+                "cnn-transformer": "the same decoder, and a transformer on convolutional features",
+            },
+            presets=PICTURE_PRESETS,
+        ),
     )
 }
 
 
-def task_named(name: str, where: str = "--task") -> Task:
+def card_named(name: str, where: str = "--task") -> Card:
     """The task of that name, which stands in some place."""
-    if name not in TASKS:
-        raise WeftError(f"there is no task {name!r}", where=where, fix=nearest(name, TASKS))
-    return TASKS[name]
-
-
-def recognise(sources: Sequence[str]) -> Task:
-    """The task whose data these files look like."""
-    paths = [Path(source) for source in sources]
-    for path in paths:
-        if not os.path.lexists(path) and not is_pattern(path):
-            raise missing(path)
-    for task in reversed(TASKS.values()):  # those with forms of their own before plain text
-        if task.recognises(paths):
-            return task
-    takes = "\n     ".join(f"{task.name}: {task.files}" for task in TASKS.values())
-    raise DataError(
-        "not recognised as data for any task",
-        where=", ".join(map(shown, sources)),
-        fix=f"name the task with --task, or give data of one of these kinds:\n     {takes}",
-    )
+    if name not in CARDS:
+        raise WeftError(f"there is no task {name!r}", where=where, fix=nearest(name, CARDS))
+    return CARDS[name]

@@ -1,196 +1,134 @@
-"""Task: the interface between what a user asks for and the parts that do it."""
+"""Task: what a user can ask for. One abstract class; every task is a final one, in a file of its own.
 
+read -> codecs -> encode -> size the model -> draw samples -> train -> measure          planning.py
+predict | measure | look | vectors                                                      using.py
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic
 
 import numpy as np
-import torch
+from torch import Tensor
 
-from weft.config import Config, field_types
+from weft.codecs import Codecs
+from weft.config import Config
 from weft.data.documents import Document
-from weft.errors import ConfigError, WeftError, listed, nearest
+from weft.data.source import Source
+from weft.errors import WeftError
+from weft.inspect.views import View
 from weft.models.stream import Model
-from weft.training.folder import RunFolder
+from weft.objectives.objective import Objective
+from weft.tasks.finetuning import decided, start_weights, with_lora
+from weft.tasks.recipes.recipe import AnyRecipe
+from weft.tasks.request import D, Draft, E, Listen, Loaded, Measured, Prediction, Request, S
+from weft.tasks.settings import SizedTraining
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work
-from weft.training.settings import Training
-
-Settings = TypeVar("Settings", bound=Config)
 
 
-@dataclass(frozen=True)
-class Request:
-    """A user's wish to train, in the words of the command line."""
+class Task(ABC, Generic[D, E, S]):
+    """One thing that can be trained and used. Its words (summary, files, models) stand in the registry.
 
-    sources: tuple[str, ...]  # none: the sample that ships for the task
-    model: str | None
-    preset: str | None
-    budget: Budget
-    valid: str | None
-    settings: Mapping[str, Any]
-    device: torch.device
-    origin: "Loaded | None" = None  # the run that this one starts from
-    progress: Progress = field(default_factory=lambda: Progress(quiet=True))
-
-    @property
-    def model_settings(self) -> dict[str, Any]:
-        """The settings of parts of the model, by their paths in its config."""
-        return {k.removeprefix("model."): v for k, v in self.settings.items() if k.startswith("model.")}
-
-    @property
-    def training_settings(self) -> dict[str, Any]:
-        """All other settings."""
-        return {k: v for k, v in self.settings.items() if not k.startswith("model.")}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What will be done: the work, and the lines that tell the user about it."""
-
-    work: Work
-    lines: Mapping[str, str]
-    stem: str
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A run brought back from its folder."""
-
-    folder: RunFolder
-    config: Mapping[str, Any]
-    model: Model
-
-
-@dataclass(frozen=True)
-class Measured:
-    """An evaluation: how many examples, and the measures."""
-
-    data: str
-    examples: int
-    metrics: Mapping[str, float]
-    more: Mapping[str, Any] = field(default_factory=dict)
-    pictures: Mapping[str, bytes] = field(default_factory=dict)  # file name -> what it holds
-
-
-@dataclass(frozen=True)
-class Ending:
-    """What a task has to say of a run that is trained: measures, and words and facts for the model card."""
-
-    metrics: Mapping[str, float]
-    summary: str
-    use: str  # a command that uses the run
-    facts: Mapping[str, str]
-    unit: str  # what the loss is per
-    sample: str = ""
-    pictures: Mapping[str, bytes] = field(default_factory=dict)  # for the run folder
-
-
-@runtime_checkable
-class View(Protocol):
-    """Something to look at. It shows itself in a notebook."""
-
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
-        """As a picture."""
-        ...
-
-    def page(self) -> bytes:
-        """As an HTML page that needs nothing else."""
-        ...
-
-    def text(self) -> str:
-        """In words and numbers, for a terminal."""
-        ...
-
-    def note(self) -> str | None:
-        """What a user should know of the picture."""
-        ...
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        ...
-
-
-class Task:
-    """One thing that can be trained and used."""
+    Optional methods refuse with a WeftError until a task defines them.
+    """
 
     name: ClassVar[str]
-    summary: ClassVar[str]
-    files: ClassVar[str]  # the data it takes, in a sentence
-    models: ClassVar[Mapping[str, str]]  # name -> what it is
-    presets: ClassVar[Mapping[str, str]]  # name -> its sizes
-    sample: ClassVar[str]  # what is used when no data is named
-    settings: ClassVar[type[Training]]  # for training
-    use: ClassVar[type[Config]]  # for prediction
-    looking: ClassVar[type[Config] | None] = None  # for a look inside
-    takes: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
+    training: ClassVar[type[SizedTraining]]
+    recipe: ClassVar[AnyRecipe]
+    unit: ClassVar[str]  # what the loss is per
+    starts_from: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
     streams: ClassVar[bool] = False  # whether a prediction can be shown as it is made
+    reads_lines: ClassVar[bool] = False  # whether each line of a file is an input of `weft embed`
+    Predict: ClassVar[type[Config]]  # settings of a prediction
+    Look: ClassVar[type[Config] | None] = None  # settings of a look inside
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        """Whether the files look like this task's data."""
-        raise NotImplementedError
+    # What training needs
 
-    def plan(self, request: Request) -> Plan:
-        """Read the data and decide everything that the user left open."""
-        raise NotImplementedError
+    @abstractmethod
+    def codecs(self, data: D, training: S, known: Codecs) -> Codecs:
+        """Both ends of the samples. `known` are those of the run to start from; what it lacks is learned from the data."""
 
-    def restore(self, folder: RunFolder, config: Mapping[str, Any], sources: tuple[str, ...]) -> Work:
-        """The work of a run that was begun, to go on with."""
-        raise NotImplementedError
+    @abstractmethod
+    def encode(self, data: D, codecs: Codecs, training: S, known: Model.Config | None, progress: Progress) -> E:
+        """The data as numbers; `known` is the model, where there is one already."""
 
-    def finish(self, run: Loaded, outcome: Outcome, progress: Progress) -> Ending:
-        """Measure a run that is trained."""
-        raise NotImplementedError
+    @abstractmethod
+    def sized(self, draft: Draft[D, E, S]) -> tuple[Model.Config, S]:
+        """A new model that suits data and budget, and the settings with everything decided."""
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any], listen: Callable[[int, str], None] | None
-    ) -> list[dict[str, Any]]:
-        """One object for each input."""
-        raise NotImplementedError
+    def continued(self, draft: Draft[D, E, S], origin: Loaded) -> tuple[Model.Config, S]:
+        """The model of another run made ready for this task, and the settings with everything decided."""
+        return with_lora(origin.model.config, draft.training), decided(draft.training, same_head=True)
 
-    def shown(self, prediction: Mapping[str, Any]) -> str:
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        """The weights of the run to start from that this one begins with."""
+        return start_weights(origin, backbone=False, same_head=True)
+
+    @abstractmethod
+    def objective(self, encoded: E, codecs: Codecs, training: S) -> Objective.Config:
+        """What is learned."""
+
+    @abstractmethod
+    def source(self, encoded: E, codecs: Codecs, model: Model.Config, training: S) -> Source:
+        """The samples."""
+
+    def batch_in_words(self, training: S, source: Source) -> str:
+        """The size of a step in words, for the plan."""
+        return f"batch {training.batch}"
+
+    def model_name(self, request: Request) -> str:
+        """The name of the model that is asked for, or of the run to start from."""
+        return self.recipe.model_name(request)
+
+    def illustrate(self, encoded: E, model: Model.Config) -> Callable[[Model], Mapping[str, bytes]] | None:
+        """Draws pictures of the model into the run folder now and then, by file name."""
+        return None
+
+    # What the model card says
+
+    @abstractmethod
+    def ability(self, run: Loaded) -> str:
+        """What the model does, in the first words of a sentence."""
+
+    @abstractmethod
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        """How much there was to learn from, by name."""
+
+    def example(self, run: Loaded, measured: Measured) -> str:
+        """A few lines that show what the model does."""
+        return ""
+
+    # What is done with a run
+
+    @abstractmethod
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Any, listen: Listen | None) -> list[Prediction]:
+        """Objects for each input; `how` is a `Predict`."""
+
+    @abstractmethod
+    def shown(self, prediction: Prediction) -> str:
         """A prediction as plain text."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Any:
+        """Data that a user names to measure on, as `measure` takes it. Nothing is learned from it."""
+
+    @abstractmethod
+    def measure(self, run: Loaded, held_out: Any, progress: Progress, seconds: float | None = None) -> Measured:
+        """How well the run does on held-out data.
+
+        A text that takes longer than `seconds` is measured in part, and `more["part"]` says so; of rows, whoever calls
+        takes as many as there is time for.
+        """
+
+    def look(self, run: Loaded, input: object, how: Any) -> View:
+        """What the model does inside with an input; `how` is a `Look`."""
+        raise WeftError(f"there is nothing to look at yet for the task {self.name}", where="weft look")
+
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+        """One vector for each input."""
+        raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
 
     def document(self, path: Path) -> Document | None:
         """A file whose texts are to be predicted in place, if the task can do that; otherwise each line is an input."""
         return None
-
-    def evaluate(self, run: Loaded, data: Sequence[str], progress: Progress) -> Measured:
-        """How well the run does on data."""
-        raise NotImplementedError
-
-    def vectors(self, run: Loaded, inputs: Sequence[Any], settings: Mapping[str, Any]) -> np.ndarray:
-        """One vector for each input."""
-        raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
-
-    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
-        """What the model does inside with an input."""
-        raise WeftError(f"there is nothing to look at yet for the task {self.name}", where="weft look")
-
-
-def refuse_broken(names: Sequence[str], folder: Path) -> None:
-    """Refuse to use a model with weights that are no numbers: whatever it says means nothing."""
-    if names:
-        raise WeftError(
-            f"weights that are not finite numbers: {listed(names)}",
-            where=str(folder),
-            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with --broken, "
-            "weft.load with broken=True",
-        )
-
-
-def with_settings(config: Settings, settings: Mapping[str, Any], *, prefix: str = "") -> Settings:
-    """A config with the user's settings; unknown names are refused with the nearest known one."""
-    for name, value in settings.items():
-        head = name.split(".")[0]
-        if head not in field_types(type(config)):
-            fix = nearest(head, field_types(type(config)))
-            raise ConfigError(f"unknown setting {prefix + name!r}", where="--set", fix=fix)
-        try:
-            config = config.set(name, value)
-        except ConfigError as error:
-            where = f"--set {prefix}{name}" if error.where in (name, head) else f"--set {prefix}{name}: {error.where}"
-            raise ConfigError(error.problem, where=where, fix=error.fix) from None
-    return config

@@ -1,212 +1,105 @@
 """translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import final
 
-from weft.config import Config
+from weft.codecs import Codecs
+from weft.codecs.text import only_texts
 from weft.data import documents
+from weft.data.datasets.pairs import PairData, grouped
+from weft.data.encoded.pairs import PairIds
 from weft.data.files import ending
-from weft.data.jsonl import numbered, read_object
-from weft.data.pairs import Held, Pair, Pairs, read_pairs
-from weft.data.pairs.columns import is_known, language
-from weft.data.pairs.formats import ENDINGS
-from weft.data.samples.phrasebook import LANGUAGES, phrasebook
-from weft.errors import ConfigError, WeftError, nearest
-from weft.generate.beam import Hypothesis
+from weft.data.languages import language
+from weft.data.readers.pair_texts import Held
+from weft.data.readers.pairs import read_pairs
+from weft.data.source import Source
 from weft.generate.decode import Decoding
-from weft.inspect.translation import Look, StepView, TranslationView
-from weft.tasks.pair_data import PairData, grouped, held_apart, stem
-from weft.tasks.pair_plan import PairTraining, context_of
-from weft.tasks.pair_scoring import marked
-from weft.tasks.sequences import Finding, PairTask, model_of
-from weft.tasks.task import Loaded, View, with_settings
-from weft.tasks.text_data import around_of, several
-from weft.tasks.translation_measures import translation_measures
+from weft.inspect.translation import LookAtTranslation, StepView, TranslationView
+from weft.inspect.views import View
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model
+from weft.objectives import TargetToken
+from weft.objectives.measures.translation import translation_measures
+from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
+from weft.tasks.request import Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import PairTraining
+from weft.tasks.task import Task
+from weft.tasks.writing import TextWriter, answer_all, answered
 from weft.training.progress import Progress
 
-FORMS = (".tsv", ".csv", ".tmx", ".po")  # that nothing else is likely to be
-SENTENCE = re.compile(r"(?<=[.!?…。！？।؟])[\"'»”’)\]]*\s+|(?<=[。！？])")
-UNSPACED = re.compile(r"[。！？]$")
 
-
-class Looking(Config):
-    """What to look at."""
-
-    layer: int | None = None
-    head: int | None = None
-    every: bool = False
-    pieces: bool = False
-    target: str | None = None
-    beam: int = 5
-    token: str | None = None
-    side: Literal["across", "source", "target"] = "across"
-
-    about: ClassVar[Mapping[str, str]] = {
-        "layer": "one layer of the decoder, from 1; by default the average of all",
-        "head": "one head, from 1; by default the average of all",
-        "every": "every head of every layer in a panel of its own",
-        "pieces": "tokens as the model has them, instead of whole words",
-        "target": "align with this translation instead of the model's own",
-        "beam": "the beam of the model's own translation",
-        "token": "the numbers of one token step by step: a word, or its place from 1",
-        "side": "of which attention: across (from target to source), source or target",
-    }
-
-
-class Translate(PairTask):
+@final
+class Translate(Task[PairData, PairIds, PairTraining]):
     """Encoder–decoders, from the LSTM to the Transformer."""
 
     name = "translate"
-    summary = "learn to translate from sentence pairs"
-    files = "pairs as .tsv, .csv, .jsonl, .tmx or .po, gzip of these, folders of them, or two parallel text files"
-    sample = "weft's phrasebook: English with French (--set target=it for Italian, de for German)"
-    example = "My house is tiny and cozy."
-    looking = Looking
+    training = PairTraining
+    recipe = RECIPE
+    unit = "token"
+    Predict = Decoding
+    Look = LookAtTranslation
 
-    def recognises(self, sources: Sequence[Path]) -> bool:
-        if len(sources) == 2 and all(path.is_file() and _language(path) for path in sources):
-            return True
-        return all(path.is_file() and (ending(path, FORMS) is not None or _pairs_in_json(path)) for path in sources)
+    def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:
+        return pair_codecs(data, training, known, str)
 
-    def read(self, sources: Sequence[str], valid: str | None, settings: PairTraining) -> PairData:
-        if not sources:
-            return _phrasebook(settings)
-        pairs = _pairs(sources, settings)
-        held = None if valid is None else _pairs([valid], settings)
-        apart = held_apart(
-            pairs.rows, pairs.fingerprint, None if held is None else (held.rows, held.fingerprint, valid or "")
-        )
-        train, held_out, fingerprint, rule = apart
-        names = [file.path.name for file in pairs.files]
-        return PairData(
-            train=train,
-            held_out=held_out,
-            columns=pairs.columns,
-            fingerprint=fingerprint,
-            rule=rule,
-            described=several(names),
-            notes=tuple(pairs.report()),
-            skipped=pairs.skipped,
-        )
+    def encode(
+        self, data: PairData, codecs: Codecs, training: PairTraining, known: Model.Config | None, progress: Progress
+    ) -> PairIds:
+        return PairIds.of(data, codecs, training.context, str)
 
-    def read_held(self, run: Loaded, data: Sequence[str]) -> tuple[Sequence[Held], str]:
-        training = run.config["training"]
-        source, target = run.config["data"].get("columns", ("source", "target"))  # an imported model knows of none
-        asked = training["source"] or language(source), training["target"] or language(target)
-        pairs = read_pairs(data, source=asked[0], target=asked[1])
-        return grouped(pairs.rows), ", ".join(data)
+    def sized(self, draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
+        return encoder_decoder(draft)
 
-    def measures(self, found: Sequence[str], held: Sequence[Held]) -> tuple[dict[str, float], dict[str, Any]]:
-        return translation_measures(found, held)
+    def objective(self, encoded: PairIds, codecs: Codecs, training: PairTraining) -> TargetToken.Config:
+        return TargetToken.Config(smoothing=training.smoothing)
 
-    def stem(self, sources: Sequence[str]) -> str:
-        return stem(sources) if sources else "phrasebook"
+    def source(self, encoded: PairIds, codecs: Codecs, model: Model.Config, training: PairTraining) -> Source:
+        return encoded.source(training.tokens or 1024, training.seed)
 
-    def find(
-        self, run: Loaded, texts: Sequence[str], how: Decoding, progress: Progress | None = None
-    ) -> list[list[tuple[str, Hypothesis]]]:
-        """As for all pairs; a text beyond the model's context is translated sentence by sentence."""
-        tokenizer, context = self.tokenizer(run), context_of(model_of(run).config)
-        parts = [[text] if len(tokenizer.encode(text)) < context else sentences(text) for text in texts]
-        flat = super().find(run, [part for pieces in parts for part in pieces], how, progress)
-        result, place = [], 0
-        for pieces in parts:
-            result.append(_joined(flat[place : place + len(pieces)]))
-            place += len(pieces)
-        return result
+    def batch_in_words(self, training: PairTraining, source: Source) -> str:
+        return batch_in_words(training, source)
+
+    def ability(self, run: Loaded) -> str:
+        return f"Translates from {' to '.join(run.data.columns)}"
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return pair_facts(run)
+
+    def example(self, run: Loaded, measured: Measured) -> str:
+        return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
+
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
+        texts = only_texts(inputs)
+        found = TextWriter(run).write_long(texts, how)
+        return [answered(text, one) for text, best in zip(texts, found, strict=True) for one in best]
+
+    def shown(self, prediction: Prediction) -> str:
+        return str(prediction["text"])
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
+        columns = run.data.columns or ("source", "target")  # an imported model knows of none
+        asked = [run.config["training"][side] for side in ("source", "target")]
+        source, target = (said or language(column) for said, column in zip(asked, columns, strict=True))
+        return grouped(read_pairs(sources, source=source, target=target).rows)
+
+    def measure(
+        self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
+    ) -> Measured:
+        found = answer_all(run, held_out, TextWriter.write_long, str, progress)
+        return found.measured(*translation_measures(found.answers, found.held))
 
     def document(self, path: Path) -> documents.Document | None:
         return documents.units(path) if ending(path, documents.ENDINGS) else None
 
-    def look(self, run: Loaded, input: Any, settings: Mapping[str, Any]) -> View:
+    def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""
-        how = with_settings(Looking(), settings)
-        if not isinstance(input, str):
-            raise WeftError(f"expected a text, found {input!r}")
-        tokenizer = self.tokenizer(run)
-        around = around_of(run.config, tokenizer)
+        writer, (text,) = TextWriter(run), only_texts([input])
+        marks = writer.target.marks
         if how.target is None:
-            found = PairTask.find(self, run, [input], Finding(beam=how.beam))[0][0][1].ids
-            target = [*around.opening[1:], *found]
+            target = [*marks.written_from[1:], *writer.write([text], Decoding(beam=how.beam))[0][0][1].ids]
         else:
-            target = marked(tokenizer, around.first, how.target).tolist()
-        chosen = Look(layer=how.layer, head=how.head, every=how.every, pieces=how.pieces)
-        source = marked(tokenizer, around.before, input).tolist()
-        view = TranslationView(model_of(run), tokenizer, source, target, chosen, around=around)
+            target = writer.target_ids([how.target])[0].tolist()
+        source = writer.source_ids([text])[0].tolist()
+        view = TranslationView(writer.model, writer.target.tokenizer, source, target, how.chosen, marks=marks)
         return view if how.token is None else StepView(view, how.token, how.side)
-
-
-def sentences(text: str) -> list[str]:
-    """A text cut behind the marks that end sentences."""
-    cuts = [0, *(found.end() for found in SENTENCE.finditer(text)), len(text)]
-    found = (text[a:b].strip() for a, b in pairwise(cuts))
-    return [sentence for sentence in found if sentence]
-
-
-def _joined(parts: list[list[tuple[str, Hypothesis]]]) -> list[tuple[str, Hypothesis]]:
-    """The answers to the sentences of one text as answers to the text, the n-th best of each with one another."""
-    if len(parts) == 1:
-        return parts[0]
-    several = [[best[min(k, len(best) - 1)] for best in parts] for k in range(max(map(len, parts)))]
-    return [
-        (
-            "".join(text if UNSPACED.search(text) else f"{text} " for text, _ in one).strip(),
-            replace(
-                one[0][1],
-                ids=tuple(i for _, h in one for i in h.ids),
-                log_probability=sum(h.log_probability for _, h in one),
-                score=sum(h.score for _, h in one),
-                ended=all(h.ended for _, h in one),
-            ),
-        )
-        for one in several
-    ]
-
-
-def _pairs(sources: Sequence[str], settings: PairTraining) -> Pairs:
-    return read_pairs(list(sources), source=settings.source, target=settings.target, skip=settings.allowed)
-
-
-def _phrasebook(settings: PairTraining) -> PairData:
-    """English with the language asked for, from weft's own grammar."""
-    target = settings.target or "fr"
-    if target not in LANGUAGES or settings.source not in (None, "en"):
-        languages = ", ".join(LANGUAGES)
-        problem = f"the phrasebook goes from en to {languages}, not {settings.source or 'en'} to {target}"
-        raise ConfigError(problem, where="--set target", fix=nearest(target, LANGUAGES))
-    book = phrasebook(target)
-    rows = [Pair(phrase.source, phrase.target) for phrase in book.train]
-    held = [Held(phrase.source, (phrase.target,)) for phrase in book.held_out]
-    return PairData(
-        train=rows,
-        held_out=held,
-        columns=("en", target),
-        fingerprint=hashlib.sha256(repr((rows, held)).encode()).hexdigest(),
-        rule=f"{len(held):,} sentences whose combinations of words are not trained on",
-        described="weft's phrasebook",
-        notes=(f"{len(rows):,} pairs, en -> {target}", f"the first: {rows[0].source} -> {rows[0].target}"),
-    )
-
-
-def _pairs_in_json(path: Path) -> bool:
-    """Whether the first line of a .jsonl file is an object of two texts, and not of one to continue."""
-    if ending(path, (".jsonl",)) is None:
-        return False
-    try:
-        _, line = next(numbered(path), (0, ""))
-        found = read_object(line, where=str(path), fix="")
-    except WeftError:
-        return False  # the task that reads it will say what is wrong
-    named = [name for name in found if name == "translation" or is_known(name)]
-    return "text" not in found and (len(named) > 1 or named == ["translation"])
-
-
-def _language(path: Path) -> bool:
-    """Whether a file's ending looks like the name of a language: corpus.en, corpus.fr.gz."""
-    suffixes = [s for s in path.suffixes if s != ".gz"]
-    return bool(suffixes) and language(suffixes[-1][1:]) is not None and ending(path, ENDINGS) is None

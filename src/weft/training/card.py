@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from weft.training.progress import count, duration
+from weft.amounts import count, duration
 from weft.version import VERSION
 
 

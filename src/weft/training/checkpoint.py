@@ -38,7 +38,7 @@ from weft.training.manifest import (
     verify_file,
 )
 from weft.training.retention import (
-    LEAST_KEPT,
+    MIN_CHECKPOINTS,
     aside_name,
     committed,
     entries,
@@ -75,7 +75,7 @@ class Checkpoint:
     manifest: Mapping[str, Any]
 
     def tensors(self, stem: str) -> dict[str, Tensor]:
-        """The tensors of one group, each in memory of its own."""
+        """The tensors of one group, each in separate memory."""
         path, expected = self._file(f"{stem}.safetensors")
         try:
             tensors, sha256 = read_checked(path)
@@ -110,7 +110,7 @@ def save_checkpoint(
     tensors: Mapping[str, Mapping[str, Tensor]],
     state: Mapping[str, Any],
     *,
-    keep: int = LEAST_KEPT,
+    keep: int = MIN_CHECKPOINTS,
     report: Callable[[str], None] = _to_stderr,
 ) -> Path:
     """Save a checkpoint in a run folder and return its place; then delete all but the `keep` newest that verify.
@@ -135,7 +135,7 @@ def save_checkpoint(
         if isinstance(error, OSError):
             raise store.storage_error(error, home) from error
         raise
-    prune(home, path, max(keep, LEAST_KEPT), report)
+    prune(home, path, max(keep, MIN_CHECKPOINTS), report)
     return path
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import Config, from_json
-from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.errors import ConfigError, DataError, Interrupted
 from weft.storage.disk import require_space
 from weft.storage.lock import RunLock
-from weft.storage.store import make_folder, shown, storage_error
+from weft.storage.store import make_folder, shown
 from weft.training.board import require_board
-from weft.training.folder import RunFolder, fresh_folder, resume_command
+from weft.training.folder import RunFolder, check_place, fresh_folder, resume_command
 from weft.training.run import Work, size_of
 from weft.training.world import World
 
-CHECKPOINT_BYTES = 16  # for each weight: itself, the best so far, and what the optimizer remembers
+CHECKPOINT_BYTES_PER_WEIGHT = 16  # the weight, the best so far, and the state of the optimizer
 
 
 @contextlib.contextmanager
@@ -34,7 +34,7 @@ def claim(
         return
     world.share(work.training.batch)
     parent = Path(place) if place is not None else Path("runs")
-    require_space(parent, CHECKPOINT_BYTES * size_of(work.model, training=True))
+    require_space(parent, CHECKPOINT_BYTES_PER_WEIGHT * size_of(work.model, training=True))
     if work.training.tensorboard:
         require_board()
     if place is not None:
@@ -69,26 +69,6 @@ def _kept_if_trained(folder: RunFolder, resume: bool) -> Iterator[None]:
         if not resume and not folder.trained:
             folder.abandon()
         raise
-
-
-def check_place(folder: RunFolder, resume: bool) -> None:
-    """Refuse to begin where something is, and to go on where nothing is."""
-    try:
-        _check_place(folder, resume)
-    except OSError as error:
-        raise storage_error(error, folder.path) from None
-
-
-def _check_place(folder: RunFolder, resume: bool) -> None:
-    path, where = folder.path, shown(folder.path)
-    if path.exists() and not path.is_dir():
-        raise WeftError("a file stands where the run's folder should be", where=where, fix="choose another --out")
-    if resume and not folder.exists:
-        raise WeftError("there is no run to resume", where=where, fix="leave out --resume to begin one")
-    if folder.exists and not resume:
-        raise WeftError("a run is already here", where=where, fix="go on with it by --resume, or choose another --out")
-    if not resume and path.is_dir() and any(not entry.name.startswith(".") for entry in path.iterdir()):
-        raise WeftError("the folder is not empty", where=where, fix="choose another --out")
 
 
 def check_same(work: Work, folder: RunFolder) -> None:

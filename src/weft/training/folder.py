@@ -7,6 +7,8 @@ metrics.jsonl        one line a step
 README.md            the model card, filled from measurements
 loss.png             the loss curve
 checkpoints/         where a stopped run goes on
+
+Torch is loaded only where weights are read or written: an early error need not wait for it.
 """
 
 import contextlib
@@ -18,19 +20,21 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from weft.config import read_json, write_json
-from weft.errors import ConfigError, StorageError, WeftError
+from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.storage import store
-from weft.storage.tensors import read_tensors, write_tensors
-from weft.training.checkpoint import Checkpoint, environment, environment_differences, latest, save_checkpoint
+from weft.training.earlier import upgraded
 from weft.training.progress import Progress
 from weft.version import VERSION
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from weft.training.checkpoint import Checkpoint
+
+FORMAT = 2
 
 
 class RunFolder:
@@ -99,7 +103,7 @@ class RunFolder:
                 where=str(path),
                 fix="update weft",
             )
-        return data
+        return upgraded(data)
 
     def text(self, name: str) -> str:
         """One of the run's text files."""
@@ -129,13 +133,15 @@ class RunFolder:
     def save(
         self,
         step: int,
-        tensors: Mapping[str, Mapping[str, Tensor]],
+        tensors: "Mapping[str, Mapping[str, Tensor]]",
         state: Mapping[str, Any],
         progress: Progress,
         *,
         last: bool,
     ) -> bool:
         """Save a checkpoint. A disk that refuses costs a warning, but at the last one the run is saved elsewhere."""
+        from weft.training.checkpoint import save_checkpoint
+
         try:
             save_checkpoint(self.path, step, tensors, state, report=progress.say)
             return True
@@ -151,8 +157,12 @@ class RunFolder:
             fix = f"the run is saved in {store.shown(place)}: go on with {resume_command(place)}"
             raise StorageError(error.problem, where=error.where, fix=fix) from None
 
-    def _rescue(self, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> Path | None:
+    def _rescue(
+        self, step: int, tensors: "Mapping[str, Mapping[str, Tensor]]", state: Mapping[str, Any]
+    ) -> Path | None:
         """Save beside the run folder, else where temporary files go; returns the place that took it."""
+        from weft.training.checkpoint import save_checkpoint
+
         for parent in (self.path.parent, Path(tempfile.gettempdir())):
             with contextlib.suppress(StorageError, OSError):
                 place = RunFolder(fresh_folder(f"{self.path.name}-rescued", parent))
@@ -167,8 +177,10 @@ class RunFolder:
                     raise
         return None
 
-    def resume(self, progress: Progress) -> Checkpoint | None:
-        """The newest checkpoint that verifies; later metrics are dropped, differences of the machine told."""
+    def resume(self, progress: Progress) -> "Checkpoint | None":
+        """The newest checkpoint that verifies; later metrics are dropped, differences of the machine reported."""
+        from weft.training.checkpoint import environment, environment_differences, latest
+
         found = latest(self.path, report=progress.say)
         step = found.step if found is not None else 0
         if (self.path / "metrics.jsonl").exists():
@@ -181,16 +193,21 @@ class RunFolder:
         return found
 
     def finish(
-        self, weights: Mapping[str, Tensor], config: Mapping[str, Any], files: Mapping[str, str | bytes]
+        self, weights: "Mapping[str, Tensor]", config: Mapping[str, Any], files: Mapping[str, str | bytes]
     ) -> None:
         """Write the final weights, last, after the files that describe them."""
+        from weft.storage.tensors import write_tensors
+
         for name, data in files.items():
             self.write(name, data)
         self.write_config(config)
         write_tensors(self.path / "model.safetensors", weights, {"format": "pt"})
 
-    def weights(self) -> dict[str, Tensor]:
+    def weights(self) -> "dict[str, Tensor]":
         """The final weights; those of the newest checkpoint if the run was not finished."""
+        from weft.storage.tensors import read_tensors
+        from weft.training.checkpoint import latest
+
         if self.finished:
             return read_tensors(self.path / "model.safetensors")
         found = latest(self.path)
@@ -215,6 +232,16 @@ def fresh_folder(stem: str, parent: str | Path = "runs") -> Path:
             raise store.storage_error(error, path) from error
 
 
+def nearest_run(path: Path) -> Path | None:
+    """The run beside a path that is not there whose name is most like it; None where none is like it."""
+    try:
+        beside = [one.name for one in path.parent.iterdir() if RunFolder(one).exists]
+    except OSError:
+        return None
+    close = closest(path.name, beside)
+    return None if close is None else path.parent / close
+
+
 def resume_command(folder: Path) -> str:
     """What to type to go on with a run."""
     return f"weft train --resume --out {shlex.quote(store.shown(folder))}"
@@ -225,3 +252,23 @@ def _plain(value: Any) -> Any:
     if (isinstance(value, float) and value != value) or value in (float("inf"), float("-inf")):
         return str(value)
     return value
+
+
+def check_place(folder: RunFolder, resume: bool) -> None:
+    """Refuse to begin where something is, and to go on where nothing is."""
+    try:
+        _check_place(folder, resume)
+    except OSError as error:
+        raise store.storage_error(error, folder.path) from None
+
+
+def _check_place(folder: RunFolder, resume: bool) -> None:
+    path, where = folder.path, store.shown(folder.path)
+    if path.exists() and not path.is_dir():
+        raise WeftError("a file stands where the run's folder should be", where=where, fix="choose another --out")
+    if resume and not folder.exists:
+        raise WeftError("there is no run to resume", where=where, fix="leave out --resume to begin one")
+    if folder.exists and not resume:
+        raise WeftError("a run is already here", where=where, fix="go on with it by --resume, or choose another --out")
+    if not resume and path.is_dir() and any(not entry.name.startswith(".") for entry in path.iterdir()):
+        raise WeftError("the folder is not empty", where=where, fix="choose another --out")

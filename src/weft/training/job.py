@@ -12,7 +12,7 @@ from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training.progress import Progress
 from weft.training.schedule import Horizon
-from weft.training.score import Score
+from weft.training.score import HeldOutScore
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
@@ -22,8 +22,9 @@ from weft.training.world import World
 class State:
     """Where a run stands: all that a checkpoint holds besides tensors.
 
-    `landing` is how much of the run was done when its patience ended and the rate was let fall to zero; `evaluate_every`
-    is decided once, by the first end that the run had.
+    `landing` is the share of the run that was done when patience ended and the rate began to fall to zero; `evaluate_every`
+    is decided once, by the first end that the run had. A run by minutes measures its looks at held-out data: all took
+    `look_seconds`, the last one `look_cost`, and each scores `probe` samples.
     """
 
     step: int = 0
@@ -32,12 +33,15 @@ class State:
     first_loss: float | None = None
     recent: list[float] = field(default_factory=list)
     lowest: float | None = None
-    best: Score | None = None
+    best: HeldOutScore | None = None
     best_step: int = 0
     waited: int = 0
     landing: float | None = None
     evaluate_every: int = 0
     averaged: int = 0
+    look_seconds: float = 0.0
+    look_cost: float = 0.0
+    probe: int | None = None
 
     @property
     def left(self) -> float:
@@ -55,7 +59,7 @@ class State:
         if isinstance(best, float):  # as runs noted it before classifiers were judged by their errors
             data = {"lowest": best, **data}
             best = {"loss": best}
-        best = None if best is None else Score(**best)
+        best = None if best is None else HeldOutScore(**best)
         return State(**{**data, "horizon": Horizon(**data["horizon"]), "best": best})
 
 

@@ -12,24 +12,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from weft.amounts import count
 from weft.errors import Diverged, Interrupted
 from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
 from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
+from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.precision import Weights, pick_precision
-from weft.training.progress import count
 from weft.training.schedule import rate
-from weft.training.score import Score
+from weft.training.score import HeldOutScore
 
-REFIT_EVERY = 3.0  # seconds between looks at the clock in a run by minutes; a tenth of the run where that is less
-MARKS = 6  # the pace is that since so many looks ago: a slow moment does not move the end by much
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
-EVALUATIONS = 10  # in a run, unless the user gives steps
-PROBE = 64  # held-out samples scored during training; the end scores all
-LANDING = 0.25  # of the steps so far are yet to come when patience is at its end
-TAIL = 0.1  # of the run: the stretch at its end whose weights are averaged
-SAFE_RATE = 1e-2  # the highest rate to advise where a run went wrong
-RECENT = 20  # losses that tell a diverging run from a noisy one
+LANDING_SHARE = 0.25  # steps that are still made when patience ends, as a share of those made: the rate falls to zero
+AVERAGED_SHARE = 0.1  # share of the run, at its end, whose weights are averaged
+MAX_ADVISED_LR = 1e-2  # the highest learning rate advised after a run has diverged
+RECENT_LOSSES = 20  # losses averaged to tell a diverging run from a noisy one
 
 
 class Fit:
@@ -56,26 +53,28 @@ class Fit:
         self.clock = Clock(state.seconds)
         self.saved_at: float | None = None
         self.saved_step = state.step if saved is not None else -1
-        self.marks: deque[tuple[float, int]] = deque([(state.seconds, state.step)], maxlen=MARKS)
         self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
+        self.pace = Pace(job.seconds, state)
+        self.skipped = False  # whether a look was left out for want of time
 
     def run(self) -> dict[str, Tensor]:
-        """Train to the end of the horizon; returns the best weights."""
+        """Train to the last step of the horizon; returns the best weights."""
         job, state = self.job, self.state
         job.stop.hold()
         job.progress.start(state.horizon.progress(state.step))
+        self.pace.fit_end()
         try:
             while not self.ended() and not self.asked():
                 line = self.step()
+                self.pace.fit_end()
                 self.blend()
-                if state.step % state.evaluate_every == 0 and state.step < state.horizon.end:
+                if self.pace.look_is_due() and self.affords_look():
                     line["held_out"] = self.look()
                 job.note(line)
                 self.show(line)
-                self.fit_to_clock()
                 if self.due():
                     self.save()
             self.save(last=True)
@@ -95,7 +94,7 @@ class Fit:
         return self.job.world.add(self.job.stop.asked is not None)[0] > 0
 
     def step(self) -> dict[str, Any]:
-        """Read a batch, go forward and backward, update; returns what is worth noting."""
+        """Read a batch, go forward and backward, update; returns a line for metrics.jsonl."""
         job, state, training = self.job, self.state, self.job.training
         began = self.clock.now()
         self.at = state.step
@@ -125,7 +124,7 @@ class Fit:
         """Take the weights into the average, at even distances through the last stretch of the run."""
         state, wanted = self.state, self.job.training.average
         left = (wanted - state.averaged - 1) / wanted if wanted else 0.0
-        if state.averaged >= wanted or state.horizon.progress(state.step) < 1 - TAIL * left:
+        if state.averaged >= wanted or state.horizon.progress(state.step) < 1 - AVERAGED_SHARE * left:
             return
         state.averaged += 1
         now = self.weights.tensors()
@@ -139,8 +138,8 @@ class Fit:
         """Stop a run whose loss has grown well past where it began."""
         state = self.state
         state.first_loss = loss if state.first_loss is None else state.first_loss
-        state.recent = [*state.recent[-RECENT + 1 :], loss]
-        if len(state.recent) == RECENT and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
+        state.recent = [*state.recent[-RECENT_LOSSES + 1 :], loss]
+        if len(state.recent) == RECENT_LOSSES and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
             raise self.diverged(f"the loss grew from {state.first_loss:.3g} to {loss:.3g}")
 
     def sound(self) -> bool:
@@ -152,17 +151,35 @@ class Fit:
         training, first = self.job.training, self.at * self.job.training.batch
         samples = range(first, first + training.batch)
         self.job.note({"step": self.at + 1, "diverged": why, "samples": list(samples)})
-        lower = float(f"{min(training.lr / 3, SAFE_RATE):.1g}")
+        lower = float(f"{min(training.lr / 3, MAX_ADVISED_LR):.1g}")
         kept = f"; the checkpoint of step {self.saved_step} is kept" if self.saved_step >= 0 else ""
         return Diverged(
             f"training diverged in step {self.at + 1}: {why} (samples {samples[0]} to {samples[-1]})",
             fix=f"start again with a lower rate, say --set lr={lower:g}{kept}",
         )
 
+    def affords_look(self) -> bool:
+        """Whether there is time for a look. A run by minutes first measures what looking costs."""
+        if not self.pace.gauged:
+            began = self.clock.now()
+            evaluate(self.job, most=LEAST_PROBE)
+            self.pace.gauge(self.spent_since(began))
+        affords = self.pace.affords_look()
+        if not affords and not self.skipped and self.job.training.evaluate_every:
+            self.job.progress.say("evaluations take long: some are left out, to keep them within a tenth of the time")
+        self.skipped = self.skipped or not affords
+        return affords
+
+    def spent_since(self, began: float) -> float:
+        """Seconds since a moment, now counted as the run's, in all processes."""
+        agree, now = self.job.world.agree, self.clock.now()
+        self.state.seconds = agree(now)
+        return agree(now - began)
+
     def look(self) -> float:
         """Score part of the held-out data and keep the weights if they are the best so far."""
-        state = self.state
-        score = self.agreed(evaluate(self.job, most=PROBE))
+        state, began = self.state, self.clock.now()
+        score = self.agreed(evaluate(self.job, most=self.pace.probe))
         if not math.isfinite(score.loss):
             raise self.diverged("the held-out loss is not a finite number")
         if self.job.objective.comparable:
@@ -173,19 +190,20 @@ class Fit:
             state.lowest, state.waited = (score.loss, 0) if better else (state.lowest, state.waited + 1)
         self.land()
         self.job.show(self.job.model)
+        self.pace.looked(self.spent_since(began))
         return score.loss
 
-    def agreed(self, score: Score) -> Score:
+    def agreed(self, score: HeldOutScore) -> HeldOutScore:
         """The first process's score, in all processes."""
         agree = self.job.world.agree
         return replace(score, loss=agree(score.loss), errors=None if score.errors is None else agree(score.errors))
 
     def land(self) -> None:
-        """Where patience is at its end, bring the rate down to zero soon: a run cut off at a high rate ends badly."""
+        """When patience ends, let the learning rate fall to zero soon: a run cut off at a high rate ends badly."""
         state, patience = self.state, self.job.training.patience
         if state.landing is not None or not patience or state.waited < patience:
             return
-        soon = state.step + max(1, int(LANDING * state.step))
+        soon = state.step + max(1, int(LANDING_SHARE * state.step))
         if soon < state.horizon.end:
             state.horizon = state.horizon.refit(state.step, soon)
             state.landing = state.horizon.done
@@ -203,18 +221,6 @@ class Fit:
         left = (state.horizon.end - state.step) * typical
         self.job.progress.step(state.horizon.progress(state.step), values, left)
 
-    def fit_to_clock(self) -> None:
-        """In a run by minutes, move the end to where the clock will be; never away again once it lands."""
-        job, state, now = self.job, self.state, self.state.seconds
-        if job.seconds is None or now - self.marks[-1][0] < min(REFIT_EVERY, job.seconds / 10):
-            return
-        seconds, step = self.marks[0]
-        pace = (now - seconds) / max(1, state.step - step)
-        left = max(1.0, (job.seconds - now) / pace)
-        end = int(state.step + left)
-        state.horizon = state.horizon.refit(state.step, end if state.landing is None else min(end, state.horizon.end))
-        self.marks.append((now, state.step))
-
     def due(self) -> bool:
         """Whether it is time for a checkpoint; the time that saving takes does not count."""
         every = self.job.training.checkpoint_every
@@ -225,7 +231,7 @@ class Fit:
         return self.state.seconds - self.saved_at >= SAVE_EVERY
 
     def save(self, *, last: bool = False) -> None:
-        """Write a checkpoint, unless this step has one. Weights that are of no use never replace good ones."""
+        """Write a checkpoint, unless this step has one. Weights that are not finite never replace good ones."""
         if not self.sound():
             raise self.diverged("the weights are not finite numbers")
         tensors = {"model": self.weights.tensors(), "optimizer": self.optimizer.tensors()}
@@ -239,13 +245,13 @@ class Fit:
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
-        """The last weights, their average with late ones, or earlier ones that did clearly better on held-out data."""
+        """The last weights, the average of late weights, or earlier weights that did clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
-        last = evaluate(self.job, most=PROBE)
+        last = evaluate(self.job, most=self.pace.probe)
         if self.average is not None:
             before = {name: t.clone() for name, t in self.weights.tensors().items()}
             self.weights.load(self.average)
-            averaged = evaluate(self.job, most=PROBE)
+            averaged = evaluate(self.job, most=self.pace.probe)
             if not last.beats(averaged):
                 say(f"the average of the weights at {state.averaged} moments is kept")
                 last = averaged
@@ -276,17 +282,17 @@ def accumulate(job: Job, indices: np.ndarray, step: int) -> tuple[float, float]:
 
 
 @torch.inference_mode()
-def evaluate(job: Job, *, most: int | None = None) -> Score:
-    """How well held-out data is predicted."""
+def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
+    """The score of the model on held-out data, at most `most` samples of it."""
     job.model.eval()
     total, seen, wrong = 0.0, 0, 0
-    told = True
+    judged = True  # whether every answer is right or wrong
     with eagerly(job.training, job.seconds):
         for batch in job.source.held_out(most=most):
             loss = job.objective(job.model, batch.to(job.device))
             total, seen = total + float(loss.total), seen + loss.count
-            told, wrong = told and loss.wrong is not None, wrong + (loss.wrong or 0)
-    return Score(total / max(seen, 1), wrong / seen if told and seen else None, seen)
+            judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
+    return HeldOutScore(total / max(seen, 1), wrong / seen if judged and seen else None, seen)
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:

@@ -33,7 +33,7 @@ class NewerFormat(WeftError):
 
 
 def environment() -> dict[str, Any]:
-    """What decides, besides seed and data, whether the same steps give the same bits."""
+    """The facts of machine and software on which, besides seed and data, the exact bits of a step depend."""
     return {
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),

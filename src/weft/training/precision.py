@@ -11,7 +11,7 @@ from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors
 
-PAYS = 1.3  # how much faster bf16 products must be before their rounding is worth it
+MIN_BF16_SPEEDUP = 1.3  # bf16 products over fp32 products a second, above which the rounding is worth it
 
 
 def pick_device() -> torch.device:
@@ -43,7 +43,7 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
         return torch.bfloat16
     if wanted != "auto":
         raise ConfigError(f"expected auto, fp32 or bf16, found {wanted!r}", where="precision")
-    faster = product_rate(device, torch.bfloat16) > PAYS * product_rate(device, torch.float32)
+    faster = product_rate(device, torch.bfloat16) > MIN_BF16_SPEEDUP * product_rate(device, torch.float32)
     return torch.bfloat16 if faster else torch.float32
 
 

@@ -5,33 +5,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from weft.amounts import duration
 from weft.errors import harmless
 
-FIRST_LINE = 2.0  # seconds after which a log tells how long the run will take
+FIRST_LINE_AFTER = 2.0  # seconds until the first line of a log, which says how long the run will take
 LINES_EVERY = 10.0  # seconds between lines after that, growing with the run
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: 42 s, 3 min 20 s, 2 h 5 min."""
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def count(number: float) -> str:
-    """A number people can read at a glance: 950, 12.3 k, 4.56 M."""
-    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:.3g} {letter}"
-    return f"{number:.0f}"
-
-
-def amount(size: int) -> str:
-    """A number of bytes: 950 bytes, 12.3 kB, 4.56 MB."""
-    return f"{count(size)}B" if size >= 1000 else f"{size} bytes"
 
 
 class Progress:
@@ -58,7 +36,7 @@ class Progress:
     def start(self, done: float) -> None:
         """Training begins, or goes on from a share already done."""
         self._began = time.monotonic()
-        self._next = self._began + FIRST_LINE
+        self._next = self._began + FIRST_LINE_AFTER
         if self.quiet or not (_terminal() or _notebook()):
             return
         from rich.console import Console
@@ -103,6 +81,18 @@ def counter(progress: Progress, total: int, word: str) -> Callable[[int], None]:
     def done(number: int) -> None:
         left = (time.monotonic() - began) / number * (total - number)
         progress.step(number / total, {word: f"{number:,}/{total:,}"}, left)
+
+    return done
+
+
+def read_counter(progress: Progress) -> Callable[[int, int], None]:
+    """A listener that shows how many of how many files are read."""
+    listeners: dict[int, Callable[[int], None]] = {}
+
+    def done(number: int, total: int) -> None:
+        if total not in listeners:
+            listeners[total] = counter(progress, total, "files read")
+        listeners[total](number)
 
     return done
 

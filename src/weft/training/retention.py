@@ -18,7 +18,7 @@ from weft.errors import StorageError, WeftError
 from weft.storage import store
 from weft.training.manifest import MANIFEST, NewerFormat, read_manifest, verify
 
-LEAST_KEPT = 2
+MIN_CHECKPOINTS = 2  # checkpoints that are always kept
 
 _COMMITTED = re.compile(r"(\d{8,})(\.old-[0-9a-f]{12})?")
 _UNFINISHED = re.compile(r"\.tmp-step-\d+-[0-9a-f]{12}")
@@ -96,7 +96,7 @@ def _superfluous(home: Path, fresh: Path, keep: int) -> list[Path]:
             pass
         (replaced if _name_holder(path) in kept else spare).append(path)
     unfinished = [path for path in entries(home) if is_unfinished(path)]
-    return unfinished + replaced + (spare if len(kept) >= LEAST_KEPT else [])
+    return unfinished + replaced + (spare if len(kept) >= MIN_CHECKPOINTS else [])
 
 
 def _name_holder(path: Path) -> Path:

@@ -1,5 +1,6 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
+import math
 import os
 import statistics
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from weft.amounts import count
 from weft.core.threads import suited_threads
 from weft.data.source import Source
 from weft.errors import ConfigError, StorageError
@@ -23,46 +25,15 @@ from weft.training.checkpoint import Checkpoint, latest
 from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_device, pick_precision
-from weft.training.progress import Progress, count
-from weft.training.schedule import Horizon
+from weft.training.progress import Progress
+from weft.training.schedule import Budget, Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
 
-SMALL_STEP = 200_000  # weights in matrices, below which a training step is fastest on one thread
-TRAINING_BYTES = 16  # for each weight: itself, its gradient, and what the optimizer remembers
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How long to train: exactly one of the three."""
-
-    steps: int | None = None
-    minutes: float | None = None
-    epochs: float | None = None
-
-    def __post_init__(self) -> None:
-        given = {k: v for k, v in vars(self).items() if v is not None}
-        if len(given) > 1:
-            raise ConfigError(f"give one of steps, minutes and epochs, not {' and '.join(given)}")
-        for name, value in given.items():
-            kind, described = (int, "a whole number") if name == "steps" else (int | float, "a number")
-            if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < 1e12:
-                raise ConfigError(f"expected {described} above 0, found {value!r}", where=name)
-
-    @property
-    def seconds(self) -> float | None:
-        """The time of a run by minutes."""
-        return None if self.minutes is None else 60 * self.minutes
-
-    def horizon(self, source: Source, batch: int, step_seconds: Callable[[], float]) -> Horizon:
-        """From the first step to the last."""
-        if self.steps is not None:
-            return Horizon(end=self.steps)
-        if self.epochs is not None:
-            return Horizon(end=max(1, round(self.epochs * source.per_epoch / batch)))
-        assert self.seconds is not None
-        return Horizon(end=max(1, int(self.seconds / step_seconds())))
+SINGLE_THREAD_WEIGHTS = 200_000  # weights in matrices, below which a training step is fastest on one thread
+TRAINING_BYTES_PER_WEIGHT = 16  # the weight, its gradient, and the state of the optimizer
+MEASURING_SHARE = 0.1  # the most of a run by minutes that goes into measuring its steps beforehand
 
 
 @dataclass(frozen=True)
@@ -112,7 +83,7 @@ def perform(
     """Train, from the start or from the last checkpoint, in a folder that was claimed."""
     device = pick_device()
     model = build(work.model, work.training.seed, work.start, work.frozen)
-    with suited_threads(model, small=SMALL_STEP):
+    with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         found = _found(folder, resume, progress, world)
         job = loop.Job(
             model=model,
@@ -138,8 +109,8 @@ def perform(
         weights = loop.Fit(job, state, saved).run()
     model.float()
     model.load_state_dict(dict(weights), strict=False)
-    with torch.inference_mode(), suited_threads(model, small=SMALL_STEP):
-        job.objective.settle(model.eval(), (batch.to(device) for batch in work.source.held_out()))
+    with torch.inference_mode(), suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
+        job.objective.calibrate(model.eval(), (batch.to(device) for batch in work.source.held_out()))
     model.cpu()  # where tasks measure and use it
     return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors())
 
@@ -185,7 +156,7 @@ def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model
 def build(
     config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None, frozen: Sequence[str] = ()
 ) -> Model:
-    """The model with its first weights, the same for the same seed; those that are given in place of its own."""
+    """The model with its first weights: drawn from the seed, or those that are given."""
     torch.manual_seed(seed)
     model: Model = config.build()
     if start is not None:
@@ -197,7 +168,7 @@ def build(
 def size_of(config: Model.Config, *, training: bool) -> int:
     """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
     size = parameters(outline(config))
-    each = TRAINING_BYTES if training else 4
+    each = TRAINING_BYTES_PER_WEIGHT if training else 4
     memory = _memory()
     if size * each > memory:
         raise ConfigError(
@@ -223,7 +194,7 @@ def parameters(model: nn.Module) -> int:
 
 
 def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
-    """Measured seconds of a training step, on a model that is thrown away."""
+    """Measured seconds of a training step, on a model that is thrown away; fewer steps are tried where they are slow."""
     import numpy as np
 
     model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
@@ -233,12 +204,14 @@ def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
     objective = work.objective.build()
     job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None,
                    lambda *args, **more: True, lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
-    times = []
+    times: list[float] = []
     for step in range(steps + 2):
+        if sum(times) > MEASURING_SHARE * (work.budget.seconds or math.inf):
+            break
         start = time.perf_counter()
         _, seen = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)
         weights.collect()
         optimizer.step(seen, 1e-6)
         weights.clear()
         times.append(time.perf_counter() - start)
-    return statistics.median(times[2:])
+    return statistics.median(times[2:] or times[-1:])

@@ -1,6 +1,13 @@
 """When a run ends and how its learning rate moves. Pure functions of the step and a few recorded numbers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weft.errors import ConfigError
+
+if TYPE_CHECKING:
+    from weft.data.source import Source
 
 
 @dataclass(frozen=True)
@@ -34,3 +41,35 @@ def rate(step: int, progress: float, warmup: int, falls: str = "linear", left: f
     """
     up = min(1.0, (step + 1) / max(1, warmup))
     return up * (1 - progress) if falls == "linear" else left * min(up, (max(1, warmup) / (step + 1)) ** 0.5)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to train: exactly one of the three."""
+
+    steps: int | None = None
+    minutes: float | None = None
+    epochs: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {k: v for k, v in vars(self).items() if v is not None}
+        if len(given) > 1:
+            raise ConfigError(f"give one of steps, minutes and epochs, not {' and '.join(given)}")
+        for name, value in given.items():
+            kind, described = (int, "a whole number") if name == "steps" else (int | float, "a number")
+            if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < 1e12:
+                raise ConfigError(f"expected {described} above 0, found {value!r}", where=name)
+
+    @property
+    def seconds(self) -> float | None:
+        """The time of a run by minutes."""
+        return None if self.minutes is None else 60 * self.minutes
+
+    def horizon(self, source: "Source", batch: int, step_seconds: Callable[[], float]) -> Horizon:
+        """From the first step to the last."""
+        if self.steps is not None:
+            return Horizon(end=self.steps)
+        if self.epochs is not None:
+            return Horizon(end=max(1, round(self.epochs * source.per_epoch / batch)))
+        assert self.seconds is not None
+        return Horizon(end=max(1, int(self.seconds / step_seconds())))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Score:
+class HeldOutScore:
     """The mean loss, and the share of `count` answers that were wrong, where answers are right or wrong.
 
     Where they are, fewer wrong ones are better, and among equals a lower loss: a classifier goes on getting better for a
@@ -16,14 +16,14 @@ class Score:
     errors: float | None = None
     count: int = 0
 
-    def beats(self, other: "Score") -> bool:
-        """Whether these are the better weights, as far as one can tell."""
+    def beats(self, other: "HeldOutScore") -> bool:
+        """Whether this score is better."""
         if self.errors is None or other.errors is None:
             return self.loss < other.loss
         return (self.errors, self.loss) < (other.errors, other.loss)
 
-    def clearly_beats(self, other: "Score") -> bool:
-        """Whether they are better by more than chance would have it: a standard error fewer wrong answers."""
+    def clearly_beats(self, other: "HeldOutScore") -> bool:
+        """Whether this score is better by more than chance: by one standard error of the wrong answers."""
         if self.errors is None or other.errors is None or not other.count:
             return self.loss < other.loss
         return self.errors < other.errors - math.sqrt(other.errors * (1 - other.errors) / other.count)

@@ -8,10 +8,10 @@ from weft.errors import ConfigError
 
 
 class Training(Config):
-    """How a model is trained. What is none is chosen by the plan and written into the run.
+    """How a model is trained. A setting of None is chosen by the plan and written into the run.
 
     `lr` is the peak rate of AdamW (embeddings, heads, vectors); with optimizer=muon the hidden matrices are updated
-    by Muon at `matrix_lr` times that. The rate warms up for `warmup` steps and then falls as `schedule` says.
+    by Muon at `matrix_lr` times `lr`. The rate warms up for `warmup` steps and then falls as `schedule` says.
     `compile=auto` compiles the blocks in runs long enough to pay for it.
     """
 
@@ -41,20 +41,20 @@ class Training(Config):
         "matrix_lr": "the rate of the trunk's matrices under muon, as a multiple of lr",
         "head_lr": "the rate of heads, as a multiple of lr; by default 0.5 under muon and 1 under adamw",
         "optimizer": "muon or adamw",
-        "weight_decay": "pull of the trunk's matrices towards zero",
+        "weight_decay": "pull of the trunk's matrices towards zero (weight decay)",
         "table_decay": "the same for embedding tables: forgets rare entries that were learned by heart",
-        "clip": "longest gradient that is used as it is; 0 uses all",
+        "clip": "norm above which gradients are scaled down (gradient clipping); 0 turns it off",
         "warmup": "steps until the rate is at its peak",
         "schedule": "linear (falls to zero at the end) or inverse-sqrt (falls with the root of the step)",
-        "average": "average the weights of so many moments in the last tenth of the run; 0 takes the last",
+        "average": "number of moments in the last tenth of the run whose weights are averaged; 0 takes the last weights",
         "batch": "samples in a step",
         "micro": "samples at once, where a whole step needs too much memory",
         "seed": "all randomness follows from it",
         "precision": "auto, fp32 or bf16; auto takes what is faster here",
         "compile": "auto, never or always; auto compiles runs of half an hour and more",
-        "evaluate_every": "steps between looks at the held-out data; by default ten looks",
+        "evaluate_every": "steps between looks at the held-out data; by default ten looks, and never more than a tenth of a run by minutes",
         "checkpoint_every": "steps between checkpoints; by default one a minute",
-        "patience": "end early after so many looks without a better held-out loss: the rate then falls to zero over a quarter more steps",
+        "patience": "number of evaluations without a better held-out loss after which training ends early: the rate falls to zero over a quarter more steps",
         "record_samples": "note the samples of each step in metrics.jsonl",
         "tensorboard": "write files for TensorBoard too",
     }

@@ -7,7 +7,7 @@ from typing import Self
 
 from weft.errors import Interrupted
 
-NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class StopRequest:
@@ -32,7 +32,7 @@ class StopRequest:
         self.holding, self._stage = False, "after the last step, and saved"
 
     def __enter__(self) -> Self:
-        for name in NAMES:
+        for name in STOP_SIGNALS:
             number = getattr(signal, name, None)
             if number is None or signal.getsignal(number) is signal.SIG_IGN:
                 continue

@@ -46,7 +46,7 @@ class World:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._joined and kind is None:  # after an error the others are waiting, and are told by the lost connection
+        if self._joined and kind is None:  # after an error the others are waiting, and notice the lost connection
             dist.destroy_process_group()
 
     @property
@@ -114,7 +114,7 @@ class World:
 
 @contextmanager
 def _together() -> Iterator[None]:
-    """What all must do at once: if one is gone, the others leave too."""
+    """A step that all processes must take together: if one is gone, the others leave too."""
     try:
         yield
     except RuntimeError as error:

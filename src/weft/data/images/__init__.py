@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from weft.data.images.decoding import shape as shape
     from weft.data.images.reading import find_pictures as find_pictures
     from weft.data.images.reading import read_images as read_images
-    from weft.data.images.sources import looks_like_images as looks_like_images
     from weft.data.images.split import split_album as split_album
 
 _homes = {
@@ -24,7 +23,6 @@ _homes = {
     "Found": "album",
     "decode": "decoding",
     "find_pictures": "reading",
-    "looks_like_images": "sources",
     "read_images": "reading",
     "resized": "decoding",
     "shape": "decoding",
@@ -37,7 +35,6 @@ __all__ = [
     "Found",
     "decode",
     "find_pictures",
-    "looks_like_images",
     "read_images",
     "resized",
     "shape",

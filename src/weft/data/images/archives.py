@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from weft.data.decoding import opened, shown
-from weft.data.images.decoding import format_of
+from weft.data.images.formats import format_of, named_as_picture
 from weft.data.images.places import (
     HEAD,
     LARGEST,
@@ -32,12 +32,10 @@ from weft.data.images.places import (
     Place,
     Spotted,
     leftover,
-    named_as_picture,
     too_large,
 )
 from weft.errors import DataError
 
-ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 TOTAL, MEMBERS = 256 * 2**30, 5_000_000  # bytes and number of all members together
 CHUNK = 2**20
 PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
@@ -190,11 +188,6 @@ def first_names(path: Path, most: int) -> list[str]:
                 return [info.name for info, _ in zip(tar, range(most), strict=False) if info.isfile()]
     except (*DAMAGE, OSError, DataError):
         return []
-
-
-def is_archive(path: Path) -> bool:
-    """Whether a file is an archive by its name."""
-    return path.name.lower().endswith(ENDINGS)
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -1,54 +1,26 @@
-"""Batches of pictures for training and for measuring. Knows pixels, classes by number and the order of samples."""
+"""Batches of pictures for training and for measuring. Knows pixels, what is wanted of them and the order of samples."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
+from weft.data.batch import Classes, Numbers, Samples
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.augment import Augment, mix, partner_indices
-from weft.data.images.frames import Frames, by_shape
+from weft.data.images.frames import by_shape
 from weft.data.order import key, permuted
 from weft.modalities.image import Picture
 
 SCORED = 128  # pictures in one batch of held-out ones
+PROBED = 8  # held-out pictures that training looks at, for each sample that is asked for
 
-
-@dataclass(frozen=True)
-class Mixed:
-    """What else is in pictures that were mixed of two: the other class, and how much there is of the first."""
-
-    labels: Int[Tensor, "B"]
-    share: Float[Tensor, "B"]
-
-    def to(self, device: torch.device | str) -> "Mixed":
-        """The same on another device."""
-        return Mixed(self.labels.to(device), self.share.to(device))
-
-    def __getitem__(self, rows: slice) -> "Mixed":
-        return Mixed(self.labels[rows], self.share[rows])
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Pictures with their classes, by number."""
-
-    picture: Picture
-    labels: Int[Tensor, "B"]
-    mixed: Mixed | None = None
-
-    def to(self, device: torch.device | str) -> "Labelled":
-        """The same on another device."""
-        mixed = None if self.mixed is None else self.mixed.to(device)
-        return Labelled(self.picture.to(device), self.labels.to(device), mixed)
-
-    def __len__(self) -> int:
-        return len(self.picture)
-
-    def __getitem__(self, rows: slice) -> "Labelled":
-        return Labelled(self.picture[rows], self.labels[rows], None if self.mixed is None else self.mixed[rows])
+B = TypeVar("B")
+Labels = Classes | Numbers
+Make = Callable[[np.ndarray, np.ndarray], B]  # pictures by row, and the global indices of these samples -> a batch
 
 
 class Epochs:
@@ -67,53 +39,105 @@ class Epochs:
         return rows
 
 
-class LabelledPictures:
-    """A `Source` of pictures with classes: augmented for training, as they are when held out."""
+class PictureSource(Generic[B]):
+    """A `Source` of pictures: changed at random for training, as its index alone decides, and as they are when held out.
+
+    `make` gives the samples of some pictures at some global indices, `mix` blends samples with others of the data, and
+    `held_out` gives all held-out batches, or those of about as many pictures as it is asked for.
+    """
 
     def __init__(
         self,
-        train: Frames,
-        labels: Sequence[int],
-        held: Frames,
-        held_labels: Sequence[int],
+        order: Epochs,
+        make: Make[B],
+        held_out: Callable[[int | None], Iterator[B]],
         *,
-        how: Augment,
-        stride: int,
-        fingerprint: str,
-        seed: int,
+        mix: Callable[[B, B, np.ndarray], B] | None = None,
     ):
-        """`stride` is the model's, to which the sides of held-out pictures of many shapes are rounded."""
-        self.train, self.labels = train, np.asarray(labels, np.int64)
-        self.held, self.held_labels = held, np.asarray(held_labels, np.int64)
-        self.how, self.stride, self.fingerprint = how, stride, fingerprint
-        self.epochs = Epochs(len(train), fingerprint, seed)
-        self.key = key(fingerprint, seed, "augment")
+        self.order, self.make, self.mix, self._held_out = order, make, mix, held_out
+        self.fingerprint = order.fingerprint
 
     @property
     def per_epoch(self) -> int:
         """Pictures to train on."""
-        return len(self.train)
+        return self.order.count
 
-    def batch(self, indices: np.ndarray) -> Labelled:
-        """The pictures at these global indices, each augmented in a way that its index alone decides."""
-        picture, labels = self._augmented(indices)
-        if not (self.how.mixup or self.how.cutmix):
-            return Labelled(picture, labels)
-        others, other_labels = self._augmented(partner_indices(indices, key=self.key))
-        pixels, share = mix(picture.pixels, others.pixels, indices, self.how, key=self.key)
-        missing = None
-        if picture.missing is not None or others.missing is not None:  # what is made of two is known where both are
-            missing = mix(_gone(picture), _gone(others), indices, self.how, key=self.key)[0] > 0
-        return Labelled(Picture(pixels, missing, picture.metres), labels, Mixed(other_labels, share))
+    def batch(self, indices: np.ndarray) -> B:
+        """The samples at these global indices."""
+        samples = self.make(self.order.rows(indices), indices)
+        if self.mix is None:
+            return samples
+        partners = partner_indices(indices, key=augment_key(self.order))
+        return self.mix(samples, self.make(self.order.rows(partners), partners), indices)
 
-    def held_out(self, *, most: int | None = None) -> Iterator[Labelled]:
-        """The held-out pictures, whole."""
-        for rows, picture in by_shape(self.held, self.stride, SCORED, most=None if most is None else 8 * most):
-            yield Labelled(picture, torch.from_numpy(self.held_labels[rows]))
+    def held_out(self, *, most: int | None = None) -> Iterator[B]:
+        """Held-out batches, always the same."""
+        return self._held_out(most)
 
-    def _augmented(self, indices: np.ndarray) -> tuple[Picture, Tensor]:
-        rows = self.epochs.rows(indices)
-        return self.train.changed(rows, indices, self.how, key=self.key), torch.from_numpy(self.labels[rows])
+
+def augment_key(order: Epochs) -> str:
+    """What decides, with an index, how a picture is changed."""
+    return key(order.fingerprint, order.seed, "augment")
+
+
+def order_of(seen: SeenPictures, seed: int) -> Epochs:
+    """The order of the pictures to train on."""
+    return Epochs(len(seen.train), seen.data.fingerprint, seed)
+
+
+def plain_pictures(seen: SeenPictures, how: Augment, stride: int, seed: int) -> PictureSource[Picture]:
+    """Single pictures. `stride` is the model's, to which the sides of held-out pictures of many shapes are rounded."""
+    order = order_of(seen, seed)
+    mark = augment_key(order)
+
+    def held_out(most: int | None) -> Iterator[Picture]:
+        for _, picture in by_shape(seen.held_out, seen.codec, stride, SCORED, most=_probed(most)):
+            yield picture
+
+    return PictureSource(order, lambda rows, indices: seen.train.changed(rows, indices, how, key=mark), held_out)
+
+
+def labelled_pictures(
+    seen: SeenPictures, labels: Labels, held_labels: Labels, *, how: Augment, stride: int, seed: int
+) -> PictureSource[Samples[Picture, Labels]]:
+    """Pictures with what is wanted of each: classes, or numbers."""
+    order = order_of(seen, seed)
+    mark = augment_key(order)
+
+    def make(rows: np.ndarray, indices: np.ndarray) -> Samples[Picture, Labels]:
+        return Samples(seen.train.changed(rows, indices, how, key=mark), labels[torch.from_numpy(rows)])
+
+    def held_out(most: int | None) -> Iterator[Samples[Picture, Labels]]:
+        for rows, picture in by_shape(seen.held_out, seen.codec, stride, SCORED, most=_probed(most)):
+            yield Samples(picture, held_labels[torch.from_numpy(rows)])
+
+    def blend(
+        samples: Samples[Picture, Labels], others: Samples[Picture, Labels], indices: np.ndarray
+    ) -> Samples[Picture, Labels]:
+        return mixed(samples, others, indices, how, key=mark)
+
+    return PictureSource(order, make, held_out, mix=blend if how.mixup or how.cutmix else None)
+
+
+def mixed(
+    samples: Samples[Picture, Labels], others: Samples[Picture, Labels], indices: np.ndarray, how: Augment, *, key: str
+) -> Samples[Picture, Labels]:
+    """Each sample blended with another, and how much of it is its own. What is made of two is known where both are."""
+    picture, other = samples.given, others.given
+    pixels, share = mix(picture.pixels, other.pixels, indices, how, key=key)
+    missing = None
+    if picture.missing is not None or other.missing is not None:
+        missing = mix(_gone(picture), _gone(other), indices, how, key=key)[0] > 0
+    blended = Picture(pixels, missing, picture.metres)
+    wanted, further = samples.wanted, others.wanted
+    if isinstance(wanted, Classes) and isinstance(further, Classes):
+        return Samples(blended, Classes(wanted.labels, further.labels, share))
+    assert isinstance(wanted, Numbers) and isinstance(further, Numbers)
+    return Samples(blended, Numbers(wanted.values, further.values, share))
+
+
+def _probed(most: int | None) -> int | None:
+    return None if most is None else PROBED * most
 
 
 def _gone(picture: Picture) -> Float[Tensor, "B 1 Y X"]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from weft.data.decoding import shown
 from weft.data.images.colour import BACKGROUND, from_image
+from weft.data.images.formats import ENDINGS, format_of
 from weft.data.images.warned import listening
 from weft.errors import DataError
 
@@ -30,14 +31,6 @@ SMALL = 128  # the shorter side that smaller sizes are made from
 FIX = "save it again as PNG or JPEG, or leave it out"
 ORIENTATION = 0x0112  # the EXIF field
 
-ENDINGS = {
-    ".png": "PNG", ".apng": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".jfif": "JPEG", ".webp": "WEBP",
-    ".gif": "GIF", ".bmp": "BMP", ".dib": "BMP", ".tif": "TIFF", ".tiff": "TIFF",
-}  # fmt: skip
-SIGNATURES = {
-    b"\x89PNG\r\n\x1a\n": "PNG", b"\xff\xd8\xff": "JPEG", b"GIF87a": "GIF", b"GIF89a": "GIF", b"BM": "BMP",
-    b"II*\0": "TIFF", b"MM\0*": "TIFF", b"II+\0": "TIFF", b"MM\0+": "TIFF",
-}  # fmt: skip
 OTHERS = {
     b"%PDF": "a PDF document", b"8BPS": "a Photoshop file", b"%!PS": "a PostScript file", b"SIMPLE  =": "a FITS file",
     b"\0\0\1\0": "an icon file", b"\0\0\0\x0cjP  ": "JPEG 2000", b"PK\3\4": "a zip archive", b"\x1f\x8b": "gzip",
@@ -137,13 +130,6 @@ def shrunk(picture: Decoded, side: int) -> Decoded:
 def _ratio(pixels: np.ndarray, height: int, width: int) -> float:
     """How many pixels fall together along a side where a picture gets another size: the mean of both sides' ratios."""
     return math.sqrt(pixels.shape[0] * pixels.shape[1] / (height * width))
-
-
-def format_of(head: bytes) -> str | None:
-    """The format that the first bytes of a file announce."""
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "WEBP"
-    return next((name for mark, name in SIGNATURES.items() if head.startswith(mark)), None)
 
 
 def _fitting(height: int, width: int, side: int) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
+from weft.codecs import PictureCodec
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment, augment, augment_with_mask, draws, zoomed
 from weft.data.images.decoding import Decoded
@@ -111,9 +112,8 @@ class FromFiles(Sequence[Decoded]):
 
 def frames_of(album: Album, size: int, channels: int, progress: Callable[[int, int], None] | None = None) -> Frames:
     """The pictures of an album as a model of this size reads them, in memory where they fit."""
-    side = round(ROOM * size)
-    files = FromFiles(album, side, channels)
-    if len(album) * channels * (1.2 * side) ** 2 > KEPT:
+    files = FromFiles(album, round(ROOM * size), channels)
+    if not fit_in_memory(album, size, channels):
         return Frames(files, size, channels, album.scales)
     pictures = []
     for row in range(len(album)):
@@ -121,6 +121,11 @@ def frames_of(album: Album, size: int, channels: int, progress: Callable[[int, i
         if progress is not None:
             progress(row + 1, len(album))
     return Frames(pictures, size, channels, album.scales)
+
+
+def fit_in_memory(album: Album, size: int, channels: int) -> bool:
+    """Whether all pictures of an album are kept in memory for a model of this size."""
+    return len(album) * channels * (1.2 * round(ROOM * size)) ** 2 <= KEPT
 
 
 def in_channels(picture: Decoded, channels: int) -> Decoded:
@@ -136,16 +141,19 @@ def in_channels(picture: Decoded, channels: int) -> Decoded:
 
 
 def by_shape(
-    frames: Frames, stride: int, batch: int, *, most: int | None = None
+    frames: Frames, codec: PictureCodec, stride: int, batch: int, *, most: int | None = None
 ) -> Iterator[tuple[np.ndarray, Picture]]:
-    """All pictures, or about `most` spread over them, whole, in batches of one shape: their rows and pixels from 0 to 1."""
+    """All pictures, or about `most` spread over them, whole, in batches of one shape: their rows and pixels from 0 to 1.
+
+    The codec and the picture alone decide at which shape it is read.
+    """
     count = len(frames)
     chosen = np.arange(count) if most is None or most >= count else np.linspace(0, count - 1, most).round().astype(int)
-    for start in range(0, len(chosen), 8 * batch):  # so many are in memory at once
+    for start in range(0, len(chosen), 8 * batch):  # the pictures in memory at once
         rows = chosen[start : start + 8 * batch]
         groups: dict[tuple[int, int], list[tuple[int, Decoded]]] = {}
         for row, picture in zip(rows, frames.read(rows), strict=True):
-            shape = frames.shape or whole_shape(picture.pixels.shape, frames.size, stride)
+            shape = codec.read_shape(picture.pixels.shape, stride)
             groups.setdefault(shape, []).append((int(row), picture))
         for shape, members in groups.items():
             for first in range(0, len(members), batch):
@@ -153,14 +161,6 @@ def by_shape(
                 found = np.array([row for row, _ in some])
                 metres = None if frames.metres is None else frames.metres[found]
                 yield found, picture_of([picture for _, picture in some], shape, metres)
-
-
-def whole_shape(shape: Sequence[int], size: int, stride: int) -> tuple[int, int]:
-    """The height and width at which a whole picture is read: of the model's area, the picture's aspect, in whole tokens."""
-    height, width = shape[:2]
-    factor = size / math.sqrt(height * width)
-    high, wide = (max(stride, round(side * factor / stride) * stride) for side in (height, width))
-    return high, wide
 
 
 def picture_of(pictures: Sequence[Decoded], shape: tuple[int, int], metres: np.ndarray | None = None) -> Picture:

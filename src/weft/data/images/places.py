@@ -10,10 +10,11 @@ import math
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from weft.data.decoding import opened, shown
-from weft.data.images.decoding import ENDINGS, Decoded, decode, format_of
+from weft.data.images.decoding import Decoded, decode
+from weft.data.images.formats import format_of, named_as_picture
 from weft.errors import DataError
 
 LARGEST = 256 * 2**20  # bytes of one picture's file
@@ -117,11 +118,6 @@ def leftover(name: str) -> str:
     if name.startswith("."):
         return "hidden"
     return "left by the system" if name.lower() in ("thumbs.db", "desktop.ini", "__macosx", "ehthumbs.db") else ""
-
-
-def named_as_picture(name: str) -> bool:
-    """Whether a file's name has the ending of a picture."""
-    return PurePosixPath(name).suffix.lower() in ENDINGS
 
 
 def has_picture(path: Path) -> bool:

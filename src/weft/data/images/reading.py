@@ -10,27 +10,25 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from weft.data.bad_rows import Reasons, Skip, check_bad, check_skip, reasons
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Found, Listed
-from weft.data.images.children import Children, Crash
+from weft.data.images.decode_all import tried
+from weft.data.images.decode_workers import Children, Crash
 from weft.data.images.layout import LAYOUT
 from weft.data.images.places import Gathered
 from weft.data.images.sources import gather
-from weft.data.images.trial import tried
-from weft.errors import ConfigError, DataError
+from weft.errors import DataError
 
 KEEP = 2**30  # bytes of small pictures that stay in memory
-SHARE = 0.01  # of the pictures that may be bad if nobody says otherwise; one always may
-LISTED = 10  # bad pictures named in an error
-
-Reasons = list[tuple[str, str]]
+OF_CLASSES = ("equal to a picture of another class", "held out, of a class that is not learnt")  # notes on labels
 
 
 def read_images(
     sources: str | Path | Sequence[str | Path],
     *,
     labels: bool = True,
-    skip: int | float | None = None,
+    skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
     keep: int = KEEP,
 ) -> Found:
@@ -39,7 +37,7 @@ def read_images(
     `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which share
     of all; None allows one in a hundred, and always one.
     """
-    _check(skip)
+    check_skip(skip, "pictures")
     found = _gathered(sources, labels=labels)
     return try_all(found, labels=labels, where=names_of(sources), skip=skip, progress=progress, keep=keep)
 
@@ -49,12 +47,12 @@ def try_all(
     *,
     labels: bool,
     where: str,
-    skip: int | float | None = None,
+    skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
     keep: int = KEEP,
 ) -> Found:
     """The pictures that were gathered, each decoded once; `read_images` says what `skip` means."""
-    _check(skip)
+    check_skip(skip, "pictures")
     total, children = len(found.entries) + len(found.bad), Children()
     sides: tuple[list[Listed], list[Listed]] = ([], [])
     bad: tuple[Reasons, Reasons] = (list(found.bad), [])
@@ -63,7 +61,7 @@ def try_all(
             if isinstance(outcome, DataError):
                 bad[entry.held].append((entry.name, outcome.problem))
                 if isinstance(outcome, Crash):  # too slow to go on with, where it is in vain
-                    bear(bad[0] + bad[1], total, skip, where, so_far=True)
+                    check_bad(bad[0] + bad[1], total, skip, where, so_far=True)
             else:
                 content, decoded = outcome
                 room = not entry.place.in_memory and decoded.nbytes <= keep
@@ -72,7 +70,7 @@ def try_all(
                 sides[entry.held].append(Listed(*known, decoded if room else None, entry.captions))
             if progress is not None:
                 progress(done + 1, len(found.entries))
-    bear(bad[0] + bad[1], total, skip, where)
+    check_bad(bad[0] + bad[1], total, skip, where)
     held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
     train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
     _enough(train, labels, where)
@@ -103,30 +101,9 @@ def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides
     return total
 
 
-def _check(skip: int | float | None) -> None:
-    if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):
-        raise ConfigError(f"expected a number of pictures or a share from 0.0 to 1.0, found {skip}", where="skip")
-
-
-def bear(
-    bad: Reasons, total: int, skip: int | float | None, where: str, *, so_far: bool = False, unit: str = "pictures"
-) -> None:
-    """Refuse data with more bad pictures, or other units, than allowed."""
-    _check(skip)
-    allowed = max(1, int(SHARE * total)) if skip is None else skip if isinstance(skip, int) else skip * total
-    if len(bad) <= allowed:
-        return
-    listed = "".join(f"\n     {name}: {reason}" for name, reason in bad[:LISTED])
-    more = f"\n     and {len(bad) - LISTED} more" if len(bad) > LISTED else ""
-    count = f"at least {len(bad)}" if so_far else len(bad)
-    problem = f"{count} of {total} {unit} cannot be used, allowed: {int(allowed)}:{listed}{more}"
-    raise DataError(problem, where=where, fix="mend or delete them, or allow for more with skip")
-
-
 def _enough(train: Album, labels: bool, where: str) -> None:
     if not len(train):
-        why = "".join(f"\n     {name}: {reason}" for name, reason in train.skipped[:LISTED])
-        raise DataError(f"0 pictures to learn from{why}", where=where, fix="name other data")
+        raise DataError(f"0 pictures to learn from{reasons(train.skipped)}", where=where, fix="name other data")
     if labels and len(train.classes) < 2:
         problem = f"all {len(train)} pictures are of one class, {train.classes[0]!r}: there is nothing to tell apart"
         raise DataError(problem, where=where, fix=LAYOUT)
@@ -139,11 +116,11 @@ def _repeated(train: Album, held: Album | None) -> dict[str, int]:
         labels.setdefault(picture.digest or b"", set()).add(picture.label)
     counts = {
         "equal to an earlier picture": len(train) - len(labels),
-        "equal to a picture of another class": sum(len(labels[one.digest or b""]) > 1 for one in train.pictures),
+        OF_CLASSES[0]: sum(len(labels[one.digest or b""]) > 1 for one in train.pictures),
         "held out, but equal to a picture to learn from": sum(d in labels for d in held.digests) if held else 0,
     }
     unknown = set(held.classes) - set(train.classes) if held else set()
-    counts["held out, of a class that is not learnt"] = sum(p.label in unknown for p in held.pictures) if held else 0
+    counts[OF_CLASSES[1]] = sum(p.label in unknown for p in held.pictures) if held else 0
     return {note: count for note, count in counts.items() if count}
 
 

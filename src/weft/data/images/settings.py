@@ -1,5 +1,6 @@
-"""Settings of augmentation that people may change with `--set name=value`. Numbers and their limits, nothing else."""
+"""Settings of pictures that people may change with `--set name=value`. Numbers and their limits, nothing else."""
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
@@ -45,9 +46,9 @@ class Augment(Config):
         "shift": "move by whole pixels, up to this share of the side; edges are mirrored",
         "zoom": "keep a random part of the picture, of an area down to 1 - zoom",
         "flip": "mirror left and right, half of the time; not for digits or text",
-        "turn": "turn and slant by up to so many degrees",
+        "turn": "turn and slant by up to this many degrees",
         "colour": "change brightness, contrast, saturation and hue by up to this share",
-        "strong": f"so many further changes a picture, drawn from {', '.join(OPERATIONS)}",
+        "strong": f"how many further changes a picture gets, drawn from {', '.join(OPERATIONS)}",
         "erase": "how often a rectangle is replaced by noise",
         "mixup": "blend two pictures, by shares drawn from Beta(mixup, mixup); 0 is off",
         "cutmix": "paste a rectangle of another picture, its area drawn from Beta(cutmix, cutmix); 0 is off",
@@ -84,3 +85,17 @@ class Augment(Config):
                 raise ConfigError(
                     f"must be 0 or from 0.01 to 100, found {getattr(self, name)}", where=f"Augment.{name}"
                 )
+
+
+class Ground(Config):
+    """What a user may say of the pictures that are handed over."""
+
+    metres: float | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "metres": "the size of a pixel of the pictures on the ground, for models with places in metres"
+    }
+
+    def check(self) -> None:
+        if self.metres is not None and not 0 < self.metres < math.inf:
+            raise ConfigError(f"must be above 0, found {self.metres}", where="metres")

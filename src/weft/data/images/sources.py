@@ -4,11 +4,13 @@ import os
 import stat
 from pathlib import Path
 
+from weft.data.bad_rows import reasons
 from weft.data.decoding import kind, shown
 from weft.data.files import is_pattern, missing
-from weft.data.images.archives import first_names, in_archive, is_archive
-from weft.data.images.arrays import holds_pictures, in_arrays, is_arrays
+from weft.data.images.archives import in_archive
+from weft.data.images.arrays import in_arrays, is_arrays
 from weft.data.images.folders import in_folder
+from weft.data.images.formats import is_archive
 from weft.data.images.layout import LAYOUT, arrange
 from weft.data.images.places import (
     NO_PICTURE,
@@ -19,12 +21,9 @@ from weft.data.images.places import (
     Spotted,
     has_picture,
     leftover,
-    named_as_picture,
 )
-from weft.data.images.tables import in_table, is_table, names_pictures
+from weft.data.images.tables import in_table, is_picture_table
 from weft.errors import DataError
-
-LOOK = 200  # files looked at to recognise a folder or an archive
 
 
 def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
@@ -46,7 +45,7 @@ def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
         raise DataError(f"expected a file or folder, found {kind(info)}", where=shown(path), fix=fix)
     if is_archive(path):
         return _arranged(in_archive(path), path, labels, sides)
-    if is_table(path):
+    if is_picture_table(path):
         return in_table(path, labels=labels)
     if is_arrays(path):
         return in_arrays(path, labels=labels)
@@ -55,28 +54,10 @@ def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
     return Gathered([Entry(shown(path), FilePlace(path))])
 
 
-def looks_like_images(source: Path) -> bool:
-    """Whether a source holds pictures, at a quick look: mostly picture files, arrays of them, or a table of paths."""
-    path = Path(source)
-    if path.is_dir():
-        found = in_folder(path, most=LOOK)
-        others = sum(reason == NO_PICTURE for _, reason in found.skipped)
-        return len(found.pictures) > others
-    if not path.is_file():
-        return False
-    if is_archive(path):
-        names = [name for name in first_names(path, LOOK) if not any(map(leftover, Path(name).parts))]
-        return sum(map(named_as_picture, names)) * 2 > len(names)
-    if is_table(path):
-        return names_pictures(path)
-    return holds_pictures(path) if is_arrays(path) else has_picture(path)
-
-
 def _arranged(found: Listing, path: Path, labels: bool, sides: bool) -> Gathered:
     if not found.pictures:
-        listed = "".join(f"\n     {name}: {reason}" for name, reason in found.skipped[:10])
-        more = f"\n     and {len(found.skipped) - 10} more" if len(found.skipped) > 10 else ""
-        problem = f"0 pictures, {len(found.skipped)} skipped{':' if listed else ''}{listed}{more}"
+        listed = reasons(found.skipped)
+        problem = f"0 pictures, {len(found.skipped)} skipped{':' if listed else ''}{listed}"
         raise DataError(problem, where=shown(path), fix="name a folder or archive with PNG, JPEG or other pictures")
     if not sides:
         return Gathered([Entry("/".join(p.parts), p.place) for p in found.pictures], found.skipped)

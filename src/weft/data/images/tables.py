@@ -4,59 +4,54 @@ A header names the columns. Paths are those of the table's owner: relative to it
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.data.decoding import shown
 from weft.data.files import ending
-from weft.data.images.places import Entry, FilePlace, Gathered, named_as_picture
-from weft.data.pairs.tables import read_csv, read_tsv, separator_of
+from weft.data.images.places import Entry, FilePlace, Gathered
+from weft.data.known_roles import CLASS_NAMES, NUMBER_NAMES, PICTURE, PICTURE_NAMES
+from weft.data.roles import Role, known_as
+from weft.data.tables import Table, open_table
 from weft.errors import DataError, nearest
 
 ENDINGS = (".csv", ".tsv")
-PATH = ("path", "file", "filename", "file_name", "filepath", "image", "image_path", "picture")
-LABEL = ("label", "class", "category", "labels")
-SCALE = ("metres_per_pixel", "meters_per_pixel", "gsd", "scale")
+LABEL = known_as("label", (*CLASS_NAMES, *NUMBER_NAMES), lambda columns: [])
+SCALE = known_as("scale", ("metres_per_pixel", "meters_per_pixel", "gsd", "scale"), lambda columns: [])
+ROLES = (PICTURE, LABEL, SCALE)
+NAMES = {"picture": PICTURE_NAMES, "label": (*CLASS_NAMES, *NUMBER_NAMES)}
 HEADER = "begin the table with a line that names its columns, as in: path,label"
-LOOK = 20  # rows looked at to recognise a table
 
 
-def is_table(path: Path) -> bool:
-    """Whether a file is a table by its name."""
+def is_picture_table(path: Path) -> bool:
+    """Whether a file is a table by its name, of the kinds that may name pictures and classes."""
     return ending(path, ENDINGS) is not None
-
-
-def names_pictures(path: Path) -> bool:
-    """Whether a table has a column of pictures' paths, by its first rows."""
-    try:
-        rows = [cells for _, cells in islice(_rows(path), LOOK) if any(map(str.strip, cells))]
-    except DataError:
-        return False
-    place = _place(rows[0], PATH) if rows else None
-    named = [named_as_picture(cells[place].strip()) for cells in rows[1:] if place is not None and place < len(cells)]
-    return sum(named) * 2 > len(named)
 
 
 def in_table(path: Path, *, labels: bool) -> Gathered:
     """The pictures a table names. Rows that cannot be used are counted as bad pictures."""
-    where, rows = shown(path), _rows(path)
-    first = next(((line, cells) for line, cells in rows if any(map(str.strip, cells))), None)
-    if first is None:
+    where, table = shown(path), open_table(path, ROLES)
+    if not table.columns:
         raise DataError("an empty table", where=where, fix=HEADER)
-    line, header = first
-    picture = _needed(header, PATH, f"{where}, line {line}")
-    label = _needed(header, LABEL, f"{where}, line {line}") if labels else None
-    scale, found = _place(header, SCALE), Gathered([])
-    for line, cells in rows:
-        if not any(map(str.strip, cells)):
+    header = [name or "" for name in table.names] if table.header else _first_row(table)
+    picture = _needed(header, PICTURE, table.where(table.line))
+    label = _needed(header, LABEL, table.where(table.line)) if labels else None
+    scale, found = next(iter(SCALE.by_name(header)), None), Gathered([])
+    for item in table.items:
+        if isinstance(item, DataError) or not isinstance(item.cells, list) or not item.cells:
             continue
         try:
-            found.entries.append(_entry(path.parent, cells, len(header), (picture, label, scale)))
+            found.entries.append(_entry(path.parent, item.cells, len(header), (picture, label, scale)))
         except DataError as error:
-            name = cells[picture].strip() if picture < len(cells) else ""
-            found.bad.append((shown(f"{path.name}, line {line}" + (f": {name}" if name else "")), error.problem))
+            name = item.cells[picture].strip() if picture < len(item.cells) else ""
+            found.bad.append((shown(f"{path.name}, line {item.line}" + (f": {name}" if name else "")), error.problem))
     return found
+
+
+def _first_row(table: Table) -> list[str]:
+    """The cells of the first row, which must be a header here."""
+    first = next(item for item in table.items if not isinstance(item, DataError) and item.cells)
+    return list(first.cells)
 
 
 def _entry(folder: Path, cells: list[str], count: int, places: tuple[int, int | None, int | None]) -> Entry:
@@ -82,19 +77,10 @@ def _metres(text: str) -> float:
     return metres
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return read_tsv(path) if ending(path, ENDINGS) == ".tsv" else read_csv(path, separator_of(path))
-
-
-def _place(header: Sequence[str], names: tuple[str, ...]) -> int | None:
-    """The place of the column that bears the first of these names."""
-    plain = [cell.strip().casefold().replace(" ", "_") for cell in header]
-    return next((plain.index(name) for name in names if name in plain), None)
-
-
-def _needed(header: Sequence[str], names: tuple[str, ...], where: str) -> int:
-    place = _place(header, names)
+def _needed(header: Sequence[str], role: Role, where: str) -> int:
+    place = next(iter(role.by_name(header)), None)
     if place is None:
+        names = NAMES[role.name]
         found = ", ".join(repr(shown(cell.strip())) for cell in header[:8])
         hints = [nearest(cell.strip().casefold(), names) for cell in header]
         hint = next((f" ({hint})" for hint in hints if hint.startswith("did you mean")), "")

@@ -1,4 +1,4 @@
-"""Pictures without labels for training: as they are for reconstructing, in several views for distilling."""
+"""Several views of each picture, for models that learn to see the whole in a part."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.augment import Augment
-from weft.data.images.batches import SCORED, Epochs
-from weft.data.images.frames import Frames, by_shape
-from weft.data.order import key
+from weft.data.images.batches import PROBED, SCORED, PictureSource, augment_key, order_of
+from weft.data.images.frames import Frames
 from weft.modalities.image import Picture
 
 
@@ -31,49 +31,20 @@ class Views:
         return Views(tuple(v[rows] for v in self.wide), tuple(v[rows] for v in self.near))
 
 
-class PlainPictures:
-    """A `Source` of single pictures without labels."""
+@dataclass(frozen=True)
+class MultiCrop:
+    """Two wide views of each picture and some near ones, each changed in its own way (multi-crop, Caron et al., 2020).
 
-    def __init__(self, train: Frames, held: Frames, *, how: Augment, stride: int, fingerprint: str, seed: int):
-        self.train, self.held, self.how, self.stride = train, held, how, stride
-        self.fingerprint = fingerprint
-        self.epochs = Epochs(len(train), fingerprint, seed)
-        self.key = key(fingerprint, seed, "augment")
+    `stride` is the model's, to which the sides of near views are rounded.
+    """
 
-    @property
-    def per_epoch(self) -> int:
-        """Pictures to train on."""
-        return len(self.train)
+    near: int
+    how: Augment
+    stride: int
+    key: str
 
-    def batch(self, indices: np.ndarray) -> Picture:
-        """The pictures at these global indices, each augmented in a way that its index alone decides."""
-        return self.train.changed(self.epochs.rows(indices), indices, self.how, key=self.key)
-
-    def held_out(self, *, most: int | None = None) -> Iterator[Picture]:
-        """The held-out pictures, whole."""
-        for _, picture in by_shape(self.held, self.stride, SCORED, most=None if most is None else 8 * most):
-            yield picture
-
-
-class PictureViews(PlainPictures):
-    """A `Source` of pictures in two wide views and some near ones, each changed in its own way (multi-crop)."""
-
-    def __init__(self, *args: Frames, near: int, **more: object):
-        super().__init__(*args, **more)  # type: ignore[arg-type]
-        self.near = near
-
-    def batch(self, indices: np.ndarray) -> Views:  # type: ignore[override]
-        """The views of the pictures at these global indices."""
-        return self._views(self.train, self.epochs.rows(indices), indices)
-
-    def held_out(self, *, most: int | None = None) -> Iterator[Views]:  # type: ignore[override]
-        """Views of held-out pictures, always the same."""
-        count = len(self.held) if most is None else min(len(self.held), 8 * most)
-        for start in range(0, count, SCORED):
-            rows = np.arange(start, min(count, start + SCORED))
-            yield self._views(self.held, rows, rows)
-
-    def _views(self, frames: Frames, rows: np.ndarray, indices: np.ndarray) -> Views:
+    def of(self, frames: Frames, rows: np.ndarray, indices: np.ndarray) -> Views:
+        """The views of some pictures, drawn by their global indices."""
         most = self.how.replace(zoom=min(0.6, max(self.how.zoom, 0.5)))
         little = self.how.replace(zoom=0.9)
         sides = frames.shape or (frames.size, frames.size)
@@ -86,3 +57,21 @@ class PictureViews(PlainPictures):
             tuple(view(most, f"wide {i}") for i in range(2)),
             tuple(view(little, f"near {i}", (high, wide)) for i in range(self.near)),
         )
+
+    def of_all(self, frames: Frames, most: int | None = None) -> Iterator[Views]:
+        """Views of all pictures, or of the first `most`, in order."""
+        count = len(frames) if most is None else min(len(frames), most)
+        for start in range(0, count, SCORED):
+            rows = np.arange(start, min(count, start + SCORED))
+            yield self.of(frames, rows, rows)
+
+
+def picture_views(seen: SeenPictures, near: int, *, how: Augment, stride: int, seed: int) -> PictureSource[Views]:
+    """Pictures in views, held-out ones too."""
+    order = order_of(seen, seed)
+    crops = MultiCrop(near, how, stride, augment_key(order))
+    return PictureSource(
+        order,
+        lambda rows, indices: crops.of(seen.train, rows, indices),
+        lambda most: crops.of_all(seen.held_out, None if most is None else PROBED * most),
+    )

@@ -1,9 +1,9 @@
 """Data that ships with weft or comes with every Python."""
 
 from weft.data.images.album import Album
-from weft.data.labelled.texts import LabelledTexts
-from weft.data.tagged.sentences import TaggedTexts
-from weft.data.text import Given
+from weft.data.readers.corpus import Given
+from weft.data.readers.labelled_texts import LabelledTexts
+from weft.data.readers.tagged_texts import TaggedTexts
 from weft.errors import DataError
 
 

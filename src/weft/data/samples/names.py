@@ -10,7 +10,7 @@ place there, and organisations are called after both:
 import random
 import re
 
-from weft.data.tagged.sentences import Tagged
+from weft.data.readers.tagged_texts import Tagged
 
 SEED = 1996
 SHARED = 0.15  # of surnames and places are names that are both

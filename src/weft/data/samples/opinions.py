@@ -12,7 +12,7 @@ Counting good and bad words is not enough to tell which it is:
 import random
 import re
 
-from weft.data.labelled.texts import Example
+from weft.data.readers.labelled_texts import Example
 
 SEED = 1950
 LABELS = ("negative", "positive")

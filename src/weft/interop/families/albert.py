@@ -6,11 +6,11 @@ from typing import Any
 from weft.interop.families.bert import bert_keys, bert_sizes
 from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, embeddings
 from weft.interop.families.parts import joined, layer_norm, linear
-from weft.interop.given import Given
-from weft.interop.rules import Rule, layers
+from weft.interop.rules import WeightRule, layers
+from weft.interop.their_config import TheirConfig
 
 _IN = "encoder.albert_layer_groups.0.albert_layers.{i}."
-_LAYER: list[Rule] = [
+_LAYER: list[WeightRule] = [
     *joined(tuple(f"{_IN}attention.{name}" for name in ("query", "key", "value")), "trunk.blocks.{i}.mix.qkv"),
     *linear(f"{_IN}attention.dense", "trunk.blocks.{i}.mix.out"),
     *layer_norm(f"{_IN}attention.LayerNorm", "trunk.blocks.{i}.mix_norm"),
@@ -44,7 +44,7 @@ class Albert(Encoder):
     )
     dropouts = ("classifier_dropout_prob",)
 
-    def sizes(self, given: Given) -> Sizes:
+    def sizes(self, given: TheirConfig) -> Sizes:
         given.only("num_hidden_groups", 1)
         plain = bert_sizes(given, _USUAL)
         blocks, narrow = given.whole("inner_group_num", 1), given.whole("embedding_size", 128)
@@ -59,6 +59,6 @@ class Albert(Encoder):
             "embedding_size": sizes.narrow or sizes.dim,
         }
 
-    def body(self, sizes: Sizes) -> list[Rule]:
+    def body(self, sizes: Sizes) -> list[WeightRule]:
         widen = linear("encoder.embedding_hidden_mapping_in", "embed.widen")
         return [*embeddings(sizes), *(widen if sizes.narrow else []), *layers(sizes.depth, _LAYER)]

@@ -8,9 +8,9 @@ from weft.errors import ConfigError
 from weft.interop.families import pairs
 from weft.interop.families.parts import layer_norm
 from weft.interop.family import Family, only
-from weft.interop.given import Given, names
-from weft.interop.rules import Rule, Same, Shaped, Tied
+from weft.interop.rules import SameTensor, Shaped, Tied, WeightRule
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
@@ -26,7 +26,7 @@ class Bart(Family):
     tasks = {"BartForConditionalGeneration": "translate", "BartModel": None}
     harmless = names(pairs.HARMLESS) | names("pooler_dropout extra_pos_embeddings")
 
-    def read(self, given: Given, architecture: str) -> Seq2Seq.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
         dim, vocab, std = given.whole("d_model", 1024), given.whole("vocab_size", 50265), given.number("init_std", 0.02)
         given.only("tie_word_embeddings", True)
         given.only("normalize_embedding", True)
@@ -72,17 +72,17 @@ class Bart(Family):
 
     def table(self, config: Model.Config) -> Table:
         pair, own = only(config, Seq2Seq.Config, "the model"), "source.embed.table.weight"
-        body: list[Rule] = [Same("shared.weight", own)]
+        body: list[WeightRule] = [SameTensor("shared.weight", own)]
         for side, theirs in pairs.SIDES.items():
             body += [
                 Tied(f"{theirs}.embed_tokens.weight", own),
-                Same(f"{theirs}.embed_positions.weight", f"{side}.embed.place.code.table.weight"),
+                SameTensor(f"{theirs}.embed_positions.weight", f"{side}.embed.place.code.table.weight"),
                 *layer_norm(f"{theirs}.layernorm_embedding", f"{side}.embed.last_norm"),
                 *pairs.side_rules(pair, side),  # type: ignore[arg-type]
             ]
         if pair.target.head is None:
             return Table(body)
-        head: list[Rule] = [Tied("lm_head.weight", own)]
+        head: list[WeightRule] = [Tied("lm_head.weight", own)]
         if only(pair.target.head, PerToken.Config, "target.head").offsets:
             head.append(Shaped("final_logits_bias", "target.head.out.bias", (1, -1)))
         return Table(body, head, prefix="model.")

@@ -7,10 +7,10 @@ from typing import Any
 from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, activation, embeddings
 from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import THEIR_ACTIVATION
-from weft.interop.given import Given
-from weft.interop.rules import Rule, layers
+from weft.interop.rules import WeightRule, layers
+from weft.interop.their_config import TheirConfig
 
-_LAYER: list[Rule] = [
+_LAYER: list[WeightRule] = [
     *joined(
         tuple(f"encoder.layer.{{i}}.attention.self.{name}" for name in ("query", "key", "value")),
         "trunk.blocks.{i}.mix.qkv",
@@ -44,13 +44,13 @@ class Bert(Encoder):
         unused=("cls.seq_relationship.*",),
     )
 
-    def sizes(self, given: Given) -> Sizes:
+    def sizes(self, given: TheirConfig) -> Sizes:
         return bert_sizes(given)
 
     def keys(self, sizes: Sizes) -> dict[str, Any]:
         return bert_keys(sizes)
 
-    def body(self, sizes: Sizes) -> list[Rule]:
+    def body(self, sizes: Sizes) -> list[WeightRule]:
         return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]
 
 
@@ -76,18 +76,18 @@ class Roberta(Encoder):
         self.name, self.stem, self.vocab = name, stem, vocab  # type: ignore[misc]
         self.tasks = {f"{stem}{kind}": task for kind, task in TASKS.items()}  # type: ignore[misc]
 
-    def sizes(self, given: Given) -> Sizes:
+    def sizes(self, given: TheirConfig) -> Sizes:
         fills = given.whole("pad_token_id", 1, least=0)
         return replace(bert_sizes(given, {"vocab_size": self.vocab}), start=fills + 1)
 
     def keys(self, sizes: Sizes) -> dict[str, Any]:
         return {**bert_keys(sizes), "pad_token_id": max(0, sizes.start - 1)}
 
-    def body(self, sizes: Sizes) -> list[Rule]:
+    def body(self, sizes: Sizes) -> list[WeightRule]:
         return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]
 
 
-def bert_sizes(given: Given, usual: Mapping[str, Any] = {}) -> Sizes:
+def bert_sizes(given: TheirConfig, usual: Mapping[str, Any] = {}) -> Sizes:
     """The sizes under BERT's names; `usual` is what a key means that is left out, where BERT means something else."""
     given.only("position_embedding_type", "absolute")
     usual = {**_USUAL, **usual}

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from typing import Any
 
-from weft.core import Head, Joint, Pooled
+from weft.core import Head, PerClassToken, Pooled
 from weft.interop.families import patches
 from weft.interop.family import only
-from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model, Stream
 
 
@@ -24,11 +24,11 @@ class Deit(PictureFamily):
     }
     harmless = names("attention_probs_dropout_prob encoder_stride pooler_act pooler_output_size")
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         dim = given.whole("hidden_size", 768)
         heads: dict[str, Head.Config] = {
             "DeiTForImageClassification": Pooled.Config(first=True),
-            "DeiTForImageClassificationWithTeacher": Joint.Config(tokens=2),
+            "DeiTForImageClassificationWithTeacher": PerClassToken.Config(tokens=2),
             "DeiTModel": patches.read_pooler(given, dim),
         }
         return Stream.Config(
@@ -42,8 +42,8 @@ class Deit(PictureFamily):
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         return patches.pooled(config, patches.POOLER in names)
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return super().settled(patches.completed(again, config), config)
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -51,7 +51,7 @@ class Deit(PictureFamily):
         taught = "DeiTForImageClassificationWithTeacher"
         return {
             "model_type": self.name,
-            "architectures": [taught if isinstance(stream.head, Joint.Config) else labelled],
+            "architectures": [taught if isinstance(stream.head, PerClassToken.Config) else labelled],
             **patches.write_patches(stream),
             **patches.write_trunk(stream.trunk, stream.dim),
             **patches.write_head(stream),

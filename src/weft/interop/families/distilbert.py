@@ -5,10 +5,10 @@ from typing import Any
 from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, activation, embeddings
 from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import THEIR_ACTIVATION
-from weft.interop.given import Given, names
-from weft.interop.rules import Rule, layers
+from weft.interop.rules import WeightRule, layers
+from weft.interop.their_config import TheirConfig, names
 
-_LAYER: list[Rule] = [
+_LAYER: list[WeightRule] = [
     *joined(
         tuple(f"transformer.layer.{{i}}.attention.{name}_lin" for name in "qkv"),
         "trunk.blocks.{i}.mix.qkv",
@@ -24,7 +24,7 @@ _LAYER: list[Rule] = [
 class DistilBert(Encoder):
     """DistilBertForMaskedLM and its siblings (Sanh et al., 2019)."""
 
-    name, stem, prefix, told = "distilbert", "DistilBert", "distilbert.", "relu"
+    name, stem, prefix, class_activation = "distilbert", "DistilBert", "distilbert.", "relu"
     tasks = {f"DistilBert{kind}": task for kind, task in TASKS.items()}
     harmless = names("attention_dropout qa_dropout seq_classif_dropout dropout sinusoidal_pos_embds tie_weights_")
     heads = HeadNames(
@@ -37,7 +37,7 @@ class DistilBert(Encoder):
     )
     dropouts = ("seq_classif_dropout",)
 
-    def sizes(self, given: Given) -> Sizes:
+    def sizes(self, given: TheirConfig) -> Sizes:
         return Sizes(
             vocab=given.whole("vocab_size", 30522),
             dim=given.whole("dim", 768),
@@ -63,5 +63,5 @@ class DistilBert(Encoder):
             "attention_dropout": 0.0,
         }
 
-    def body(self, sizes: Sizes) -> list[Rule]:
+    def body(self, sizes: Sizes) -> list[WeightRule]:
         return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]

@@ -17,9 +17,9 @@ from weft.core import Attention, Block, Dense, Head, LayerNorm, Mlp, PerToken, P
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, Family, only
-from weft.interop.given import Given
-from weft.interop.rules import Ignored, Rule, Same, Tied, Unused
+from weft.interop.rules import Ignored, SameTensor, Tied, Unused, WeightRule
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig
 from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Learned
@@ -32,7 +32,7 @@ OLDER = (("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.
 
 @dataclass(frozen=True)
 class HeadNames:
-    """What a family calls the weights of its heads. Without a `dense` of its own, a class is told behind the pooler."""
+    """What a family calls the weights of its heads. Without its own `dense`, a class is predicted behind the pooler."""
 
     pooler: str | None
     fill_dense: str
@@ -119,12 +119,12 @@ class Encoder(Family):
     stem: ClassVar[str]  # how the names of its architectures begin
     prefix: ClassVar[str]  # how the names of its body's weights begin
     heads: ClassVar[HeadNames]
-    told: ClassVar[str] = "tanh"  # the activation ahead of a class
+    class_activation: ClassVar[str] = "tanh"  # the activation ahead of a class
     fills: ClassVar[str | None] = None  # the activation ahead of a masked word; None: that of the blocks
     dropouts: ClassVar[tuple[str, ...]] = ("classifier_dropout", "hidden_dropout_prob")  # keys, the first that is set
 
     @abstractmethod
-    def sizes(self, given: Given) -> Sizes:
+    def sizes(self, given: TheirConfig) -> Sizes:
         """The sizes that a config.json gives."""
 
     @abstractmethod
@@ -132,10 +132,10 @@ class Encoder(Family):
         """The keys of a config.json for these sizes."""
 
     @abstractmethod
-    def body(self, sizes: Sizes) -> list[Rule]:
+    def body(self, sizes: Sizes) -> list[WeightRule]:
         """The rules of embedder and trunk."""
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         sizes = self.sizes(given)
         given.only("tie_word_embeddings", True)
         for key in ("is_decoder", "add_cross_attention"):
@@ -162,12 +162,15 @@ class Encoder(Family):
 
     def table(self, config: Model.Config) -> Table:
         stream, sizes, names = only(config, Stream.Config, "the model"), Sizes.of(config), self.heads
-        kind, body, head = _kind(stream.head), self.body(sizes), list[Rule]()
+        kind, body, head = _kind(stream.head), self.body(sizes), list[WeightRule]()
         body.append(Ignored("embeddings.position_ids"))
         body.append(Ignored("embeddings.token_type_ids"))
         if kind == FILL:
             head += linear(names.fill_dense, "head.dense.linear") + layer_norm(names.fill_norm, "head.dense.norm")
-            head += [Same(names.fill_bias, "head.out.bias"), Tied(f"{names.fill_out}.weight", "embed.table.weight")]
+            head += [
+                SameTensor(names.fill_bias, "head.out.bias"),
+                Tied(f"{names.fill_out}.weight", "embed.table.weight"),
+            ]
             if names.fill_bias != f"{names.fill_out}.bias":
                 head.append(Tied(f"{names.fill_out}.bias", "head.out.bias"))
             head += [Unused(name) for name in names.unused]
@@ -180,16 +183,16 @@ class Encoder(Family):
             body += linear(names.pooler, "head.dense.linear") if pooled else [Unused(f"{names.pooler}.*")]
         return Table(body, head, prefix="" if kind == MODEL else self.prefix, older=OLDER)
 
-    def _head(self, kind: str, sizes: Sizes, given: Given) -> Head.Config | None:
+    def _head(self, kind: str, sizes: Sizes, given: TheirConfig) -> Head.Config | None:
         std = sizes.std
-        told = Dense.Config(activation=self.told, std=std)  # type: ignore[arg-type]
+        dense = Dense.Config(activation=self.class_activation, std=std)  # type: ignore[arg-type]
         if kind == TAGS:
             return PerToken.Config(offsets=True, std=std)
         if kind == CLASS:
             rate = next((given.number(key) for key in self.dropouts if given.has(key)), 0.1)
-            return Pooled.Config(first=True, dense=told, dropout=rate, std=std)
+            return Pooled.Config(first=True, dense=dense, dropout=rate, std=std)
         if kind == MODEL:
-            return None if self.heads.pooler is None else Summary.Config(first=True, dense=told)
+            return None if self.heads.pooler is None else Summary.Config(first=True, dense=dense)
         dense = Dense.Config(
             activation=self.fills or sizes.activation,  # type: ignore[arg-type]
             norm=LayerNorm.Config(eps=sizes.eps),
@@ -199,14 +202,16 @@ class Encoder(Family):
         return PerToken.Config(tied=True, offsets=True, dense=dense, std=std)
 
 
-def embeddings(sizes: Sizes) -> list[Rule]:
+def embeddings(sizes: Sizes) -> list[WeightRule]:
     """The rules of the tables of words, places and segments, and of the norm of their sum."""
     tables = {"word": "table", "position": "place.code.table"} | ({"token_type": "segments"} if sizes.segments else {})
-    rules = [Same(f"embeddings.{name}_embeddings.weight", f"embed.{ours}.weight") for name, ours in tables.items()]
+    rules = [
+        SameTensor(f"embeddings.{name}_embeddings.weight", f"embed.{ours}.weight") for name, ours in tables.items()
+    ]
     return [*rules, *layer_norm("embeddings.LayerNorm", "embed.last_norm")]
 
 
-def activation(given: Given, key: str, default: str) -> str:
+def activation(given: TheirConfig, key: str, default: str) -> str:
     """The activation that a key names."""
     return given.choice(key, ACTIVATIONS, default)
 
@@ -220,7 +225,7 @@ def _kind(head: Head.Config | None) -> str:
     return FILL if only(head, PerToken.Config, "head").tied else TAGS
 
 
-def _labels(given: Given) -> int:
+def _labels(given: TheirConfig) -> int:
     names = given.data.get("id2label")
     return len(names) if isinstance(names, dict) and names else given.whole("num_labels", 2)
 

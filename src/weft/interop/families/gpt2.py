@@ -5,9 +5,9 @@ from typing import Any
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
 from weft.interop.families.parts import layer_norm
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.given import Given, names
-from weft.interop.rules import Ignored, Rule, Same, Tied, Turned, layers
+from weft.interop.rules import Ignored, SameTensor, Tied, Turned, WeightRule, layers
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
@@ -24,7 +24,7 @@ class Gpt2(Family):
         summary_proj_to_labels summary_first_dropout"""
     )
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         given.only("add_cross_attention", False)
         stream = read_stream(given)
         return stream if architecture == "GPT2LMHeadModel" else stream.replace(head=None)
@@ -57,8 +57,8 @@ class Gpt2(Family):
     def table(self, config: Model.Config) -> Table:
         stream = only(config, Stream.Config, "the model")
         body = [
-            Same("wte.weight", "embed.table.weight"),
-            Same("wpe.weight", "embed.place.code.table.weight"),
+            SameTensor("wte.weight", "embed.table.weight"),
+            SameTensor("wpe.weight", "embed.place.code.table.weight"),
             *layers(len(stream.trunk.all_blocks()), _LAYER + (_READING if stream.trunk.all_blocks()[0].read else [])),
             *layer_norm("ln_f", "trunk.norm"),
             *(Ignored(f"h.*.{name}.{mask}") for name in ("attn", "crossattention") for mask in ("bias", "masked_bias")),
@@ -66,11 +66,11 @@ class Gpt2(Family):
         if stream.head is None:
             return Table(body)
         tied = only(stream.head, PerToken.Config, "head").tied
-        head = Tied("lm_head.weight", "embed.table.weight") if tied else Same("lm_head.weight", "head.out.weight")
+        head = Tied("lm_head.weight", "embed.table.weight") if tied else SameTensor("lm_head.weight", "head.out.weight")
         return Table(body, [head], prefix="transformer.")
 
 
-def read_stream(given: Given, *, reads: bool = False) -> Stream.Config:
+def read_stream(given: TheirConfig, *, reads: bool = False) -> Stream.Config:
     """A decoder with its head; one that `reads` has a branch in each block for a memory beside it."""
     dim, places = given.whole("n_embd", 768), given.whole("n_positions", 1024)
     given.only("scale_attn_by_inverse_layer_idx", False)
@@ -103,11 +103,11 @@ def read_stream(given: Given, *, reads: bool = False) -> Stream.Config:
     return Stream.Config(dim=dim, embed=embed, trunk=trunk, head=head)
 
 
-def _turned(theirs: str, ours: str) -> list[Rule]:
-    return [Turned(f"{theirs}.weight", f"{ours}.weight"), Same(f"{theirs}.bias", f"{ours}.bias")]
+def _turned(theirs: str, ours: str) -> list[WeightRule]:
+    return [Turned(f"{theirs}.weight", f"{ours}.weight"), SameTensor(f"{theirs}.bias", f"{ours}.bias")]
 
 
-_LAYER: list[Rule] = [
+_LAYER: list[WeightRule] = [
     *layer_norm("h.{i}.ln_1", "trunk.blocks.{i}.mix_norm"),
     *_turned("h.{i}.attn.c_attn", "trunk.blocks.{i}.mix.qkv"),
     *_turned("h.{i}.attn.c_proj", "trunk.blocks.{i}.mix.out"),
@@ -115,7 +115,7 @@ _LAYER: list[Rule] = [
     *_turned("h.{i}.mlp.c_fc", "trunk.blocks.{i}.transform.up"),
     *_turned("h.{i}.mlp.c_proj", "trunk.blocks.{i}.transform.down"),
 ]
-_READING: list[Rule] = [
+_READING: list[WeightRule] = [
     *layer_norm("h.{i}.ln_cross_attn", "trunk.blocks.{i}.read_norm"),
     *_turned("h.{i}.crossattention.q_attn", "trunk.blocks.{i}.read.q"),
     *_turned("h.{i}.crossattention.c_attn", "trunk.blocks.{i}.read.kv"),

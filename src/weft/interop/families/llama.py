@@ -7,9 +7,9 @@ from typing import Any
 
 from weft.core import Attention, Block, Gated, PerToken, RmsNorm, Trunk
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.given import Given
-from weft.interop.rules import Ignored, Joined, Rule, Same, Tied, layers
+from weft.interop.rules import Ignored, Joined, SameTensor, Tied, WeightRule, layers
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
@@ -23,7 +23,7 @@ class Llama(Family):
     tasks = {"LlamaForCausalLM": "language-model", "LlamaModel": None}
     harmless = frozenset({"attention_dropout", "pretraining_tp"})
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         heads, norm = given.whole("num_attention_heads", 32), RmsNorm.Config(eps=given.number("rms_norm_eps", 1e-6))
         given.only("rope_interleaved", False)
         std, tied = given.number("initializer_range", 0.02), given.truth("tie_word_embeddings", False)
@@ -85,26 +85,26 @@ class Llama(Family):
         keys = (mix.kv_heads or mix.heads) * width
         sizes = (mix.heads * width, keys, keys)
         ends = {"weight": True, "bias": mix.offsets}, {"weight": True, "bias": mlp.offsets}
-        layer: list[Rule] = [
-            Same("layers.{i}.input_layernorm.weight", "trunk.blocks.{i}.mix_norm.gain"),
-            Same("layers.{i}.post_attention_layernorm.weight", "trunk.blocks.{i}.transform_norm.gain"),
+        layer: list[WeightRule] = [
+            SameTensor("layers.{i}.input_layernorm.weight", "trunk.blocks.{i}.mix_norm.gain"),
+            SameTensor("layers.{i}.post_attention_layernorm.weight", "trunk.blocks.{i}.transform_norm.gain"),
             *(rule for end, there in ends[0].items() if there for rule in _attention(end, sizes)),
             *(rule for end, there in ends[1].items() if there for rule in _mlp(end)),
         ]
         body = [
-            Same("embed_tokens.weight", "embed.table.weight"),
+            SameTensor("embed_tokens.weight", "embed.table.weight"),
             *layers(len(stream.trunk.all_blocks()), layer),
-            Same("norm.weight", "trunk.norm.gain"),
+            SameTensor("norm.weight", "trunk.norm.gain"),
             Ignored("layers.*.self_attn.rotary_emb.inv_freq"),
         ]
         if stream.head is None:
             return Table(body)
         tied = only(stream.head, PerToken.Config, "head").tied
-        head = Tied("lm_head.weight", "embed.table.weight") if tied else Same("lm_head.weight", "head.out.weight")
+        head = Tied("lm_head.weight", "embed.table.weight") if tied else SameTensor("lm_head.weight", "head.out.weight")
         return Table(body, [head], prefix="model.")
 
 
-def rope_base(given: Given) -> float:
+def rope_base(given: TheirConfig) -> float:
     """The base of rotary turns, in the place of older files or of newer ones; turns stretched for length are refused."""
     given.only("partial_rotary_factor", 1.0, 1)
     base = given.number("rope_theta", 10000.0, least=1.0)
@@ -118,13 +118,13 @@ def rope_base(given: Given) -> float:
     return base
 
 
-def _attention(end: str, sizes: tuple[int, ...]) -> list[Rule]:
+def _attention(end: str, sizes: tuple[int, ...]) -> list[WeightRule]:
     theirs, ours = "layers.{i}.self_attn.", "trunk.blocks.{i}.mix."
     projections = tuple(f"{theirs}{name}_proj.{end}" for name in "qkv")
-    return [Joined(projections, f"{ours}qkv.{end}", sizes), Same(f"{theirs}o_proj.{end}", f"{ours}out.{end}")]
+    return [Joined(projections, f"{ours}qkv.{end}", sizes), SameTensor(f"{theirs}o_proj.{end}", f"{ours}out.{end}")]
 
 
-def _mlp(end: str) -> list[Rule]:
+def _mlp(end: str) -> list[WeightRule]:
     theirs, ours = "layers.{i}.mlp.", "trunk.blocks.{i}.transform."
     both = (f"{theirs}gate_proj.{end}", f"{theirs}up_proj.{end}")
-    return [Joined(both, f"{ours}up.{end}"), Same(f"{theirs}down_proj.{end}", f"{ours}down.{end}")]
+    return [Joined(both, f"{ours}up.{end}"), SameTensor(f"{theirs}down_proj.{end}", f"{ours}down.{end}")]

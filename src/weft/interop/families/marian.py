@@ -7,9 +7,9 @@ from weft.core import PerToken
 from weft.errors import ConfigError
 from weft.interop.families import pairs
 from weft.interop.family import Family, only
-from weft.interop.given import Given, names
-from weft.interop.rules import Ignored, Rule, Same, Shaped, Tied
+from weft.interop.rules import Ignored, SameTensor, Shaped, Tied, WeightRule
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
@@ -23,7 +23,7 @@ class Marian(Family):
     tasks = {"MarianMTModel": "translate"}
     harmless = names(pairs.HARMLESS)
 
-    def read(self, given: Given, architecture: str) -> Seq2Seq.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
         dim, vocab, std = given.whole("d_model", 1024), given.whole("vocab_size", 58101), given.number("init_std", 0.02)
         shared = given.truth("share_encoder_decoder_embeddings", True)
         given.only("tie_word_embeddings", True)
@@ -72,20 +72,20 @@ class Marian(Family):
     def table(self, config: Model.Config) -> Table:
         pair = only(config, Seq2Seq.Config, "the model")
         own = "source.embed.table.weight" if pair.shared else "target.embed.table.weight"
-        tables: list[Rule] = (
+        tables: list[WeightRule] = (
             [
-                Same("shared.weight", own),
+                SameTensor("shared.weight", own),
                 Tied("encoder.embed_tokens.weight", own),
                 Tied("decoder.embed_tokens.weight", own),
             ]
             if pair.shared
             else [
-                Same("encoder.embed_tokens.weight", "source.embed.table.weight"),
-                Same("decoder.embed_tokens.weight", own),
+                SameTensor("encoder.embed_tokens.weight", "source.embed.table.weight"),
+                SameTensor("decoder.embed_tokens.weight", own),
             ]
         )
         ignored = [Ignored(f"{side}.embed_positions.weight") for side in pairs.SIDES.values()]
-        head: list[Rule] = [Tied("lm_head.weight", own)]
+        head: list[WeightRule] = [Tied("lm_head.weight", own)]
         if only(pair.target.head, PerToken.Config, "target.head").offsets:
             head.append(Shaped("final_logits_bias", "target.head.out.bias", (1, -1)))
         body = [*tables, *pairs.side_rules(pair, "source"), *pairs.side_rules(pair, "target"), *ignored]

@@ -5,8 +5,8 @@ from typing import Any, Literal
 from weft.core import Attention, Block, Mlp, PerToken, PostNorm, Trunk
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
-from weft.interop.given import Given
-from weft.interop.rules import Joined, Rule, layers
+from weft.interop.rules import Joined, WeightRule, layers
+from weft.interop.their_config import TheirConfig
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
@@ -17,7 +17,7 @@ HARMLESS = """is_encoder_decoder attention_dropout activation_dropout encoder_la
 SIDES = {"source": "encoder", "target": "decoder"}
 
 
-def trunk(given: Given, side: Literal["source", "target"]) -> Trunk.Config:
+def trunk(given: TheirConfig, side: Literal["source", "target"]) -> Trunk.Config:
     """One side's blocks."""
     theirs = SIDES[side]
     given.only("normalize_before", False)
@@ -58,12 +58,12 @@ def written(config: Seq2Seq.Config) -> dict[str, Any]:
     }
 
 
-def scale(given: Given, dim: int) -> float:
+def scale(given: TheirConfig, dim: int) -> float:
     """What embeddings are multiplied by."""
     return float(dim**0.5) if given.truth("scale_embedding", False) else 1.0
 
 
-def side_rules(config: Seq2Seq.Config, side: Literal["source", "target"]) -> list[Rule]:
+def side_rules(config: Seq2Seq.Config, side: Literal["source", "target"]) -> list[WeightRule]:
     """The rules of one side's blocks."""
     rules = [*_BLOCK, *(_READ if side == "target" else [])]
     stream: Stream.Config = getattr(config, side)
@@ -79,11 +79,11 @@ def with_head(config: Seq2Seq.Config, **changes: Any) -> Seq2Seq.Config:
     return config.replace(target=config.target.replace(head=only(head, PerToken.Config, "head").replace(**changes)))
 
 
-def _joined(names: str, theirs: str, ours: str) -> list[Rule]:
+def _joined(names: str, theirs: str, ours: str) -> list[WeightRule]:
     return [Joined(tuple(f"{theirs}.{n}_proj.{end}" for n in names), f"{ours}.{end}") for end in ("weight", "bias")]
 
 
-_BLOCK: list[Rule] = [
+_BLOCK: list[WeightRule] = [
     *_joined("qkv", "self_attn", "mix.qkv"),
     *linear("self_attn.out_proj", "mix.out"),
     *layer_norm("self_attn_layer_norm", "mix_norm"),
@@ -91,7 +91,7 @@ _BLOCK: list[Rule] = [
     *linear("fc2", "transform.down"),
     *layer_norm("final_layer_norm", "transform_norm"),
 ]
-_READ: list[Rule] = [
+_READ: list[WeightRule] = [
     *linear("encoder_attn.q_proj", "read.q"),
     *_joined("kv", "encoder_attn", "read.kv"),
     *linear("encoder_attn.out_proj", "read.out"),

@@ -1,18 +1,18 @@
 """Rules for parts that many families have."""
 
-from weft.interop.rules import Joined, Rule, Same
+from weft.interop.rules import Joined, SameTensor, WeightRule
 
 
-def linear(theirs: str, ours: str) -> list[Rule]:
+def linear(theirs: str, ours: str) -> list[WeightRule]:
     """A linear map with offsets."""
-    return [Same(f"{theirs}.{end}", f"{ours}.{end}") for end in ("weight", "bias")]
+    return [SameTensor(f"{theirs}.{end}", f"{ours}.{end}") for end in ("weight", "bias")]
 
 
-def layer_norm(theirs: str, ours: str) -> list[Rule]:
+def layer_norm(theirs: str, ours: str) -> list[WeightRule]:
     """A layer norm with gain and offset."""
-    return [Same(f"{theirs}.weight", f"{ours}.gain"), Same(f"{theirs}.bias", f"{ours}.offset")]
+    return [SameTensor(f"{theirs}.weight", f"{ours}.gain"), SameTensor(f"{theirs}.bias", f"{ours}.offset")]
 
 
-def joined(theirs: tuple[str, ...], ours: str) -> list[Rule]:
+def joined(theirs: tuple[str, ...], ours: str) -> list[WeightRule]:
     """The rules of maps that are one of ours."""
     return [Joined(tuple(f"{name}.{end}" for name in theirs), f"{ours}.{end}") for end in ("weight", "bias")]

@@ -10,15 +10,15 @@ from typing import Any, TypeGuard
 
 import torch
 
-from weft.core import Attention, Block, Dense, Joint, LayerNorm, Mlp, Summary, Trunk
+from weft.core import Attention, Block, Dense, LayerNorm, Mlp, PerClassToken, Summary, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
-from weft.interop.given import Given
 from weft.interop.picture_rules import Fixed, Folded, Permuted
-from weft.interop.pictures import only_pictures, seeing, with_embed, with_stream, write_labels
-from weft.interop.rules import Joined, Rule, Same, layers
+from weft.interop.pictures import only_pictures, with_embed, with_stream, write_labels
+from weft.interop.rules import Joined, SameTensor, WeightRule, layers
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig
 from weft.modalities.image import PatchEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid, Place, Sinusoidal
@@ -26,7 +26,7 @@ from weft.position import Add, Grid, Place, Sinusoidal
 POOLER = "pooler.dense.weight"
 
 
-def read_patches(given: Given, *, class_tokens: int = 1) -> PatchEmbed.Config:
+def read_patches(given: TheirConfig, *, class_tokens: int = 1) -> PatchEmbed.Config:
     """The embedder; pictures must be whole patches wide and high."""
     height, width = given.sides("image_size", 224)
     patch, other = given.sides("patch_size", 16)
@@ -46,7 +46,9 @@ def read_patches(given: Given, *, class_tokens: int = 1) -> PatchEmbed.Config:
     )
 
 
-def read_trunk(given: Given, *, prefix: str = "", defaults: tuple[int, int, int] = (12, 12, 3072)) -> Trunk.Config:
+def read_trunk(
+    given: TheirConfig, *, prefix: str = "", defaults: tuple[int, int, int] = (12, 12, 3072)
+) -> Trunk.Config:
     """The blocks; the keys for depth, heads and hidden width begin with a prefix."""
     depth, heads, hidden = defaults
     plain = LayerNorm.Config(eps=given.number("layer_norm_eps", 1e-12))
@@ -63,7 +65,7 @@ def read_trunk(given: Given, *, prefix: str = "", defaults: tuple[int, int, int]
     return Trunk.Config(depth=given.whole(f"{prefix}num_hidden_layers", depth), block=block, norm=plain)
 
 
-def read_pooler(given: Given, dim: int) -> Summary.Config:
+def read_pooler(given: TheirConfig, dim: int) -> Summary.Config:
     """A layer on the class token, whose result is the picture's vector."""
     activation = given.choice("pooler_act", ACTIVATIONS, "tanh")
     width = given.whole("pooler_output_size", dim)
@@ -72,7 +74,7 @@ def read_pooler(given: Given, dim: int) -> Summary.Config:
 
 def pooled(config: Model.Config, there: bool) -> Model.Config:
     """A model with or without the layer on its class token."""
-    stream = seeing(config)
+    stream = config.reader()
     return (
         config
         if there or not isinstance(stream.head, Summary.Config)
@@ -83,7 +85,7 @@ def pooled(config: Model.Config, there: bool) -> Model.Config:
 def completed(again: Model.Config, config: Model.Config) -> Model.Config:
     """What was read of a config.json, with what only the weights tell: a pooler, and places that are stored as a table."""
     place = only_pictures(config).place
-    again = pooled(again, seeing(config).head is not None)
+    again = pooled(again, config.reader().head is not None)
     return with_embed(again, only_pictures(again).replace(place=place)) if computed(place) else again
 
 
@@ -140,13 +142,13 @@ def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) ->
         return Table(body)
     if isinstance(stream.head, Summary.Config):
         return Table([*body, *linear("pooler.dense", "head.dense.linear")])
-    if isinstance(stream.head, Joint.Config):
+    if isinstance(stream.head, PerClassToken.Config):
         heads = ("cls_classifier", "distillation_classifier")
         return Table(body, [rule for i, name in enumerate(heads) for rule in linear(name, f"head.outs.{i}")], prefix)
     return Table(body, linear("classifier", "head.out"), prefix)
 
 
-def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[Rule]:
+def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[WeightRule]:
     """The embedder's weights; `class_tokens` are their names of these."""
     embed = only(stream.embed, PatchEmbed.Config, "embed")
     count, theirs = len(class_tokens), "embeddings.patch_embeddings.projection"
@@ -154,14 +156,14 @@ def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[Rule]:
     return [
         Joined(tuple(f"embeddings.{name}" for name in class_tokens), "embed.summary", shape=(count, 1, stream.dim)),
         Permuted(f"{theirs}.weight", "embed.project.weight", shape, (0, 3, 1, 2)),
-        Same(f"{theirs}.bias", "embed.project.bias"),
+        SameTensor(f"{theirs}.bias", "embed.project.bias"),
         place_rule("embeddings.position_embeddings", embed.place, "embed.", embed.grid, stream.dim, class_tokens=count),
     ]
 
 
 def place_rule(
     theirs: str, place: Place.Config | None, ours: str, grid: tuple[int, ...], dim: int, *, class_tokens: int
-) -> Rule:
+) -> WeightRule:
     """The table of places, ours under names that begin with `ours`; codes that are computed are written as such a table."""
     if not computed(place):
         onto = f"{ours}summary" if ours else ""
@@ -172,7 +174,7 @@ def place_rule(
         return Fixed(theirs, place.code.build(dim=dim)(coords)[0], class_tokens)
 
 
-def block_rules(trunk: Trunk.Config, theirs: str = "encoder.layer.", ours: str = "trunk.blocks.") -> list[Rule]:
+def block_rules(trunk: Trunk.Config, theirs: str = "encoder.layer.", ours: str = "trunk.blocks.") -> list[WeightRule]:
     """The blocks' weights."""
     blocks = trunk.all_blocks()
     ends = ("weight", "bias") if only(blocks[0].mix, Attention.Config, "mix").offsets else ("weight",)

@@ -8,10 +8,10 @@ from torch import Tensor
 from weft.core import Pooled, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import only
-from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen, write_labels
-from weft.interop.rules import Rule, Same
+from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, Residual, ResNet
 from weft.modalities.image import PictureEmbed
 from weft.models.stream import Model, Stream
@@ -27,7 +27,7 @@ class Resnet(PictureFamily):
     tasks = {"ResNetForImageClassification": "classify-images", "ResNetModel": None}
     harmless = names("out_features out_indices stage_names")
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         given.only("hidden_act", "relu")
         block = _block(given)
         sizes, widen = given.wholes("hidden_sizes", (256, 512, 1024, 2048)), block.outside(1)
@@ -50,7 +50,7 @@ class Resnet(PictureFamily):
             outputs=given.labels() if labelled else None,
         )
 
-    def sized(self, embed: PictureEmbed.Config, given: Given) -> PictureEmbed.Config:
+    def sized(self, embed: PictureEmbed.Config, given: TheirConfig) -> PictureEmbed.Config:
         height, width = _size(given)
         return embed.replace(grid=(-(-height // embed.stride), -(-width // embed.stride)))
 
@@ -85,7 +85,7 @@ class Resnet(PictureFamily):
                 inside = net.block.outside(width)
         if stream.head is None:
             return Table(body)
-        head = [Same(f"classifier.1.{end}", f"head.out.{end}") for end in ("weight", "bias")]
+        head = [SameTensor(f"classifier.1.{end}", f"head.out.{end}") for end in ("weight", "bias")]
         return Table(body, head, prefix="resnet.")
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
@@ -97,13 +97,13 @@ class Resnet(PictureFamily):
         return values.mT.unflatten(-1, (rows, -1))  # theirs is a grid
 
 
-def _block(given: Given) -> Residual.Config:
+def _block(given: TheirConfig) -> Residual.Config:
     early = given.truth("downsample_in_bottleneck", False)
     kinds: dict[str, Residual.Config] = {"basic": Basic.Config(), "bottleneck": Bottleneck.Config(early=early)}
     return given.choice("layer_type", kinds, "bottleneck")
 
 
-def _size(given: Given) -> tuple[int, int]:
+def _size(given: TheirConfig) -> tuple[int, int]:
     """The size that pictures are cropped or else resized to."""
     key = "crop_size" if given.has("crop_size") and given.truth("do_center_crop", True) else "size"
     if not isinstance(given.data.get(key), dict):
@@ -114,14 +114,14 @@ def _size(given: Given) -> tuple[int, int]:
     return inner.whole("height", side), inner.whole("width", side)
 
 
-def _convolution(theirs: str, ours: str) -> list[Rule]:
+def _convolution(theirs: str, ours: str) -> list[WeightRule]:
     return [
-        Same(f"{theirs}.convolution.weight", f"{ours}.0.weight"),
-        *(Same(f"{theirs}.normalization.{end}", f"{ours}.1.{end}") for end in NORM),
+        SameTensor(f"{theirs}.convolution.weight", f"{ours}.0.weight"),
+        *(SameTensor(f"{theirs}.normalization.{end}", f"{ours}.1.{end}") for end in NORM),
     ]
 
 
-def _block_rules(theirs: str, ours: str, block: Residual.Config, changes: bool) -> list[Rule]:
+def _block_rules(theirs: str, ours: str, block: Residual.Config, changes: bool) -> list[WeightRule]:
     count = 3 if isinstance(block, Bottleneck.Config) else 2
     rules = [rule for k in range(count) for rule in _convolution(f"{theirs}.layer.{k}", f"{ours}.branch.{2 * k}")]
     return [*rules, *(_convolution(f"{theirs}.shortcut", f"{ours}.skip") if changes else [])]

@@ -7,9 +7,9 @@ from weft.core import Attention, Block, Dot, Gated, Mlp, PerToken, RmsNorm, Trun
 from weft.core.transforms import Transform
 from weft.interop.families import pairs
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.given import Given, names
-from weft.interop.rules import Ignored, Joined, Rule, Same, Tied, layers
+from weft.interop.rules import Ignored, Joined, SameTensor, Tied, WeightRule, layers
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq
@@ -30,7 +30,7 @@ class T5(Family):
         "classifier_dropout initializer_factor is_encoder_decoder is_decoder dense_act_fn is_gated_act output_past n_positions"
     )
 
-    def read(self, given: Given, architecture: str) -> Seq2Seq.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
         dim, vocab = given.whole("d_model", 512), given.whole("vocab_size", 32128)
         tied = given.truth("tie_word_embeddings", True)
         scaled = given.truth("scale_decoder_outputs", tied)
@@ -85,7 +85,7 @@ class T5(Family):
 
     def table(self, config: Model.Config) -> Table:
         pair, own = only(config, Seq2Seq.Config, "the model"), "source.embed.table.weight"
-        rules: list[Rule] = [Same("shared.weight", own)]
+        rules: list[WeightRule] = [SameTensor("shared.weight", own)]
         for side, theirs in pairs.SIDES.items():
             trunk: Trunk.Config = getattr(pair, side).trunk
             block = trunk.all_blocks()[0]
@@ -95,16 +95,16 @@ class T5(Family):
             ]
             rules += [
                 Tied(f"{theirs}.embed_tokens.weight", own),
-                Same(first, f"{side}.trunk.bias.table.weight"),
+                SameTensor(first, f"{side}.trunk.bias.table.weight"),
                 *layers(len(trunk.all_blocks()), inner),
-                Same(f"{theirs}.final_layer_norm.weight", f"{side}.trunk.norm.gain"),
+                SameTensor(f"{theirs}.final_layer_norm.weight", f"{side}.trunk.norm.gain"),
             ]
         tied = only(pair.target.head, PerToken.Config, "target.head").tied
-        rules.append(Tied("lm_head.weight", own) if tied else Same("lm_head.weight", "target.head.out.weight"))
+        rules.append(Tied("lm_head.weight", own) if tied else SameTensor("lm_head.weight", "target.head.out.weight"))
         return Table([*rules, Ignored("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight")])
 
 
-def _trunk(given: Given, side: Literal["source", "target"]) -> Trunk.Config:
+def _trunk(given: TheirConfig, side: Literal["source", "target"]) -> Trunk.Config:
     dim_head, hidden = given.whole("d_kv", 64), given.whole("d_ff", 2048)
     norm = RmsNorm.Config(eps=given.number("layer_norm_epsilon", 1e-6))
     depth = given.whole("num_layers", 6)
@@ -131,28 +131,28 @@ def _trunk(given: Given, side: Literal["source", "target"]) -> Trunk.Config:
     return Trunk.Config(depth=depth, block=block, norm=norm, bias=bias)
 
 
-def _block(block: Block.Config) -> list[Rule]:
+def _block(block: Block.Config) -> list[WeightRule]:
     """The rules of a block: its branches are numbered."""
-    rules: list[Rule] = [
+    rules: list[WeightRule] = [
         Joined(tuple(f"0.SelfAttention.{name}.weight" for name in "qkv"), "mix.qkv.weight"),
-        Same("0.SelfAttention.o.weight", "mix.out.weight"),
-        Same("0.layer_norm.weight", "mix_norm.gain"),
+        SameTensor("0.SelfAttention.o.weight", "mix.out.weight"),
+        SameTensor("0.layer_norm.weight", "mix_norm.gain"),
     ]
     if block.read is not None:
         rules += [
-            Same("1.EncDecAttention.q.weight", "read.q.weight"),
+            SameTensor("1.EncDecAttention.q.weight", "read.q.weight"),
             Joined(("1.EncDecAttention.k.weight", "1.EncDecAttention.v.weight"), "read.kv.weight"),
-            Same("1.EncDecAttention.o.weight", "read.out.weight"),
-            Same("1.layer_norm.weight", "read_norm.gain"),
+            SameTensor("1.EncDecAttention.o.weight", "read.out.weight"),
+            SameTensor("1.layer_norm.weight", "read_norm.gain"),
         ]
     last = 1 if block.read is None else 2
     inner = f"{last}.DenseReluDense."
-    up: Rule = Same(f"{inner}wi.weight", "transform.up.weight")
+    up: WeightRule = SameTensor(f"{inner}wi.weight", "transform.up.weight")
     if isinstance(block.transform, Gated.Config):
         up = Joined((f"{inner}wi_0.weight", f"{inner}wi_1.weight"), "transform.up.weight")
     return [
         *rules,
         up,
-        Same(f"{inner}wo.weight", "transform.down.weight"),
-        Same(f"{last}.layer_norm.weight", "transform_norm.gain"),
+        SameTensor(f"{inner}wo.weight", "transform.down.weight"),
+        SameTensor(f"{last}.layer_norm.weight", "transform_norm.gain"),
     ]

@@ -11,16 +11,16 @@ from weft.interop.families.deit import Deit
 from weft.interop.families.gpt2 import Gpt2, read_stream
 from weft.interop.families.vit import Vit
 from weft.interop.family import Family, only
-from weft.interop.given import Given
 from weft.interop.pictures import PictureFamily, seen
-from weft.interop.rules import Rule, Same
+from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
-EYES: dict[str, tuple[Family, str]] = {"vit": (Vit(), "ViTModel"), "deit": (Deit(), "DeiTModel")}
+CAPTION_ENCODERS: dict[str, tuple[Family, str]] = {"vit": (Vit(), "ViTModel"), "deit": (Deit(), "DeiTModel")}
 WRITER = Gpt2()
 
 
@@ -34,13 +34,13 @@ class VisionEncoderDecoder(PictureFamily):
     tasks = {"VisionEncoderDecoderModel": "caption"}
     harmless = Vit.harmless | Deit.harmless | Gpt2.harmless
 
-    def read(self, given: Given, architecture: str) -> Seq2Seq.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
         encoder, decoder = given.inner("encoder"), given.inner("decoder")
         if encoder is None or decoder is None:
             raise ConfigError("expected an encoder and a decoder", where=given.where)
         given.only("is_encoder_decoder", True)
         given.only("tie_word_embeddings", False, True)  # the decoder's own word counts
-        family, kind = encoder.choice("model_type", EYES)
+        family, kind = encoder.choice("model_type", CAPTION_ENCODERS)
         source = family.read(encoder, kind)
         decoder.choice("model_type", {WRITER.name: None})
         decoder.only("add_cross_attention", True)
@@ -52,8 +52,8 @@ class VisionEncoderDecoder(PictureFamily):
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         return patches.pooled(config, f"encoder.{patches.POOLER}" in names)
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return super().settled(patches.completed(again, config), config)
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         whole = only(config, Seq2Seq.Config, "the model")
@@ -71,12 +71,12 @@ class VisionEncoderDecoder(PictureFamily):
 
     def table(self, config: Model.Config) -> Table:
         whole = only(config, Seq2Seq.Config, "the model")
-        rules: list[Rule] = [
+        rules: list[WeightRule] = [
             rule.under("encoder.", "source.") for rule in _eyes(whole.source).table(whole.source).rules
         ]
         rules += [rule.under("decoder.", "target.") for rule in WRITER.table(_target(whole)).rules]
         if whole.bridge is not None:
-            rules += [Same(f"enc_to_dec_proj.{end}", f"bridge.{end}") for end in ("weight", "bias")]
+            rules += [SameTensor(f"enc_to_dec_proj.{end}", f"bridge.{end}") for end in ("weight", "bias")]
         return Table(rules)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
@@ -85,7 +85,7 @@ class VisionEncoderDecoder(PictureFamily):
 
 def _eyes(source: Stream.Config) -> Family:
     embed = only(source.embed, PictureEmbed.Config, "source.embed")
-    return EYES["deit" if embed.class_tokens == 2 else "vit"][0]
+    return CAPTION_ENCODERS["deit" if embed.class_tokens == 2 else "vit"][0]
 
 
 def _target(whole: Seq2Seq.Config) -> Stream.Config:

@@ -6,9 +6,9 @@ from typing import Any
 from weft.core import Pooled
 from weft.interop.families import patches
 from weft.interop.family import only
-from weft.interop.given import Given, names
 from weft.interop.pictures import PictureFamily
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model, Stream
 
 
@@ -22,7 +22,7 @@ class Vit(PictureFamily):
     tasks = {"ViTForImageClassification": "classify-images", "ViTModel": None}
     harmless = names("attention_probs_dropout_prob encoder_stride pooler_act pooler_output_size")
 
-    def read(self, given: Given, architecture: str) -> Stream.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         dim, labelled = given.whole("hidden_size", 768), architecture == "ViTForImageClassification"
         return Stream.Config(
             dim=dim,
@@ -35,8 +35,8 @@ class Vit(PictureFamily):
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         return patches.pooled(config, patches.POOLER in names)
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        return super().settled(patches.completed(again, config), config)
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")

@@ -12,10 +12,10 @@ from torch import Tensor
 from weft.interop.families import patches
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import only
-from weft.interop.given import Given, names
 from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen
-from weft.interop.rules import Rule, Same
+from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table
+from weft.interop.their_config import TheirConfig, names
 from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
 
@@ -35,7 +35,7 @@ class VitMae(PictureFamily):
         decoder_num_hidden_layers"""
     )
 
-    def read(self, given: Given, architecture: str) -> Model.Config:
+    def read(self, given: TheirConfig, architecture: str) -> Model.Config:
         embed = patches.read_patches(given).replace(dropout=0.0)
         encoder = Stream.Config(dim=given.whole("hidden_size", 768), embed=embed, trunk=patches.read_trunk(given))
         if architecture == "ViTMAEModel":
@@ -48,10 +48,10 @@ class VitMae(PictureFamily):
             summarised=True,
         )
 
-    def settled(self, again: Model.Config, config: Model.Config) -> Model.Config:
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
         place = only(config, Autoencoder.Config, "the model").place
         again = again.replace(place=place) if patches.computed(place) else again
-        return super().settled(patches.completed(again, config), config)
+        return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         whole = only(config, Autoencoder.Config, "the model")
@@ -84,11 +84,11 @@ class VitMae(PictureFamily):
         return model.trunk(embed.summarised(embed.patches(picture).take(shown))).x
 
 
-def _decoder(config: Autoencoder.Config) -> list[Rule]:
+def _decoder(config: Autoencoder.Config) -> list[WeightRule]:
     grid = only_pictures(config).grid
     return [
         *linear("decoder.decoder_embed", "narrow"),
-        Same("decoder.mask_token", "hidden"),
+        SameTensor("decoder.mask_token", "hidden"),
         patches.place_rule("decoder.decoder_pos_embed", config.place, "", grid, config.dim, class_tokens=1),
         *patches.block_rules(config.decoder, "decoder.decoder_layers.", "decoder.blocks."),
         *layer_norm("decoder.decoder_norm", "decoder.norm"),

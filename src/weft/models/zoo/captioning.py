@@ -1,4 +1,4 @@
-"""Models that write about pictures, by name: an encoder of pictures (`EYES`) and a decoder that reads its tokens.
+"""Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`) and a decoder that reads its tokens.
 
 `swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features.
 """
@@ -13,7 +13,7 @@ from weft.models.zoo import language, translation
 from weft.models.zoo.language import Size
 from weft.models.zoo.vision import Sight, VisionSize, small_net, vit, vit_hybrid
 
-ACROSS = 8  # tokens along the side of a picture, about: what a decoder reads again for every word
+TOKENS_PER_SIDE = 8  # of a picture, about: a decoder reads them again for every word
 STAGES = (0, 1, 0, 1, 1)  # residual blocks between halvings
 
 
@@ -38,7 +38,7 @@ def features(
 ) -> Stream.Config:
     """A transformer on the features of a small convolutional network, which halves large pictures more often."""
     if size.net.stem == "small":
-        halvings = round(math.log2(max(sight.height, sight.width) / ACROSS))
+        halvings = round(math.log2(max(sight.height, sight.width) / TOKENS_PER_SIDE))
         depths = STAGES[: min(max(halvings, 1), len(STAGES) - 1) + 1]
         size = replace(size, net=small_net(size.net.widths[0], depths))
     return vit_hybrid(size, sight, outputs=outputs, dropout=dropout, drop=drop)
@@ -49,4 +49,8 @@ CAPTION_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {
     "transformer": transformer,
     "cnn-transformer": transformer,
 }
-EYES: dict[str, Callable[..., Stream.Config]] = {"swift": features, "transformer": vit, "cnn-transformer": features}
+CAPTION_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
+    "swift": features,
+    "transformer": vit,
+    "cnn-transformer": features,
+}

@@ -18,12 +18,12 @@ from weft.core import (
     PerToken,
     Pooled,
     PostNorm,
-    Shift,
     SilentInit,
+    TokenShift,
     Trunk,
 )
 from weft.errors import ConfigError
-from weft.modalities.text import Grams, TextEmbed
+from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.language import Size
 from weft.position import Add, Learned, Rotary
@@ -43,7 +43,7 @@ def bert(
 ) -> Stream.Config:
     """BERT (Devlin et al., 2019): post-norm, GELU, learned places, two segments, one norm of the sum of them all.
 
-    A masked word is told by a dense layer, a norm and the tied table; a class by the first token through a tanh.
+    A masked word is predicted by a dense layer, a norm and the tied table; a class by the first token through a tanh.
     """
     norm = LayerNorm.Config(eps=1e-12)
     block = Block.Config(
@@ -95,12 +95,12 @@ def swift(
         offsets=False,
     )
     transform = Mlp.Config(activation="relu_squared", offsets=False)
-    block = Block.Config(mix=mix, transform=transform, norm=norm, shift=Shift.Config(), dropout=dropout)
+    block = Block.Config(mix=mix, transform=transform, norm=norm, shift=TokenShift.Config(), dropout=dropout)
     embed = TextEmbed.Config(
         vocab=vocab,
         context=size.context,
         reading="free",
-        grams=Grams.Config() if vocab <= 400 else None,  # characters and bytes
+        grams=HashedNgrams.Config() if vocab <= 400 else None,  # characters and bytes
         norm=norm,
         std=0.7,
         dropout=dropout,
@@ -124,7 +124,7 @@ def _stream(
 ) -> Stream.Config:
     asks = head in ("pooled", "tags")
     if asks and outputs is None:
-        raise ConfigError(f"a model with a {head} head must be told how many outputs it has", where="outputs")
+        raise ConfigError(f"a model with a {head} head needs to know how many outputs it has", where="outputs")
     if outputs is not None and not asks:
         raise ConfigError(f"a number of outputs is for heads that are pooled or tags, not {head}", where="outputs")
     chosen = None if head is None else heads[head]

@@ -14,12 +14,12 @@ from weft.core import (
     PerToken,
     Plain,
     RmsNorm,
-    Shift,
     SilentInit,
+    TokenShift,
     Trunk,
 )
 from weft.errors import ConfigError
-from weft.modalities.text import Grams, TextEmbed
+from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
 from weft.position import Add, Learned, Rotary
 
@@ -49,10 +49,10 @@ class Size:
 
 PRESETS = {
     "tiny": Size(dim=64, depth=2, heads=2, context=64),
-    "small": Size(dim=256, depth=4, heads=8, context=256),
-    "base": Size(dim=384, depth=6, heads=6, context=256),
-    "gpt2": Size(dim=768, depth=12, heads=12, context=1024),
-    "gpt2-medium": Size(dim=1024, depth=24, heads=16, context=1024),
+    "mini": Size(dim=256, depth=4, heads=8, context=256),
+    "small": Size(dim=384, depth=6, heads=6, context=256),
+    "base": Size(dim=768, depth=12, heads=12, context=1024),  # GPT-2
+    "large": Size(dim=1024, depth=24, heads=16, context=1024),  # GPT-2 medium
 }
 
 
@@ -120,7 +120,7 @@ def swift(size: Size, *, vocab: int, dropout: float = 0.0) -> Stream.Config:
         ),
         transform=Mlp.Config(activation="relu_squared", offsets=False),
         norm=norm,
-        shift=Shift.Config(),
+        shift=TokenShift.Config(),
         dropout=dropout,
     )
     return Stream.Config(
@@ -128,7 +128,7 @@ def swift(size: Size, *, vocab: int, dropout: float = 0.0) -> Stream.Config:
         embed=TextEmbed.Config(
             vocab=vocab,
             context=size.context,
-            grams=Grams.Config() if fine else None,
+            grams=HashedNgrams.Config() if fine else None,
             norm=norm,
             std=0.7,
             dropout=dropout,

@@ -15,8 +15,8 @@ from weft.core import (
     PerToken,
     Plain,
     PostNorm,
-    Shift,
     SilentInit,
+    TokenShift,
     Trunk,
 )
 from weft.core.linear import XavierInit
@@ -42,7 +42,7 @@ def swift(size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
             read=read,
             transform=Mlp.Config(activation="relu_squared", offsets=False),
             norm=norm,
-            shift=Shift.Config() if reading == "line" else None,
+            shift=TokenShift.Config() if reading == "line" else None,
             dropout=dropout,
         )
         embed = TextEmbed.Config(

@@ -7,25 +7,13 @@ from typing import TypeVar
 from weft.core import Attention, Block, Mlp, Pooled, Trunk
 from weft.errors import ConfigError
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, ResNet
-from weft.modalities.image import PatchEmbed, PictureEmbed
+from weft.modalities.image import PatchEmbed, PictureEmbed, Sight
 from weft.models.autoencoder import Autoencoder
 from weft.models.distilled import Distilled
 from weft.models.stream import Stream
 from weft.position import Add, Grid, Sinusoidal
 
-PLACES = 0.3  # spread of the codes of places at the start: patches have 1, and fainter ones go unheard for long
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What a model is told of its pictures: their size in pixels, channels, and the scale of their numbers."""
-
-    height: int
-    width: int
-    channels: int = 3
-    mean: tuple[float, ...] = (0.5,)
-    std: tuple[float, ...] = (0.25,)
-    metres: float = 1.0  # of a pixel on the ground, typically
+POSITION_STD = 0.3  # of position codes at the start, where patches have 1: fainter codes are learned late
 
 
 @dataclass(frozen=True)
@@ -106,7 +94,7 @@ def _seen(embed: Embed, sight: Sight) -> Embed:
 def _transformer(size: VisionSize, embed: PictureEmbed.Config, outputs: int | None, summary: str) -> Stream.Config:
     """A trunk over the tokens of a picture, with learned places and a class token or none."""
     first = summary == "class"
-    code = Grid.Config(rows=embed.grid[0], columns=embed.grid[1], std=PLACES)
+    code = Grid.Config(rows=embed.grid[0], columns=embed.grid[1], std=POSITION_STD)
     block = Block.Config(mix=Attention.Config(heads=size.heads), transform=Mlp.Config(), dropout=embed.dropout)
     return Stream.Config(
         dim=size.dim,

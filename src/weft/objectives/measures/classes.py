@@ -1,4 +1,4 @@
-"""How good classes are told apart."""
+"""How well classes are recognised."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ def f1_of(right: np.ndarray, found: np.ndarray, true: np.ndarray) -> tuple[np.nd
 def class_measures(
     shares: np.ndarray, truth: np.ndarray, classes: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Measures of probabilities (one row an example, one column a class), and what is to be said of them.
+    """Measures of probabilities (one row an example, one column a class), and details for a report.
 
     The macro F1 is the mean over all classes that are there or were found, so that small ones count like large ones.
     """

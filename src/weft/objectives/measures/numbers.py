@@ -7,25 +7,25 @@ import numpy as np
 from weft.objectives.measures.resampling import bootstrap
 
 
-def number_measures(said: np.ndarray, truth: np.ndarray) -> tuple[dict[str, float], dict[str, Any]]:
+def number_measures(predicted: np.ndarray, truth: np.ndarray) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures of predicted numbers with their intervals.
 
     rmse and mae are in the user's unit; r2 is the share of the spread that is explained; pearson and spearman compare the
     numbers and their order. What is not defined (no spread at all) is NaN.
     """
-    said, truth = np.asarray(said, np.float64), np.asarray(truth, np.float64)
-    intervals = bootstrap(len(truth), lambda rows: _measures(said[rows], truth[rows]))
-    return _measures(said, truth), {"intervals": intervals}
+    predicted, truth = np.asarray(predicted, np.float64), np.asarray(truth, np.float64)
+    intervals = bootstrap(len(truth), lambda rows: _measures(predicted[rows], truth[rows]))
+    return _measures(predicted, truth), {"intervals": intervals}
 
 
-def _measures(said: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    errors, spread = said - truth, ((truth - truth.mean()) ** 2).sum()
+def _measures(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    errors, spread = predicted - truth, ((truth - truth.mean()) ** 2).sum()
     return {
         "rmse": float(np.sqrt((errors**2).mean())),
         "mae": float(np.abs(errors).mean()),
         "r2": float(1 - (errors**2).sum() / spread) if spread > 0 else float("nan"),
-        "pearson": correlation(said, truth),
-        "spearman": correlation(ranks(said), ranks(truth)),
+        "pearson": correlation(predicted, truth),
+        "spearman": correlation(ranks(predicted), ranks(truth)),
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.tagged.schemes import Entity, entities
+from weft.data.readers.schemes import Entity, entities
 from weft.objectives.measures.classes import f1_of, wilson
 from weft.objectives.measures.resampling import bootstrap
 
@@ -50,9 +50,9 @@ def _measures(counts: np.ndarray) -> dict[str, float]:
 
 def _by_kind(found: Sequence[Sequence[Entity]], truth: Sequence[Sequence[Entity]]) -> dict[str, float]:
     """F1 of each kind that is there, the commonest first."""
-    right, said, true = Counter[str](), Counter[str](), Counter[str]()
+    right, proposed, true = Counter[str](), Counter[str](), Counter[str]()
     for one, other in zip(found, truth, strict=True):
         right.update(span.kind for span in set(one) & set(other))
-        said.update(span.kind for span in one)
+        proposed.update(span.kind for span in one)
         true.update(span.kind for span in other)
-    return {kind: 2 * right[kind] / (said[kind] + count) for kind, count in true.most_common()}
+    return {kind: 2 * right[kind] / (proposed[kind] + count) for kind, count in true.most_common()}

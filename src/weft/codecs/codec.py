@@ -1,0 +1,51 @@
+"""Codec: one end of a task's samples. It turns values into numbers and numbers into values.
+
+Opens no user file; knows no model, no order of samples and no chance. What an embedder says already (channels, context,
+size of the vocabulary) is not said again.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from weft.config import Config as BaseConfig
+from weft.config import Part, from_json
+from weft.modalities.embedder import Embedder
+
+ReadFile = Callable[[str], str]  # the name of a file in the run folder -> its text
+
+
+class Codec(Part):
+    """Stands in config.json under "codecs", by the name of its end: source, target, picture, label …"""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of codec."""
+
+    config: Any
+
+    def __init__(self, config: Config, *, read: ReadFile):
+        """`read` gives the text of a file that the codec keeps in the run folder."""
+        self.config = config
+
+    def files(self) -> Mapping[str, str]:
+        """The files that the codec keeps in the run folder, by name."""
+        return {}
+
+    def same(self, other: "Codec | None") -> bool:
+        """Whether both give every value the same numbers: then a head can be kept, and weights can be averaged."""
+        return other is not None and self.config == other.config
+
+    def check_fit(self, embed: Embedder.Config, where: str) -> None:
+        """Refuse an embedder that was not made for this codec's numbers."""
+
+
+Codecs = Mapping[str, Codec]
+
+
+def codecs_from_json(data: Mapping[str, Any], read: ReadFile, where: str) -> dict[str, Codec]:
+    """The codecs of a run, by the names of their ends."""
+    return {
+        name: from_json(one, Codec.Config, where=f"{where}: codecs.{name}").build(read=read)
+        for name, one in data.items()
+    }

@@ -1,0 +1,35 @@
+"""PictureCodec: the size at which pictures are read. Knows pixels and sides; refuses to know files."""
+
+import math
+from collections.abc import Sequence
+
+from weft.codecs.codec import Codec, ReadFile
+
+
+class PictureCodec(Codec):
+    """Pictures of one small shape are read as they are; others at about `size` times `size` pixels, their aspect kept."""
+
+    class Config(Codec.Config):
+        """`shape` is the height and width of pictures that are read as they are."""
+
+        size: int
+        shape: tuple[int, ...] | None = None
+
+    config: Config
+
+    def __init__(self, config: Config, *, read: ReadFile):
+        super().__init__(config, read=read)
+
+    def read_shape(self, shape: Sequence[int], stride: int) -> tuple[int, int]:
+        """The height and width at which a picture of this shape is read, by tokens of `stride` pixels."""
+        if self.config.shape is not None and max(shape[:2]) <= max(self.config.shape):
+            return shape[0], shape[1]
+        return whole_shape(shape, self.config.size, stride)
+
+
+def whole_shape(shape: Sequence[int], size: int, stride: int) -> tuple[int, int]:
+    """The height and width at which a whole picture is read: the area of `size` times `size`, in whole tokens."""
+    height, width = shape[:2]
+    factor = size / math.sqrt(height * width)
+    high, wide = (max(stride, round(side * factor / stride) * stride) for side in (height, width))
+    return high, wide

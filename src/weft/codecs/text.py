@@ -1,0 +1,184 @@
+"""TextCodec: texts to ids and back, between marks. Knows tokenizers; refuses to know models and files of data."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, Self
+
+import numpy as np
+
+from weft.codecs.codec import Codec, ReadFile
+from weft.errors import ConfigError, WeftError
+from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.embedder import Embedder
+from weft.modalities.framing import Framed, frame_texts, ids_of
+from weft.modalities.tokenizer import Tokenizer
+
+TOKENIZER = "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class TextMarks:
+    """The ids that stand `before` and `after` a text.
+
+    A decoder starts to write from `opening`, by default all of `before`: some models write the first mark themselves.
+    """
+
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    opening: tuple[int, ...] | None = None
+
+    @property
+    def start(self) -> int:
+        """The first id that a decoder reads."""
+        return self.before[0]
+
+    @property
+    def end(self) -> int:
+        """The id that ends a text."""
+        return self.after[0]
+
+    @property
+    def written_from(self) -> tuple[int, ...]:
+        """The ids that a decoder starts to write from."""
+        return self.before if self.opening is None else self.opening
+
+    def around(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The ids of a text between its marks."""
+        return np.concatenate((self.before, ids, self.after)).astype(np.int64)
+
+    def fits(self, ids: Sequence[int] | np.ndarray, context: int) -> bool:
+        """Whether a decoder with this context can learn to write a text: it reads all but the end."""
+        return len(self.before) + len(ids) <= context
+
+
+Role = Literal["whole", "line", "source", "target", "caption"]
+
+
+class TextCodec(Codec):
+    """A tokenizer, and the role in which a model meets texts. The role decides the marks around them:
+
+    whole     read at once: between the tokenizer's own marks, cut behind
+    line      continued: behind the end of the text before, cut in front
+    source    answered: the end behind it
+    target    the answer: from an opening to the end
+    caption   the same for answers to pictures
+    """
+
+    class Config(Codec.Config):
+        """Models from elsewhere may have an `opening` and an `end` of their own; by default both are the tokenizer's end."""
+
+        file: str = TOKENIZER
+        digest: str | None = None
+        role: Role = "whole"
+        opening: tuple[int, ...] | None = None
+        end: int | None = None
+
+    config: Config
+
+    def __init__(self, config: Config, *, read: ReadFile):
+        super().__init__(config, read=read)
+        self._where = config.file
+        self._read = read
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, role: Role = "whole") -> Self:
+        """The codec of a tokenizer that was just made."""
+        return cls(cls.Config(digest=tokenizer.digest, role=role), read=lambda name: tokenizer.to_json())
+
+    @classmethod
+    def learn(
+        cls,
+        pieces: Iterable[str | None],
+        kind: str,
+        vocab: int | None,
+        *,
+        characters: int,
+        mask: bool = False,
+        role: Role = "whole",
+    ) -> Self:
+        """The codec of a tokenizer made for a stream of texts with this many characters.
+
+        `vocab` is the size of a bpe vocabulary; `mask` asks for a token that stands for hidden ones.
+        """
+        made = tokenizers.train(kind, pieces, vocab, mask=mask, characters=characters)
+        return cls.of(made, role)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer; refused where it is not the one that the run was trained with."""
+        found = _parsed(self._read(self.config.file), self.config.file)
+        if self.config.digest not in (None, found.digest):
+            problem = "this is not the tokenizer that the run was trained with, though it has as many tokens"
+            raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
+        return found
+
+    @property
+    def marks(self) -> TextMarks:
+        """The marks of a text in this role."""
+        tokenizer, role = self.tokenizer, self.config.role
+        before, after = tokenizer.marks
+        if role == "whole":
+            return TextMarks(tuple(before), tuple(after))
+        end = tokenizer.end if self.config.end is None else self.config.end
+        own = tuple(before) if tokenizer.processed else ()
+        opening = (end,) if self.config.opening is None else self.config.opening
+        if role == "line":
+            return TextMarks(opening, ())
+        if role == "source":
+            return TextMarks(own, (end,))
+        whole = opening if len(opening) > 1 or role == "caption" else (*opening, *own)
+        return TextMarks(whole, (end,), opening)
+
+    def in_role(self, role: Role) -> Self:
+        """The same tokenizer for texts in another role."""
+        return type(self)(self.config.replace(role=role), read=self._read)
+
+    def in_words(self) -> str:
+        """The kind of tokenizer and the size of its vocabulary."""
+        return f"{self.tokenizer.kind}, vocabulary {self.tokenizer.size}"
+
+    def files(self) -> Mapping[str, str]:
+        return {self.config.file: self.tokenizer.to_json()}
+
+    def ids(self, texts: Iterable[str]) -> list[np.ndarray]:
+        """The ids of texts, without marks."""
+        return ids_of(self.tokenizer, list(texts))
+
+    def encode(self, texts: Sequence[object], context: int) -> Framed:
+        """Texts as ids between their marks, in at most `context` ids, and how many texts were cut."""
+        given = only_texts(texts)
+        if self.config.role != "line":
+            return frame_texts(self.tokenizer, given, context)
+        before = self.marks.before
+        rows = [np.concatenate((before, ids)).astype(np.int64) for ids in self.ids(given)]
+        empty = np.array([self.tokenizer.end])
+        return Framed([row[-context:] if len(row) else empty for row in rows], sum(len(r) > context for r in rows))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids."""
+        return self.tokenizer.decode(ids)
+
+    def same(self, other: Codec | None) -> bool:
+        return isinstance(other, TextCodec) and other.config.digest == self.config.digest
+
+    def check_fit(self, embed: Embedder.Config, where: str) -> None:
+        self._where = f"{where}/{self.config.file}"
+        size, found = embed.size, _parsed(self._read(self.config.file), self._where).size
+        if size is None or found > size:  # some models have room for more tokens than there are
+            problem = f"the tokenizer has {found} tokens, the model {size}: they are of different runs"
+            raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
+        self.tokenizer  # noqa: B018 (refuses one with other tokens)
+
+
+def only_texts(given: Sequence[object]) -> list[str]:
+    """What a user gives, which must be texts."""
+    for one in given:
+        if not isinstance(one, str):
+            raise WeftError(f"expected a text, found {one!r}")
+    return list(given)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str, where: str) -> Tokenizer:
+    return Tokenizer.from_json(text, where)

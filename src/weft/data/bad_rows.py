@@ -1,0 +1,76 @@
+"""Rows and pictures that cannot be used: refused, or left out, listed and counted up to a bound. The one policy.
+
+`skip` is how many may be bad: a whole number, or a share of all from 0.0 to 1.0. Where nobody says, no row of a table
+may be bad, since a bad row there often means that columns are shifted; of pictures one in a hundred may, and always one,
+since collections of files are rarely without a broken one.
+"""
+
+from collections.abc import Sequence
+
+from weft.errors import ConfigError, DataError
+
+LISTED = 100  # bad rows that are recorded one by one
+NAMED = 10  # bad pictures named in an error
+SHARE = 0.01  # of pictures that may be bad if nobody says otherwise
+
+Skip = int | float | None
+Reasons = list[tuple[str, str]]  # (where, what is wrong)
+
+
+def check_skip(skip: Skip, unit: str = "rows") -> None:
+    """Refuse what is neither a number nor a share."""
+    if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):
+        raise ConfigError(f"expected a number of {unit} or a share from 0.0 to 1.0, found {skip}", where="skip")
+
+
+class BadRows:
+    """The bad rows of tables so far. The first one is raised where none may be skipped."""
+
+    def __init__(self, skip: Skip):
+        check_skip(skip)
+        self.skip, self.count = skip, 0
+        self.first: list[DataError] = []
+
+    def take(self, error: DataError) -> None:
+        """Count a bad row, or raise where no more may be skipped."""
+        self.count += 1
+        if self.skip is None:
+            fix = f"{error.fix}; or allow for some bad rows, which are then left out and counted"
+            raise DataError(error.problem, where=error.where, fix=fix)
+        if len(self.first) < LISTED:
+            self.first.append(error)
+        if isinstance(self.skip, int) and self.count > self.skip:
+            raise self._too_many(f"{self.count} so far, allowed: {self.skip}")
+
+    def check(self, good: int) -> None:
+        """Refuse the data where too large a share of its rows was bad."""
+        share = self.count / max(self.count + good, 1)
+        if isinstance(self.skip, float) and share > self.skip:
+            raise self._too_many(f"{self.count} ({share:.2%}), allowed: {self.skip:.2%}")
+
+    def listed(self) -> Reasons:
+        """Where the first ones stand, and what is wrong there."""
+        return [(error.where, error.problem) for error in self.first]
+
+    def _too_many(self, found: str) -> DataError:
+        first = self.first[0]
+        return DataError(f"bad rows: {found}; the first: {first.problem}", where=first.where, fix=first.fix)
+
+
+def check_bad(
+    bad: Sequence[tuple[str, str]], total: int, skip: Skip, where: str, *, so_far: bool = False, unit: str = "pictures"
+) -> None:
+    """Refuse pictures, or other units that are tried one by one, of which more are bad than may be."""
+    check_skip(skip, unit)
+    allowed = max(1, int(SHARE * total)) if skip is None else skip if isinstance(skip, int) else skip * total
+    if len(bad) <= allowed:
+        return
+    count = f"at least {len(bad)}" if so_far else len(bad)
+    problem = f"{count} of {total} {unit} cannot be used, allowed: {int(allowed)}:{reasons(bad)}"
+    raise DataError(problem, where=where, fix="mend or delete them, or allow for more with skip")
+
+
+def reasons(left_out: Sequence[tuple[str, str]]) -> str:
+    """The first few of what was left out, a line each, for a message."""
+    listed = "".join(f"\n     {name}: {reason}" for name, reason in left_out[:NAMED])
+    return listed + (f"\n     and {len(left_out) - NAMED} more" if len(left_out) > NAMED else "")

@@ -1,0 +1,230 @@
+"""Samples: what goes into a model and what is wanted of it, in one batch type for every task. Knows tensors alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from weft.modalities.text import Text
+
+
+class Part(Protocol):
+    """One side of a batch: rows that can be moved to a device and cut into slices."""
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same on another device."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any) -> Self: ...
+
+
+class Given(Part, Protocol):
+    """The side of a batch that a model reads."""
+
+    def raw(self) -> Any:
+        """As an embedder takes it."""
+        ...
+
+
+def moved(part: Any, device: torch.device | str) -> Any:
+    """A tensor or a part of a batch on another device; None stays None."""
+    return None if part is None else part.to(device)
+
+
+def taken(part: Any, rows: Any) -> Any:
+    """Some rows of a tensor or of a part of a batch; None stays None."""
+    return None if part is None else part[rows]
+
+
+@dataclass(frozen=True)
+class PaddedIds:
+    """Sequences of ids of different lengths, padded behind."""
+
+    ids: Int[Tensor, "B N"]
+    lengths: Int[Tensor, "B"]
+
+    @staticmethod
+    def of(rows: Sequence[np.ndarray]) -> "PaddedIds":
+        """Rows of ids put into one tensor."""
+        return PaddedIds(torch.from_numpy(padded(rows, 0)), torch.tensor([len(row) for row in rows]))
+
+    def to(self, device: torch.device | str) -> "PaddedIds":
+        """The same on another device."""
+        return PaddedIds(self.ids.to(device), self.lengths.to(device))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, rows: Any) -> "PaddedIds":
+        return PaddedIds(self.ids[rows], self.lengths[rows])
+
+    @property
+    def real(self) -> Bool[Tensor, "B N"]:
+        """True where a token is not padding."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+    def raw(self) -> Text:
+        """As a model reads them. Where all rows have one length, there is no padding to state."""
+        even = bool((self.lengths == self.ids.shape[1]).all())
+        return Text(self.ids, None if even else self.real, padded_behind=True)
+
+
+@dataclass(frozen=True)
+class EvenIds:
+    """Sequences of ids of one length."""
+
+    ids: Int[Tensor, "B N"]
+
+    def to(self, device: torch.device | str) -> "EvenIds":
+        """The same on another device."""
+        return EvenIds(self.ids.to(device))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: Any) -> "EvenIds":
+        return EvenIds(self.ids[rows])
+
+    def raw(self) -> Text:
+        """As a model reads them."""
+        return Text(self.ids)
+
+
+def padded(rows: Sequence[np.ndarray], filler: int) -> np.ndarray:
+    """Rows of whole numbers in one array, as wide as the longest."""
+    table = np.full((len(rows), max(len(row) for row in rows)), filler, np.int64)
+    for cells, row in zip(table, rows, strict=True):
+        cells[: len(row)] = row
+    return table
+
+
+@dataclass(frozen=True)
+class Classes:
+    """A class for each sample, by number. A sample mixed of two has an `other` class; `share` belongs to the first."""
+
+    labels: Int[Tensor, "B"]
+    other: Int[Tensor, "B"] | None = None
+    share: Float[Tensor, "B"] | None = None
+
+    def to(self, device: torch.device | str) -> "Classes":
+        """The same on another device."""
+        return Classes(self.labels.to(device), moved(self.other, device), moved(self.share, device))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, rows: Any) -> "Classes":
+        return Classes(self.labels[rows], taken(self.other, rows), taken(self.share, rows))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number for each sample, on the scale that is learned. A sample mixed of two has an `other` number too."""
+
+    values: Float[Tensor, "B"]
+    other: Float[Tensor, "B"] | None = None
+    share: Float[Tensor, "B"] | None = None
+
+    def to(self, device: torch.device | str) -> "Numbers":
+        """The same on another device."""
+        return Numbers(self.values.to(device), moved(self.other, device), moved(self.share, device))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> "Numbers":
+        return Numbers(self.values[rows], taken(self.other, rows), taken(self.share, rows))
+
+
+def wanted(targets: np.ndarray) -> Classes | Numbers:
+    """Targets of samples: whole numbers are classes, others numbers."""
+    tensor = torch.from_numpy(targets)
+    return Numbers(tensor) if tensor.is_floating_point() else Classes(tensor)
+
+
+@dataclass(frozen=True)
+class AtTokens:
+    """A class for some tokens of each sample: for the tokens that `where` marks, or at the places that it names.
+
+    Places stand for words, in the order of the words; a value below 0 is no word.
+    """
+
+    values: Int[Tensor, "B N"]
+    where: Bool[Tensor, "B N"] | Int[Tensor, "B N"] | None = None  # None: all tokens
+
+    def to(self, device: torch.device | str) -> "AtTokens":
+        """The same on another device."""
+        return AtTokens(self.values.to(device), moved(self.where, device))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> "AtTokens":
+        return AtTokens(self.values[rows], taken(self.where, rows))
+
+    def picked(self, x: Float[Tensor, "B M D"]) -> tuple[Float[Tensor, "T D"], Int[Tensor, "T"]]:
+        """The content of those tokens and what is wanted there, row after row."""
+        if self.where is None:
+            return x.flatten(0, 1), self.values.flatten()
+        if self.where.dtype is torch.bool:
+            return x[self.where], self.values[self.where]
+        firsts, real = x.gather(1, self.where[..., None].expand(-1, -1, x.shape[-1])), self.values >= 0
+        return firsts[real], self.values[real]
+
+
+G = TypeVar("G", bound=Given)
+W = TypeVar("W")
+
+
+@dataclass(frozen=True)
+class Samples(Generic[G, W]):
+    """What is given and what is wanted, row by row; `owner` names the row of `given` that each row of `wanted` is of."""
+
+    given: G
+    wanted: W
+    owner: Int[Tensor, "R"] | None = None
+
+    @property
+    def each(self) -> "tuple[Samples[G, W], ...]":
+        """All of it is computed at once."""
+        return (self,)
+
+    def to(self, device: torch.device | str) -> "Samples[G, W]":
+        """The same on another device."""
+        return Samples(self.given.to(device), moved(self.wanted, device), moved(self.owner, device))
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def __getitem__(self, rows: slice) -> "Samples[G, W]":
+        if self.owner is None:
+            return Samples(self.given[rows], taken(self.wanted, rows))
+        start, stop, _ = rows.indices(len(self))
+        mine = (self.owner >= start) & (self.owner < stop)
+        return Samples(self.given[rows], taken(self.wanted, mine), self.owner[mine] - start)
+
+
+@dataclass(frozen=True)
+class Microbatches(Generic[G, W]):
+    """The samples of a step in parts of like length, each computed for itself."""
+
+    each: tuple[Samples[G, W], ...]
+
+    def to(self, device: torch.device | str) -> "Microbatches[G, W]":
+        """The same on another device."""
+        return Microbatches(tuple(part.to(device) for part in self.each))
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    def __getitem__(self, rows: slice) -> "Microbatches[G, W]":
+        return Microbatches(self.each[rows])
+
+
+Batch = Samples[G, W] | Microbatches[G, W]

@@ -1,0 +1,48 @@
+"""Pictures with sentences about them: to learn from, and held out."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, final
+
+from weft.data import samples
+from weft.data.datasets.dataset import Count, Reader
+from weft.data.datasets.pictures import PictureData, held_apart, name_of
+from weft.data.images.album import Found
+from weft.data.readers import captions
+from weft.data.readers.captions import read_captions
+from weft.data.survey import Judgement, Survey
+
+
+class CaptionSettings(Protocol):
+    """What may be said of the tables."""
+
+    @property
+    def picture_column(self) -> str | None: ...
+
+    @property
+    def caption_column(self) -> str | None: ...
+
+    @property
+    def allowed(self) -> int | float | None: ...
+
+
+@final
+class CaptionedPictures(Reader[PictureData]):
+    """Pictures with captions. What is held out may name pictures that stand where those to train on do."""
+
+    sample = "shapes"
+
+    def judge(self, survey: Survey) -> Judgement:
+        return captions.judge(survey)
+
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: CaptionSettings, count: Count | None = None
+    ) -> PictureData:
+        how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
+        found = read_captions(sources, **how) if sources else Found(samples.captioned_shapes(), None)
+        given = None if valid is None else read_captions([valid], further=sources, **how)
+        return held_apart(found, given, name_of(sources, "weft's shapes"), valid)
+
+
+def columns_of(asked: CaptionSettings) -> dict[str, Any]:
+    """The columns of tables that are asked for."""
+    return {"picture": asked.picture_column, "caption": asked.caption_column}

@@ -1,0 +1,63 @@
+"""The one rule by which some rows are held out. Knows digests; refuses to know rows.
+
+What is held out is a pure function of the contents: the same data is split the same way everywhere, in whatever order
+it comes, and rows that are equal fall on the same side.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from weft.errors import ConfigError, DataError
+
+SHARE = 0.1  # of the data, held out where nobody says otherwise
+
+T = TypeVar("T")
+H = TypeVar("H")
+
+
+class Split(NamedTuple, Generic[T, H]):
+    """What is trained on, what is held out, and the rule in words."""
+
+    train: T
+    held_out: H
+    rule: str
+
+
+def held_digests(
+    digests: Sequence[bytes],
+    share: float = SHARE,
+    *,
+    what: str,
+    groups: Sequence[str] | None = None,
+    most: int | None = None,
+) -> list[bytes]:
+    """The digests of what is held out, lowest first: about a share of the different ones, at least one and never all.
+
+    With `groups`, a name for each digest, the share is taken of every group; a digest in several groups counts in the
+    first. With `most`, a digest is held out by its value alone (it is below the share of all values), up to that number,
+    so that data added later moves nothing from one side to the other. `what` names the rows in messages.
+    """
+    if not 0 < share < 1 or (most is not None and most < 1):
+        bound = "" if most is None else f" and at least 1, found {most}"
+        raise ConfigError(f"expected a share between 0 and 1, found {share}{bound}", where="share")
+    first: dict[bytes, str] = {}
+    for digest, group in zip(digests, groups or [""] * len(digests), strict=True):
+        first.setdefault(digest, group)
+    members: defaultdict[str, list[bytes]] = defaultdict(list)
+    for digest in sorted(first):
+        members[first[digest]].append(digest)
+    held = sorted(digest for each in members.values() for digest in each[: _count(each, share, most)])
+    if not held:
+        problem = f"{len(first)} different {what} are too few to hold some out"
+        raise DataError(problem, fix=f"add more {what}, or name other data to validate on")
+    return held
+
+
+def _count(ordered: Sequence[bytes], share: float, most: int | None) -> int:
+    """How many of the different digests of a group are held out."""
+    wanted = round(share * len(ordered))
+    if most is not None:
+        bound = int(share * 2**64)
+        wanted = min(most, sum(int.from_bytes(digest[:8], "big") < bound for digest in ordered))
+    return max(0, min(max(1, wanted), len(ordered) - 1))

@@ -1,0 +1,153 @@
+"""Tables that name pictures and say something about each. Knows columns and fields; refuses to look for the pictures.
+
+A column is known by its name or, without a header, by its cells: those that are names of pictures are one column, and
+all others hold captions. A row may hold several captions, and several rows may be about one picture.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weft.data.columns import listed, plain
+from weft.data.decoding import shown
+from weft.data.files import ending
+from weft.data.jsonl import read_string
+from weft.data.known_roles import CAPTION, CAPTION_NAME, CAPTIONED, CLASS_NAMES, PICTURE, picture_name
+from weft.data.roles import asked_column, has_column
+from weft.data.survey import NO, Judgement
+from weft.data.tables import Row as Cells
+from weft.data.tables import Table, open_table
+from weft.errors import DataError
+
+LONGEST = 10_000  # characters of a caption
+WORDS = 3  # of a typical caption, at least, where no name says that it is one
+SAY = "say which columns they are, by name or number: --set picture_column=… --set caption_column=…"
+HEADER = "give it a header line with the names file and caption; in .jsonl, name the fields so"
+OBJECT = 'write {"file": "…", "caption": "…"} on every line; several captions are a list'
+
+
+class Row(NamedTuple):
+    """A picture by its name, with what is said of it, and the line that this stands on."""
+
+    line: int
+    picture: str
+    captions: tuple[str, ...]
+
+
+class Asked(NamedTuple):
+    """The columns asked for by name or number; where they were asked for of other data, they are not `firm`."""
+
+    picture: str | None = None
+    caption: str | None = None
+    firm: bool = True
+
+
+def judge_table(table: Table) -> Judgement:
+    """Whether a table names pictures and says something about them, and not which class they are of."""
+    picture = next(iter(PICTURE.by_content(table.columns)), None)
+    if picture is None:
+        return NO
+    lists = [] if table.separator is not None else CAPTION.by_name(table.names)  # which may hold several captions
+    others = [c for c in table.columns if c.place != picture and (c.values or c.place in lists)]
+    names = {plain(column.name or "") for column in others}
+    if not others or names & set(CLASS_NAMES):
+        return NO
+    if any(CAPTION_NAME.fullmatch(name) for name in names):
+        return Judgement("sure", "a table of pictures and captions, by the names of its columns")
+    if table.separator is not None and all(column.words >= WORDS for column in others):
+        return Judgement("sure", "a table of pictures and sentences about them")
+    ask = f"--set picture_column={table.columns[picture].called} --set caption_column={others[0].called}"
+    return Judgement("possible", "a table of pictures", ask)
+
+
+def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
+    """The rows of a .tsv, .csv or .jsonl file, or what is wrong with one."""
+    table = open_table(path, CAPTIONED, asked[:2], objects=OBJECT)
+    picture, captions = _chosen(table, asked) if table.columns else (0, ())
+    most = len(table.columns) if table.header or ending(path, (".csv",)) else None
+    for item in table.items:
+        if isinstance(item, DataError):
+            yield item
+        elif item.cells != []:
+            try:
+                fields = table.separator is None
+                row = (_fields if fields else partial(_cells, most=most))(table, item, picture, captions)
+                yield _checked(row, shown(path))
+            except DataError as error:
+                yield error
+
+
+def _cells(table: Table, item: Cells, picture: int, captions: Sequence[int] | None, most: int | None) -> Row:
+    """The picture and the captions of a row, which may have fewer columns than others; None: all others."""
+    cells, where = list(item.cells), table.where(item.line)
+    if most is not None and len(cells) > most:
+        problem = f"{len(cells)} columns, expected {most} as in the first line"
+        fix = "put quotes around a caption that has a separator in it (.csv), or use tabs (.tsv)"
+        raise DataError(problem, where=where, fix=fix)
+    if len(cells) <= picture:
+        raise DataError(f"{len(cells)} columns, the picture is number {picture + 1}", where=where)
+    places = [place for place in range(len(cells)) if place != picture] if captions is None else captions
+    return Row(item.line, cells[picture], tuple(cells[place] for place in places if place < len(cells)))
+
+
+def _fields(table: Table, item: Cells, picture: int, captions: Sequence[int] | None) -> Row:
+    """The same of a line of JSON."""
+    where = table.where(item.line)
+    texts = [
+        text for place in captions or () for text in _texts(table.value(item, place), table.names[place] or "", where)
+    ]
+    return Row(item.line, table.text(item, picture), tuple(texts))
+
+
+def _texts(found: Any, key: str, where: str) -> list[str]:
+    """The captions in a field: one, several in a list, or none."""
+    many = [] if found is None else found if isinstance(found, list) else [found]
+    return [read_string({key: one}, key, where=where, fix=OBJECT) for one in many]
+
+
+def _checked(row: Row, name: str) -> Row:
+    """The row without white space around its texts, if there are any and none is too long."""
+    where = f"{name}, line {row.line}"
+    picture = picture_name(row.picture)
+    captions = tuple(filter(None, (" ".join(text.split()) for text in row.captions)))
+    if not picture or "\0" in picture:
+        problem = "the picture's name has a NUL in it" if picture else "no picture is named"
+        raise DataError(problem, where=where, fix="name one, or delete the row")
+    if (fault := caption_fault(captions)) is not None:
+        raise DataError(fault, where=f"{where}: {shown(picture)}", fix="mend or delete the row")
+    return Row(row.line, picture, captions)
+
+
+def caption_fault(captions: Sequence[str]) -> str | None:
+    """What is wrong with a picture's captions, if anything."""
+    if not captions:
+        return "no caption"
+    longest = max(map(len, captions))
+    return f"a caption of {longest:,} characters, more than {LONGEST:,}" if longest > LONGEST else None
+
+
+def _chosen(table: Table, asked: Asked) -> tuple[int, tuple[int, ...] | None]:
+    """Which column names the picture and which hold its captions: asked for, else by name, else by content.
+
+    Without names, all other columns hold captions (None), unless there are numbers among them.
+    """
+    columns, where = table.columns, table.where(table.line)
+    picture, caption = (name if asked.firm or has_column(columns, name) else None for name in asked[:2])
+    fix = SAY if asked.firm else HEADER
+    if picture is not None:
+        place: int | None = asked_column(columns, picture, where)
+    else:
+        place = next(iter((*PICTURE.by_name(table.names), *PICTURE.by_content(columns))), None)
+    if place is None:
+        raise DataError(f"no column names pictures; its columns:{listed(columns)}", where=where, fix=fix)
+    if caption is not None:
+        return place, (asked_column(columns, caption, where),)
+    if not any(table.names):
+        numbers = [c.place for c in columns if c.values and len(c.numbers) == len(c.values)]
+        return place, tuple(c.place for c in columns if c.place not in (place, *numbers)) if numbers else None
+    texts = tuple(other for other in CAPTION.by_name(table.names) if other != place)
+    if not texts and len(columns) != 2:
+        problem = f"which column holds the captions is not clear; its columns:{listed(columns)}"
+        raise DataError(problem, where=where, fix=fix)
+    return place, texts or (1 - place,)

@@ -1,0 +1,24 @@
+"""Trees as the symbols that a model learns to write: oNP and cNP for the brackets of a noun phrase, each one word."""
+
+import re
+
+from weft.data.readers.trees import read_tree
+from weft.data.trees.linearised import linearise
+
+APART = re.compile(r"([.,:;!?()\"]+)(?=\s|$)")  # marks that treebanks write as words of their own
+
+
+def to_symbols(tree: str) -> str:
+    """A tree in brackets as symbols."""
+    symbols = linearise(read_tree(tree)).split(" ")
+    return " ".join({"(": "o", ")": "c"}.get(s[0], s[0]) + s[1:] for s in symbols)
+
+
+def from_symbols(text: str) -> str:
+    """Symbols as brackets again."""
+    return " ".join({"o": "(", "c": ")"}.get(s[0], s[0]) + s[1:] for s in text.split())
+
+
+def apart(sentence: str) -> str:
+    """A sentence whose marks stand apart from words, as treebanks have them."""
+    return " ".join(APART.sub(r" \1", sentence).split())

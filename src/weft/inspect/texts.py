@@ -1,0 +1,70 @@
+"""Texts as a model sees them: a vector for each, what was read within one, and what lies near it in the table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+
+from weft.config import Config
+from weft.data.batch import PaddedIds
+from weft.inspect.nearest import NearestView
+from weft.inspect.reading import ReadingView
+from weft.inspect.translation import Look
+from weft.inspect.views import View
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.stream import Stream
+
+AT_ONCE = 64  # texts that are computed together in use
+
+
+class LookAtText(Config):
+    """What to look at."""
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+    table: bool = False
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "one layer, from 1; by default the average of all",
+        "head": "one head, from 1; by default the average of all",
+        "every": "every head of every layer in a panel of its own",
+        "table": "what lies nearest in the table of tokens to a word, or to a sum such as king - man + woman",
+    }
+
+
+class TextVectors(Config):
+    """Settings of the vectors of texts."""
+
+    summary: Literal["mean", "class"] = "mean"
+    normalise: bool = True
+
+    about: ClassVar[Mapping[str, str]] = {
+        "summary": "mean (of all tokens) or class (the first token)",
+        "normalise": "bring each vector to length 1, so that products are cosines",
+    }
+
+
+def look_at_text(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText) -> View:
+    """What was read within a text, or what lies near it in the table."""
+    if how.table:
+        embed: Any = model.embed
+        return NearestView(embed.table.weight.detach().float().cpu().numpy(), tokenizer, text)
+    return ReadingView(model, tokenizer, ids, text, Look(how.layer, how.head, how.every))
+
+
+@torch.inference_mode()
+def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) -> np.ndarray:
+    """One vector for each text, texts of like length computed together."""
+    found = np.zeros((len(rows), model.config.dim), np.float32)
+    order = np.argsort([len(row) for row in rows], kind="stable")
+    model.eval()
+    for start in range(0, len(order), AT_ONCE):
+        some = order[start : start + AT_ONCE]
+        lines = PaddedIds.of([rows[i] for i in some])
+        x = model.encode(lines.raw()).x.float()
+        real = lines.real[..., None]
+        vector = x[:, 0] if how.summary == "class" else (x * real).sum(1) / real.sum(1)
+        found[some] = (torch.nn.functional.normalize(vector, dim=-1) if how.normalise else vector).numpy()
+    return found

@@ -1,0 +1,245 @@
+"""Signatures: models with plain tensors in and one tensor out, under the names that other programs know them by.
+
+A signature describes its tensors and gives inputs to try it on: other sizes than it was traced with, padding on either
+side, and rows that are all padding. Knows no file format.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from weft.core import PerClassToken, Pooled, Summary
+from weft.core.recurrent import Recurrent
+from weft.errors import ConfigError
+from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.text import Text, TextEmbed
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model, Stream
+from weft.tokens import Order, Tokens
+
+TRACED_SIZE = (3, 7)  # rows and length of the inputs that a graph is made with
+TRIED_SIZES = ((1, 1), (2, 4), (4, 12), (1, 140))  # the last is longer than two of the blocks that windows are cut into
+
+Inputs = dict[str, Tensor]
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """A tensor that goes in or out: the type of its numbers, the name or size of each axis, and what it means."""
+
+    type: str
+    shape: tuple[str | int, ...]
+    meaning: str
+
+
+class Signature(nn.Module):
+    """`forward` takes the tensors of `inputs` in their order and gives `output`; `note` is what else users must know."""
+
+    inputs: dict[str, Port]
+    output: dict[str, Port]  # one, by its name
+    axes: dict[str, int]  # free axes, each a multiple of a number
+    note: dict[str, Any]
+    vocab: int | None = None  # ids that may go in, where ids go in
+
+    def __init__(self, model: Model):
+        super().__init__()
+        self.model = model
+
+    def sample(self) -> Inputs:
+        """What a graph is traced with."""
+        raise NotImplementedError
+
+    def trials(self) -> list[Inputs]:
+        """Inputs for which graph and model must give the same values."""
+        raise NotImplementedError
+
+    def counted(self, inputs: Inputs) -> Tensor | None:
+        """True where a value stands for a real token; None where all values count."""
+        return None
+
+
+class TextSignature(Signature):
+    """input_ids, attention_mask -> values for each token, or one for each text."""
+
+    def __init__(self, model: Stream):
+        super().__init__(model)
+        embed = _table(model)
+        self.vocab: int = embed.vocab
+        self.context = embed.context
+        self.inputs = {
+            "input_ids": Port("int64", ("batch", "length"), f"ids below {embed.vocab}, marks included"),
+            "attention_mask": Port("int64", ("batch", "length"), "1 for a token, 0 for padding, on either side"),
+        }
+        self.output = _output(model, ("length",))
+        self.axes = {"batch": 1, "length": 1}
+        self.note = {"context": embed.context, "reads": "the past" if embed.reading == "line" else "both ways"}
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return _values(self.model, Text(input_ids, attention_mask.bool()))
+
+    def sample(self) -> Inputs:
+        return self._drawn(*TRACED_SIZE)
+
+    def trials(self) -> list[Inputs]:
+        return [self._drawn(rows, min(length, self.context)) for rows, length in TRIED_SIZES]
+
+    def counted(self, inputs: Inputs) -> Tensor | None:
+        return inputs["attention_mask"].bool() if "length" in next(iter(self.output.values())).shape else None
+
+    def _drawn(self, rows: int, length: int) -> Inputs:
+        return {"input_ids": _ids(rows, length, self.vocab), "attention_mask": _mask(rows, length)}
+
+
+class PictureSignature(Signature):
+    """pixel_values -> values for each picture, or for each of its tokens."""
+
+    def __init__(self, model: Stream):
+        super().__init__(model)
+        embed = model.config.embed
+        assert isinstance(embed, PictureEmbed.Config)
+        self.channels, self.grid, self.stride = embed.channels, embed.grid, embed.stride
+        size = [side * embed.stride for side in embed.grid]
+        meaning = "from 0 (black) to 1, as files have them over 255; the graph itself brings them to the model's scale"
+        self.inputs = {"pixel_values": Port("float32", ("batch", embed.channels, "height", "width"), meaning)}
+        self.output = _output(model, ("tokens",))
+        self.axes = {"batch": 1, "height": embed.stride, "width": embed.stride}
+        self.note = {"made_for": {"height": size[0], "width": size[1]}, "sides_are_multiples_of": embed.stride}
+
+    def forward(self, pixel_values: Tensor) -> Tensor:
+        return _values(self.model, Picture(pixel_values))
+
+    def sample(self) -> Inputs:
+        return self._drawn(TRACED_SIZE[0], 3, 5)
+
+    def trials(self) -> list[Inputs]:
+        rows, columns = self.grid
+        return [self._drawn(2, rows, columns), self._drawn(1, rows + 1, columns), self._drawn(3, 2, 4)]
+
+    def _drawn(self, batch: int, rows: int, columns: int) -> Inputs:
+        shape = (batch, self.channels, rows * self.stride, columns * self.stride)
+        return {"pixel_values": torch.rand(shape, generator=torch.Generator().manual_seed(rows))}
+
+
+class PairSignature(Signature):
+    """encoder_input_ids, attention_mask, decoder_input_ids -> logits for each token of the target."""
+
+    def __init__(self, model: Seq2Seq):
+        super().__init__(model)
+        source, target = _table(model.source), _table(model.target)
+        self.vocab, self.vocabs = min(source.vocab, target.vocab), (source.vocab, target.vocab)
+        self.contexts = (source.context, target.context)
+        self.inputs = {
+            "encoder_input_ids": Port("int64", ("batch", "length"), f"ids of the source, below {source.vocab}"),
+            "attention_mask": Port("int64", ("batch", "length"), "1 for a token of the source, 0 for padding"),
+            "decoder_input_ids": Port(
+                "int64", ("batch", "target_length"), f"ids of the target so far, below {target.vocab}; pad behind"
+            ),
+        }
+        self.output = _output(model.target, ("target_length",))
+        self.axes = {"batch": 1, "length": 1, "target_length": 1}
+        self.note = {"context": source.context, "target_context": target.context}
+
+    def forward(self, encoder_input_ids: Tensor, attention_mask: Tensor, decoder_input_ids: Tensor) -> Tensor:
+        return self.model(Text(encoder_input_ids, attention_mask.bool()), Text(decoder_input_ids))
+
+    def sample(self) -> Inputs:
+        return self._drawn(*TRACED_SIZE, TRACED_SIZE[1] + 2)
+
+    def trials(self) -> list[Inputs]:
+        lengths = zip(TRIED_SIZES, (5, 1, 3, 140), strict=True)
+        return [self._drawn(b, min(n, self.contexts[0]), min(m, self.contexts[1])) for (b, n), m in lengths]
+
+    def _drawn(self, rows: int, length: int, written: int) -> Inputs:
+        return {
+            "encoder_input_ids": _ids(rows, length, self.vocabs[0]),
+            "attention_mask": _mask(rows, length),
+            "decoder_input_ids": _ids(rows, written, self.vocabs[1]),
+        }
+
+
+def signature(model: Model) -> Signature:
+    """The signature of a model; a model that cannot be a graph is refused."""
+    if any(isinstance(part, Recurrent) for part in model.modules()):
+        raise ConfigError(
+            "a recurrent model takes as many steps as its text has tokens, and a graph's steps are counted",
+            where="export",
+            fix="export a model without recurrence, such as swift",
+        )
+    if isinstance(model, Stream) and isinstance(model.embed, TextEmbed):
+        return TextSignature(model)
+    if isinstance(model, Stream) and isinstance(model.embed, PictureEmbed):
+        return PictureSignature(model)
+    if isinstance(model, Seq2Seq) and all(isinstance(s.embed, TextEmbed) for s in (model.source, model.target)):
+        return PairSignature(model)
+    raise ConfigError(
+        f"{type(model).__name__} over such inputs has no graph of its own",
+        where="export",
+        fix="export a model that reads texts or pictures, or translates texts",
+    )
+
+
+@contextlib.contextmanager
+def unstated(model: nn.Module) -> Iterator[None]:
+    """While this lasts, texts come without facts about their order.
+
+    Facts pick kernels that fit one length only (a single token, a long line in blocks). Without them everything is read
+    through a mask, which is right for all.
+    """
+
+    def withhold(part: nn.Module, args: Any, tokens: Tokens) -> Tokens:
+        return dataclasses.replace(tokens, order=Order.ANY, line_axis=None)
+
+    hooks = [part.register_forward_hook(withhold) for part in model.modules() if isinstance(part, TextEmbed)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def written(ports: Mapping[str, Port]) -> dict[str, Any]:
+    """Tensors as JSON says them."""
+    return {name: {**dataclasses.asdict(port), "shape": list(port.shape)} for name, port in ports.items()}
+
+
+def _values(model: nn.Module, raw: Any) -> Tensor:
+    assert isinstance(model, Stream)
+    return model(raw) if model.head is not None else model.encode(raw).x
+
+
+def _output(model: Stream, each: tuple[str, ...]) -> dict[str, Port]:
+    size = model.config.outputs or model.config.embed.size
+    if isinstance(model.head, Pooled | PerClassToken):
+        assert size is not None
+        meaning = "scores of the whole input, before a softmax" if size > 1 else "one number for the whole input"
+        return {"logits": Port("float32", ("batch", size), meaning)}
+    if isinstance(model.head, Summary):
+        width = model.config.dim if model.head.dense is None else model.head.dense.width
+        return {"vector": Port("float32", ("batch", width), "one vector for the whole input")}
+    if model.head is None:
+        return {"last_hidden_state": Port("float32", ("batch", *each, model.config.dim), "a vector for each token")}
+    assert size is not None
+    return {"logits": Port("float32", ("batch", *each, size), "scores for each token, before a softmax")}
+
+
+def _table(stream: Stream) -> TextEmbed.Config:
+    embed = stream.config.embed
+    assert isinstance(embed, TextEmbed.Config)
+    return embed
+
+
+def _ids(rows: int, length: int, vocab: int) -> Tensor:
+    return torch.randint(vocab, (rows, length), generator=torch.Generator().manual_seed(length))
+
+
+def _mask(rows: int, length: int) -> Tensor:
+    """The first row is whole, the second padded behind, the third in front, the fourth nothing but padding."""
+    mask, part = torch.ones(rows, length, dtype=torch.long), length // 3
+    mask[1:2, length - part :] = 0
+    mask[2:3, :part] = 0
+    mask[3:] = 0
+    return mask

@@ -1,0 +1,150 @@
+"""A config.json of theirs, read by an allow-list: what is not asked for is refused, known to be harmless, or noted."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from weft.errors import ConfigError, listed, nearest
+
+T = TypeVar("T")
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of a text as a set of names."""
+    return frozenset(text.split())
+
+
+# These name code or arithmetic from elsewhere.
+REFUSED = {
+    "auto_map": "asks for code that comes with the model; weft runs none",
+    "trust_remote_code": "asks for code that comes with the model; weft runs none",
+    "custom_pipelines": "asks for code that comes with the model; weft runs none",
+    "_target_": "names code to run; weft runs none",
+    "_attn_implementation_internal": "names code to run; weft has its own",
+    "quantization_config": "the weights are quantised; use a copy in float32, bfloat16 or float16",
+    "compression_config": "the weights are compressed; use a copy in float32, bfloat16 or float16",
+    "adapters": "the model has adapters; merge them into its weights first",
+    "pruned_heads": "heads were pruned; weft cannot build layers of different shapes from this",
+}
+# These say nothing about the numbers that a model computes.
+HARMLESS = names(
+    """_name_or_path architectures model_type torch_dtype dtype transformers_version use_cache return_dict
+    return_dict_in_generate output_attentions output_hidden_states output_scores initializer_range initializer_factor
+    init_std task_specific_params problem_type finetuning_task id2label label2id num_labels gradient_checkpointing
+    bos_token_id eos_token_id pad_token_id sep_token_id cls_token_id mask_token_id unk_token_id decoder_start_token_id
+    forced_bos_token_id forced_eos_token_id bad_words_ids begin_suppress_tokens suppress_tokens prefix max_length
+    min_length length_penalty num_beams num_beam_groups num_return_sequences no_repeat_ngram_size early_stopping
+    encoder_no_repeat_ngram_size repetition_penalty temperature top_k top_p typical_p do_sample diversity_penalty
+    exponential_decay_length_penalty remove_invalid_values normalize_before_output chunk_size_feed_forward
+    tokenizer_class tie_encoder_decoder torchscript use_bfloat16 _attn_implementation _commit_hash
+    _num_labels static_position_embeddings"""
+)
+
+
+class TheirConfig:
+    """The keys of a config.json. Each is asked for by its type; `finish` judges the rest."""
+
+    def __init__(self, data: Any, where: str):
+        if not isinstance(data, dict):
+            raise ConfigError("expected an object", where=where)
+        self.data: dict[str, Any] = data
+        self.where = where
+        self._asked: set[str] = set()
+        self._inner: list[TheirConfig] = []
+        for key, why in REFUSED.items():
+            if data.get(key) not in (None, False, {}, []):
+                raise ConfigError(f"{key}: {why}", where=where)
+
+    def whole(self, key: str, default: int | None = None, *, least: int = 1) -> int:
+        """A whole number."""
+        value = self._value(key, default)
+        if type(value) is not int or not least <= value < 2**31:
+            raise self._wrong(key, value, f"a whole number from {least}")
+        return value
+
+    def number(self, key: str, default: float | None = None, *, least: float = 0.0) -> float:
+        """A number."""
+        value = self._value(key, default)
+        if type(value) not in (int, float) or not least <= value < 1e30:
+            raise self._wrong(key, value, f"a number from {least}")
+        return float(value)
+
+    def wholes(self, key: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Whole numbers in a list."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple) or not all(type(n) is int and 1 <= n < 2**31 for n in value):
+            raise self._wrong(key, value, "a list of whole numbers from 1")
+        return tuple(value)
+
+    def sides(self, key: str, default: int) -> tuple[int, int]:
+        """A height and a width, or one number for both."""
+        value = self.data.get(key)
+        height, *rest = (self.whole(key, default),) if not isinstance(value, list | tuple) else self.wholes(key) or (0,)
+        if len(rest) > 1 or not height:
+            raise self._wrong(key, value, "a height and a width")
+        return height, rest[0] if rest else height
+
+    def numbers(self, key: str, default: Sequence[float]) -> tuple[float, ...]:
+        """Numbers in a list."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple) or not all(type(n) in (int, float) and abs(n) < 1e30 for n in value):
+            raise self._wrong(key, value, "a list of numbers")
+        return tuple(map(float, value))
+
+    def labels(self) -> int:
+        """How many labels a head tells apart."""
+        self._asked |= {"id2label", "num_labels"}
+        return len(self.data["id2label"]) if self.data.get("id2label") else self.whole("num_labels", 2)
+
+    def truth(self, key: str, default: bool | None = None) -> bool:
+        """True or false."""
+        value = self._value(key, default)
+        if type(value) is not bool:
+            raise self._wrong(key, value, "true or false")
+        return value
+
+    def choice(self, key: str, known: Mapping[str, T], default: str | None = None) -> T:
+        """One of the names that weft has a counterpart for."""
+        value = self._value(key, default)
+        if not isinstance(value, str) or value not in known:
+            hint = nearest(value, known) if isinstance(value, str) else ""
+            raise ConfigError(f"{key} is {value!r:.80}, which weft does not compute", where=self.where, fix=hint)
+        return known[value]
+
+    def only(self, key: str, *values: Any, default: Any = None) -> None:
+        """A key that must have one of these values, or be left out where the default is one of them."""
+        value = self.data.get(key, default)
+        self._asked.add(key)
+        if value is not None and not any(type(value) is type(v) and value == v for v in values):
+            expected = " or ".join(map(repr, values)) or "nothing"
+            raise ConfigError(f"{key} is {value!r:.80}; weft computes it only with {expected}", where=self.where)
+
+    def inner(self, key: str) -> "TheirConfig | None":
+        """An object inside; None where it is not there."""
+        value = self.data.get(key)
+        self._asked.add(key)
+        if value is None:
+            return None
+        self._inner.append(TheirConfig(value, f"{self.where}: {key}"))
+        return self._inner[-1]
+
+    def has(self, key: str) -> bool:
+        """Whether a key is set to anything."""
+        return self.data.get(key) is not None
+
+    def finish(self, harmless: Iterable[str] = ()) -> list[str]:
+        """Remarks on what nobody asked for; keys that are unset or switched off need none."""
+        known = self._asked | HARMLESS | set(harmless)
+        odd = sorted(k for k, v in self.data.items() if k not in known and v not in (None, False, 0, "", {}, []))
+        remarks = [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        return remarks + [remark for inner in self._inner for remark in inner.finish(harmless)]
+
+    def _value(self, key: str, default: Any) -> Any:
+        self._asked.add(key)
+        value = self.data.get(key)
+        value = default if value is None else value
+        if value is None:
+            raise ConfigError(f"{key} is missing", where=self.where)
+        return value
+
+    def _wrong(self, key: str, value: Any, expected: str) -> ConfigError:
+        return ConfigError(f"{key}: expected {expected}, found {value!r:.80}", where=self.where)

@@ -1,0 +1,18 @@
+"""The stream inside a model that reads what comes in, which other tasks may go on with. Knows configs alone."""
+
+from weft.modalities.image import PictureEmbed
+from weft.models.stream import Model, Stream
+
+
+def embed_of(model: Model.Config) -> PictureEmbed.Config:
+    """How a model reads pictures."""
+    embed = model.reader().embed
+    assert isinstance(embed, PictureEmbed.Config)
+    return embed
+
+
+def backbone_name(config: Stream.Config) -> str:
+    """Which of the models that classify pictures a trained backbone is."""
+    if getattr(config.embed, "net", None) is None:
+        return "vit"
+    return "vit-hybrid" if config.trunk.all_blocks() else "resnet"

@@ -1,0 +1,61 @@
+"""Classes of tokens: the next token of a text, a hidden one, the tag of a word. One loss, three names."""
+
+from typing import Any
+
+from torch import nn
+from torch.nn import functional as F
+
+from weft.data.batch import AtTokens, Batch, Samples
+from weft.objectives.objective import Loss, Objective, added, misses
+
+
+class TokenClass(Objective):
+    """-sum log p(class | token in its text). Logits are computed only where something is wanted."""
+
+    abstract = True
+
+    class Config(Objective.Config):
+        """Nothing to choose: which tokens count is the data's affair."""
+
+    judged_by_errors = False  # whether answers are right or wrong, rather than more or less likely
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def __call__(self, model: nn.Module, batch: Batch[Any, AtTokens]) -> Loss:
+        return added([self.one(model, part) for part in batch.each])
+
+    def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
+        """The loss of samples that are computed at once."""
+        x, targets = part.wanted.picked(model.encode(part.given.raw()).x)
+        logits = model.head.values(x)
+        wrong = misses(logits, targets) if self.judged_by_errors and not model.training else None
+        return Loss(F.cross_entropy(logits, targets.long(), reduction="sum"), targets.numel(), wrong)
+
+
+class NextToken(TokenClass):
+    """-sum log p(x_t | x_<t): each token of a text is predicted from those before it."""
+
+    class Config(TokenClass.Config):
+        """Nothing to choose."""
+
+    unit = "tokens"
+
+
+class MaskedToken(TokenClass):
+    """-sum log p(x_t | the text with x_t hidden), over the hidden tokens (Devlin et al., 2019)."""
+
+    class Config(TokenClass.Config):
+        """Nothing to choose."""
+
+    unit = "hidden tokens"
+
+
+class Tags(TokenClass):
+    """-sum log p(tag | word in its sentence), read off the first token of each word."""
+
+    class Config(TokenClass.Config):
+        """Nothing to choose."""
+
+    unit = "words"
+    judged_by_errors = True

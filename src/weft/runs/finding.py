@@ -1,0 +1,21 @@
+"""Finding a run that a user names. Never asks the network; loads no torch."""
+
+from pathlib import Path
+
+from weft.errors import WeftError
+from weft.storage.disk import shown
+from weft.training.folder import nearest_run
+
+
+def require_run(name: str | Path) -> Path:
+    """The folder of a run. Where there is none, an error with the nearest one, and the way to a model of that name."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    near, hints = nearest_run(path), []
+    if near is not None:
+        hints.append(f"did you mean {shown(near)}?")
+    owner, slash, model = str(name).partition("/")
+    if slash and owner and model and "/" not in model and not path.exists():
+        hints.append(f"a model on the Hugging Face Hub is fetched first: weft import {name}")
+    raise WeftError("no such run", where=str(name), fix=" — ".join(hints) or "name a folder that weft train wrote")

@@ -1,0 +1,205 @@
+"""Models of the Hugging Face library as runs: their codecs, and a run's config written down.
+
+Such a run predicts, looks and is evaluated like one that was trained here, and others start from it (--from).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, TagCodec, TextCodec
+from weft.config import field_types
+from weft.data.images.frames import SMALL
+from weft.errors import WeftError
+from weft.interop import Imported, read_folder, read_source
+from weft.modalities.image import PictureEmbed
+from weft.modalities.text import TextEmbed
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.stream import Stream
+from weft.objectives import Classify, MaskedToken, NextToken, Number, Tags, TargetToken
+from weft.objectives.distil import Distil
+from weft.objectives.reconstruct import Reconstruct
+from weft.runs.run import loaded, refuse_broken
+from weft.storage.store import make_folder, shown
+from weft.tasks.record import DataRecord
+from weft.tasks.registry import CARDS
+from weft.tasks.request import Loaded
+from weft.training.card import model_card
+from weft.training.folder import FORMAT, RunFolder, check_place, fresh_folder
+from weft.training.precision import Weights
+from weft.training.run import parameters
+
+OBJECTIVES = {
+    "language-model": NextToken.Config(),
+    "fill-mask": MaskedToken.Config(),
+    "classify-text": Classify.Config(),
+    "tag-text": Tags.Config(),
+    "translate": TargetToken.Config(),
+    "classify-images": Classify.Config(),
+    "reconstruct-images": Reconstruct.Config(),
+    "distill-images": Distil.Config(),
+    "caption": TargetToken.Config(),
+}
+OUR_NAMES = {
+    "gpt2": "gpt",
+    "llama": "llama",
+    "marian": "transformer",
+    "vit": "vit",
+    "resnet": "resnet",
+    "vision-encoder-decoder": "transformer",
+}  # of models, by the names of their families
+USUAL_BATCH = 8  # texts in a step, where a run goes on from a model that does not say
+
+
+class ForeignFolder(RunFolder):
+    """A folder of the Hugging Face library in the place of a run's; nothing is ever written into it."""
+
+    def __init__(self, path: Path, files: Mapping[str, str]):
+        super().__init__(path)
+        self.files = files
+
+    def text(self, name: str) -> str:
+        """One of the texts that a run would have."""
+        if name not in self.files:
+            fix = "put it beside its config.json"
+            raise WeftError(f"this model came without {name}", where=str(self.path), fix=fix)
+        return self.files[name]
+
+
+def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
+    """A Hugging Face folder, ready for use."""
+    imported = read_folder(source)
+    if not broken:
+        refuse_broken(imported.broken, imported.source)
+    config, files = as_run(imported)
+    return loaded(ForeignFolder(imported.source, files), config, imported.model)
+
+
+def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loaded, tuple[str, ...]]:
+    """A Hugging Face folder, or owner/name on the Hub, written as a run; also what users should know of it."""
+    if out is not None:
+        check_place(RunFolder(out), resume=False)
+    imported = read_source(source)
+    config, files = as_run(imported)
+    folder = RunFolder(out if out is not None else fresh_folder(imported.name))
+    make_folder(folder.path)
+    config["imported"]["digest"] = imported.digest()
+    result = {"parameters": parameters(imported.model), "steps": 0, "seconds": 0.0, "metrics": {}}
+    folder.finish(
+        Weights(imported.model, torch.float32).tensors(),
+        {**config, "result": result},
+        {**files, "README.md": _card(folder, imported, config, result)},
+    )
+    return loaded(folder, folder.config(), imported.model), imported.warnings
+
+
+def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
+    """The config.json of a run with this model, and the texts that go with it."""
+    tokenizer = None if imported.tokenizer_json is None else Tokenizer.from_json(imported.tokenizer_json)
+    task = imported.task or _use_without_head(imported)
+    codecs = _codecs(imported, task, tokenizer)
+    objective = Number.Config() if isinstance(codecs.get("label"), NumberCodec.Config) else OBJECTIVES.get(task or "")
+    record = DataRecord(described=f"data of its makers ({imported.name})", rule="not known")
+    config = {
+        "format": FORMAT,
+        "task": task if task in CARDS else None,
+        "model_name": OUR_NAMES.get(imported.family, imported.family),
+        "preset": None,
+        "from": None,
+        "model": imported.config.to_json(),
+        "objective": None if objective is None else objective.to_json(),
+        "training": _training(imported, task),
+        "budget": {"steps": None, "minutes": None, "epochs": None},
+        "fingerprint": None,
+        "data": record.to_json(),
+        "codecs": {end: codec.to_json() for end, codec in codecs.items()},
+        "imported": {
+            "source": imported.hub or shown(imported.source.absolute()),
+            **({"commit": imported.source.name} if imported.hub else {}),
+            "family": imported.family,
+            "architecture": imported.architecture,
+            "marks": imported.marks.write(),
+            **({"broken": list(imported.broken)} if imported.broken else {}),
+        },
+    }
+    return config, {} if tokenizer is None else {"tokenizer.json": tokenizer.to_json()}
+
+
+def _use_without_head(imported: Imported) -> str | None:
+    """What a model that gives vectors alone can be used for: vectors, and looking inside."""
+    if not isinstance(imported.model, Stream):
+        return None
+    return "distill-images" if isinstance(imported.model.config.embed, PictureEmbed.Config) else "fill-mask"
+
+
+def _codecs(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -> dict[str, Codec.Config]:
+    """The ends of the model's samples, as far as the folder says what they are."""
+    found = {} if tokenizer is None else _text_codecs(imported, task, tokenizer)
+    names = tuple(imported.labels)
+    if task == "tag-text":
+        scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
+        found["tags"] = TagCodec.Config(names=names, scheme=scheme)
+    elif task == "classify-text" and len(names) < 2:
+        found["label"] = NumberCodec.Config()
+    elif task in ("classify-text", "classify-images") and names:
+        found["label"] = ClassCodec.Config(names=names)
+    embed = imported.config.reader().embed
+    if isinstance(embed, PictureEmbed.Config):
+        shape = tuple(side * embed.stride for side in embed.grid)
+        found["picture"] = PictureCodec.Config(size=max(shape), shape=shape if max(shape) <= SMALL else None)
+    return found
+
+
+def _text_codecs(imported: Imported, task: str | None, tokenizer: Tokenizer) -> dict[str, Codec.Config]:
+    """The ends that are texts, with the marks that their makers put around them."""
+    text = TextCodec.Config(digest=tokenizer.digest)
+    opening, end = tuple(imported.marks.opening()) or None, next(iter(imported.marks.eos), None)
+    if task == "language-model":
+        before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
+        return {"text": text.replace(role="line", opening=before)}
+    if task == "translate":
+        target = text.replace(role="target", opening=opening, end=end)
+        return {"source": text.replace(role="source", end=end), "target": target}
+    if task == "caption":
+        return {"caption": text.replace(role="caption", opening=opening, end=end)}
+    return {"text": text}
+
+
+def _training(imported: Imported, task: str | None) -> dict[str, Any]:
+    """The settings of a training as the task would have written them, as far as they are known."""
+    kind = CARDS[task].training if task in CARDS else CARDS["language-model"].training
+    known = {name: value for name, value in _shape(imported).items() if name in field_types(kind)}
+    return kind(**known).to_json()
+
+
+def _shape(imported: Imported) -> dict[str, Any]:
+    """The settings that later runs take over."""
+    stream = imported.config.reader()
+    blocks, embed = stream.trunk.all_blocks(), stream.embed
+    found: dict[str, Any] = {
+        "dim": stream.dim,
+        "depth": len(blocks) or None,
+        "heads": getattr(blocks[0].mix, "heads", None) if blocks else None,
+        "dropout": blocks[0].dropout if blocks else 0.0,
+    }
+    if isinstance(embed, PictureEmbed.Config):
+        found["size"] = max(side * embed.stride for side in embed.grid)
+        found["patch"] = getattr(embed, "patch", None)
+        found["summary"] = "class" if embed.class_tokens else "mean"
+    elif isinstance(embed, TextEmbed.Config):
+        found |= {"context": embed.context, "batch": USUAL_BATCH}
+    return {**found, **imported.settings}
+
+
+def _card(folder: RunFolder, imported: Imported, config: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    facts = {
+        "came from": config["imported"]["source"],
+        "family": f"{imported.family} ({imported.architecture})",
+        "digest": f"SHA-256 {config['imported']['digest']}",
+        **({"remarks": "; ".join(imported.warnings)} if imported.warnings else {}),
+    }
+    use = f"weft tasks {config['task']}" if config["task"] else f'weft.load("{folder.path}").model'
+    summary = "A model that was trained elsewhere, read by weft from a folder of the Hugging Face library."
+    return model_card(folder.path.absolute().name, result, summary=summary, use=use, facts=facts)

@@ -1,0 +1,203 @@
+"""Run: a trained model with the task it was trained for, back from its folder and ready for use."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from weft.codecs import codecs_from_json
+from weft.config import Config, from_json
+from weft.errors import ConfigError, StorageError, WeftError, listed
+from weft.inspect.views import View
+from weft.interop import recognises
+from weft.models.outline import own_tensors
+from weft.models.stream import Model
+from weft.runs.finding import require_run
+from weft.storage.soundness import broken_tensors
+from weft.storage.store import write_file
+from weft.tasks.planning import AnyTask, check_fit, record_of
+from weft.tasks.record import DataRecord
+from weft.tasks.registry import card_named
+from weft.tasks.request import Loaded, Measured
+from weft.tasks.settings import with_settings
+from weft.tasks.using import evaluate
+from weft.training.folder import RunFolder
+from weft.training.precision import Weights
+from weft.training.progress import Progress
+from weft.training.run import parameters, size_of
+
+
+class Run:
+    """`run.model` is a torch module; `predict` and `evaluate` do what the run's task does."""
+
+    def __init__(self, loaded: Loaded, *, reports: bool = True):
+        """`reports` is false in the processes of a world that leave it to the first to tell how the run ended."""
+        self._loaded, self._reports = loaded, reports
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lives."""
+        return self._loaded.folder.path
+
+    @property
+    def model(self) -> nn.Module:
+        """The model, in fp32 and ready for evaluation."""
+        return self._loaded.model
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """How the run was made, as config.json has it."""
+        return dict(self._loaded.config)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """How the run ended, as `weft train --json` gives it; less of it where the run is not finished."""
+        if not self._reports:
+            return {}
+        config = self._loaded.config
+        known = {"run": str(self.folder), "task": config.get("task"), "model": config.get("model_name")}
+        return {**known, **config.get("result", {"parameters": parameters(self.model)})}
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl."""
+        return self._loaded.folder.metrics()
+
+    @property
+    def task(self) -> AnyTask:
+        """The task the run was trained for."""
+        name = self._loaded.config.get("task")
+        if name is None:
+            foreign = "imported" in self._loaded.config
+            problem = (
+                "no task uses this imported model yet" if foreign else "this run was composed by hand and has no task"
+            )
+            raise WeftError(problem, where=str(self.folder), fix="use run.model directly")
+        return card_named(name, where=f"{self.folder}/config.json").task
+
+    def predict(
+        self, inputs: Any, *, listen: Callable[[int, str], None] | None = None, **settings: Any
+    ) -> list[dict[str, Any]]:
+        """One object for each input, as the command line's `--json` gives them."""
+        many = inputs if isinstance(inputs, list | tuple) else [inputs]
+        return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
+
+    def evaluate(self, data: str | Path | Sequence[str | Path] | None = None, *, quiet: bool = True) -> dict[str, Any]:
+        """Measures on data; on the run's own held-out part when none is named."""
+        named = [data] if isinstance(data, str | Path) else list(data or ())
+        found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
+        written = self._illustrate(found, named)
+        return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
+                "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
+
+    def _illustrate(self, found: Measured, data: Sequence[str | Path]) -> dict[str, Any]:
+        """The pictures of an evaluation, written into the run folder, and where they are."""
+        if not found.pictures:
+            return {}
+        stem = f"evaluation-{Path(data[0]).absolute().name.split('.')[0]}" if data else "."
+        try:
+            (self.folder / stem).mkdir(exist_ok=True)
+            for name, picture in found.pictures.items():
+                write_file(self.folder / stem / name, picture)
+        except StorageError as error:
+            return {"pictures_not_written": str(error)}
+        return {"pictures": [str(self.folder / stem / name) for name in found.pictures]}
+
+    def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
+        """A document with its texts replaced by predictions, and these; None where the task knows no documents."""
+        document = self.task.document(Path(path))
+        if document is None:
+            return None
+        found = self.predict(document.texts, **settings) if document.texts else []
+        if len(found) != len(document.texts):
+            raise WeftError("a document has room for one answer to each text", where="--set best", fix="leave it out")
+        return document.with_texts([self.task.shown(one) for one in found]), found
+
+    def embed(self, inputs: Any, **settings: Any) -> np.ndarray:
+        """One vector for each input."""
+        many = inputs if isinstance(inputs, list | tuple) else [inputs]
+        return self.task.vectors(self._loaded, many, settings)
+
+    def export(self, out: str | Path, *, to: Literal["hf", "onnx"] = "hf") -> dict[str, Any]:
+        """Write the model for another tool, which proves in a process of its own that it computes the same."""
+        from weft.runs.exporting import export_run
+
+        return export_run(self._loaded, out, to)
+
+    def look(self, input: Any, **settings: Any) -> View:
+        """What the model does inside with an input; shows itself in a notebook."""
+        return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
+
+    def __repr__(self) -> str:
+        task = self._loaded.config.get("task") or "composed by hand"
+        return f"Run({str(self.folder)!r}: {task}, {parameters(self.model):,} parameters)"
+
+    def _repr_html_(self) -> str:
+        import base64
+        import html
+
+        picture = self.folder / "loss.png"
+        shown = ""
+        if picture.exists():
+            data = base64.b64encode(picture.read_bytes()).decode()
+            shown = f'<img alt="loss by step" width="560" src="data:image/png;base64,{data}">'
+        return f"<p><code>{html.escape(repr(self))}</code></p>{shown}"
+
+
+class NoSettings(Config):
+    """What can be set where there is nothing to set."""
+
+
+def load(folder: str | Path, *, broken: bool = False) -> Run:
+    """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
+
+    The network is never used: `weft import owner/name` fetches a model and makes a run of it.
+    `broken` lets weights with NaN or infinity pass, which are refused otherwise.
+    """
+    return Run(open_run(folder, broken=broken))
+
+
+def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
+    """Config, model and weights of a run, each checked against the others."""
+    place = RunFolder(require_run(folder))
+    if recognises(folder):
+        from weft.runs.importing import load_foreign
+
+        return load_foreign(folder, broken=broken)
+    config = place.config()
+    model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
+    size_of(model_config, training=False)
+    with torch.random.fork_rng(devices=[]):
+        model = model_config.build()
+    try:
+        Weights(model, torch.float32).load(place.weights())
+    except ConfigError as error:
+        raise ConfigError(
+            error.problem, where=str(place.path), fix="config.json and the weights are of different runs"
+        ) from None
+    if not broken:
+        refuse_broken(broken_tensors(own_tensors(model)), place.path)
+    return loaded(place, config, model.eval())
+
+
+def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded:
+    """A run with its codecs and the record of its data; one composed by hand has neither."""
+    where = f"{folder.path}/config.json"
+    codecs = codecs_from_json(config.get("codecs", {}), folder.text, where)
+    check_fit(codecs, model.config, str(folder.path))
+    data = record_of(config, where) if "data" in config else DataRecord()
+    return Loaded(folder, config, model, codecs, data)
+
+
+def refuse_broken(names: Sequence[str], folder: Path) -> None:
+    """Refuse to use a model with weights that are no numbers: nothing that it says means anything."""
+    if names:
+        raise WeftError(
+            f"weights that are not finite numbers: {listed(names)}",
+            where=str(folder),
+            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with --broken, "
+            "weft.load with broken=True",
+        )

@@ -1,0 +1,170 @@
+"""`weft train` and `weft.train`: from the user's words to a finished run. Knows no task by name.
+
+All that can be refused without a model is refused here, before torch is loaded; `runs.training` does the rest.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from weft.config import field_types
+from weft.errors import ConfigError, WeftError, nearest
+from weft.requirements import check_requirements
+from weft.runs.finding import require_run
+from weft.storage.disk import shown
+from weft.tasks.recognising import recognise
+from weft.tasks.registry import Card, card_named
+from weft.tasks.settings import SizedTraining, with_settings
+from weft.training.folder import RunFolder, check_place
+from weft.training.progress import Progress, read_counter
+from weft.training.schedule import Budget
+from weft.training.signals import StopRequest
+
+if TYPE_CHECKING:
+    from weft.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asks for, in the words of the command line."""
+
+    sources: tuple[str, ...]
+    task: str | None
+    model: str | None
+    preset: str | None
+    budget: Budget
+    origin: str | None  # the run to start from
+    valid: str | None
+    settings: Mapping[str, Any]
+
+    @property
+    def training_settings(self) -> dict[str, Any]:
+        """The settings that are not of parts of the model."""
+        return {name: value for name, value in self.settings.items() if not name.startswith("model.")}
+
+
+def train(
+    data: str | Path | Sequence[str | Path] = (),
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    preset: str | None = None,
+    out: str | Path | None = None,
+    minutes: float | None = None,
+    steps: int | None = None,
+    epochs: float | None = None,
+    from_: str | Path | None = None,
+    valid: str | Path | None = None,
+    resume: bool = False,
+    quiet: bool = False,
+    **settings: Any,
+) -> "Run":
+    """Train on files and return the run. The names are those of the command line; `settings` are what `--set` takes.
+
+    With no data, the sample that ships for the task is used. `resume` goes on with the run in `out`.
+    """
+    sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
+    budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
+    asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), settings)
+    place = None if out is None else RunFolder(out)
+    with StopRequest() as stop:
+        if int(os.environ.get("RANK", "0")) > 0:
+            return _training().train_beside(sources, place, stop)
+        progress = Progress(quiet=quiet)
+        return (_resume if resume else _begin)(asked, place, progress, stop)
+
+
+def _training() -> ModuleType:
+    """What plans and trains: it needs torch, which takes seconds to load."""
+    check_requirements()
+    from weft.runs import training
+
+    return training
+
+
+def _text(path: str | Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _begin(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> "Run":
+    """A new run: its words are checked and its data is read, then it is planned and trained."""
+    if place is not None:
+        check_place(place, resume=False)
+    if asked.origin is not None:
+        require_run(asked.origin)
+        return _training().train_from(asked, place, progress, stop)
+    card, why = choose(asked, None)
+    check_words(card, asked)
+    settings = with_settings(card.training(), asked.training_settings)
+    data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
+    progress.stop()
+    return _training().train_new(asked, card, data, why, place, progress, stop)
+
+
+def _resume(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> "Run":
+    """A run that was stopped goes on; one that is finished is left as it is."""
+    if place is None:
+        raise WeftError("which run?", where="--resume", fix="name its folder with --out")
+    check_place(place, resume=True)
+    config = place.config()
+    if not config.get("task"):
+        problem, fix = "this run was composed by hand and has no task", "call weft.fit with resume=True"
+        raise WeftError(problem, where=shown(place.path), fix=fix)
+    card = card_named(config["task"], where=f"{place.path}/config.json")
+    check_again(card, config, asked)
+    return _training().resume_run(card, asked.sources, place, progress, stop)
+
+
+def choose(asked: Asked, was: str | None) -> tuple[Card, str]:
+    """The task that is named, or that the files or the run to start from are of; and why, where it was recognised."""
+    why = ""
+    if asked.task is not None:
+        card = card_named(asked.task)
+    elif asked.sources:
+        card, why = recognise(asked.sources)
+    elif was is not None:
+        card = card_named(was)
+    else:
+        fix = "name your files, or a --task to use the sample that ships for it"
+        raise WeftError("no data named", where="weft train", fix=fix)
+    return card, why
+
+
+def check_words(card: Card, asked: Asked) -> None:
+    """Refuse a model or a preset that the task does not have."""
+    for name, known, option in ((asked.model, card.models, "model"), (asked.preset, card.presets, "preset")):
+        if name is not None and name not in known:
+            problem = f"there is no {option} {name!r}"
+            raise WeftError(problem, where=f"--{option}", fix=nearest(name, known))
+
+
+def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
+    """What the user says again at a resume must be what the run began with."""
+    began = {**config["training"], **config["budget"], "model": config.get("model_name"), "preset": config.get("preset"),
+             "valid": config["data"].get("valid"), "from": config.get("from"), "task": config["task"]}  # fmt: skip
+    said = {"task": asked.task, "model": asked.model, "preset": asked.preset, "from": asked.origin,
+            "valid": asked.valid, **vars(asked.budget), **asked.settings}  # fmt: skip
+    for key, value in said.items():
+        if value is None or value == "auto":
+            continue
+        if key in ("valid", "from"):
+            value = str(Path(value).absolute())
+        elif key in field_types(card.training):
+            value = getattr(with_settings(card.training(), {key: value}), key)
+        elif key.startswith("model."):
+            began[key] = value if _training().same_model(config["model"], key, value) else "something else"
+        elif key not in began:
+            fix = nearest(key, field_types(card.training))
+            raise ConfigError(f"unknown setting {key!r}", where="--set", fix=fix)
+        if value != began[key]:
+            problem = f"this run began with {key}={began[key]}, not {value}"
+            raise ConfigError(problem, where="--resume", fix="leave it out, or start a new run")
+
+
+def reading_settings(card: Card, asked: Asked, kept: Mapping[str, Any]) -> SizedTraining:
+    """The settings that decide how data is read; `kept` are those of the run to start from."""
+    known = {name: value for name, value in kept.items() if name in field_types(card.training)}
+    return with_settings(card.training(**known), asked.training_settings)

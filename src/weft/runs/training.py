@@ -1,0 +1,179 @@
+"""Runs in training: planned, trained, measured, written. In a world of several processes the first one plans and writes;
+the others take what it wrote and train beside it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weft.config import from_json
+from weft.data.datasets import stem
+from weft.data.source import Source
+from weft.errors import ConfigError, WeftError
+from weft.inspect.curves import loss_curve
+from weft.models.stream import Model
+from weft.objectives.objective import Objective
+from weft.runs.run import Run, load, loaded, open_run
+from weft.runs.start import Asked, choose, reading_settings
+from weft.storage.store import shown
+from weft.tasks.planning import AnyData, Plan, plan, record_of, restore, training_of
+from weft.tasks.registry import Card, card_named
+from weft.tasks.request import Loaded, Request
+from weft.tasks.settings import with_settings
+from weft.tasks.using import finish
+from weft.training.card import model_card
+from weft.training.claim import claim
+from weft.training.folder import RunFolder, check_place
+from weft.training.precision import pick_device
+from weft.training.progress import Progress, read_counter
+from weft.training.run import Outcome, Work, parameters, perform
+from weft.training.schedule import Budget
+from weft.training.settings import Training
+from weft.training.signals import StopRequest
+from weft.training.world import World
+
+
+def train_new(
+    asked: Asked,
+    card: Card,
+    data: AnyData,
+    why: str,
+    place: RunFolder | None,
+    progress: Progress,
+    stop: StopRequest,
+    origin: Loaded | None = None,
+) -> Run:
+    """A new run on data that was read; `why` says why the task was taken."""
+    device = pick_device()
+    with torch.random.fork_rng(devices=[]), World.join(device) as world:
+        request = Request(asked.sources, asked.model, asked.preset, asked.budget, asked.valid, asked.settings, device,
+                          origin, progress)  # fmt: skip
+        card.task.recipe.check(request)
+        made = plan(card.task, request, data)
+        lines = {"task": f"{card.name}: {card.summary}", **({"because": why} if why else {}), **made.lines}
+        work, name = made.work.decided(device), stem(asked.sources, card.reader.sample)
+        with claim(work, None if place is None else place.path, resume=False, world=world, stem=name) as folder:
+            for title, text in {**lines, "run": shown(folder.path)}.items():
+                progress.say(f"  {title:<10} {text}")
+            outcome = perform(work, folder, resume=False, progress=progress, stop=stop, world=world)
+            return _finished(card, made, outcome, progress)
+
+
+def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> Run:
+    """A new run that starts from the weights of another."""
+    origin = open_run(asked.origin or "")
+    was = origin.config.get("task")
+    card, why = choose(asked, was)
+    if was not in (card.name, *card.task.starts_from):
+        raise WeftError(f"the run to start from is of the task {was}, not {card.name}", where="--from")
+    kept = {name: origin.config["training"].get(name) for name in card.task.recipe.kept}
+    settings = reading_settings(card, asked, {name: value for name, value in kept.items() if value is not None})
+    data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
+    progress.stop()
+    return train_new(asked, card, data, why, place, progress, stop, origin)
+
+
+def resume_run(card: Card, sources: tuple[str, ...], place: RunFolder, progress: Progress, stop: StopRequest) -> Run:
+    """A run that was stopped goes on; one that is finished is left as it is."""
+    with torch.random.fork_rng(devices=[]), World.join(pick_device()) as world:
+        if place.finished:
+            progress.say(f"{shown(place.path)}: this run is finished; train on from its weights with --from")
+            world.tell("")  # nothing to do
+            return load(place.path)
+        again = _restored(card, place, sources, progress)
+        with claim(again.work, place.path, resume=True, world=world) as folder:
+            progress.say(f"  {'run':<10} {shown(folder.path)}")
+            outcome = perform(again.work, folder, resume=True, progress=progress, stop=stop, world=world)
+            return _finished(card, again, outcome, progress)
+
+
+def train_beside(sources: tuple[str, ...], place: RunFolder | None, stop: StopRequest) -> Run:
+    """The part of a process that is not the first of its world: it trains beside it, and writes nothing."""
+    progress = Progress(quiet=True)
+    with torch.random.fork_rng(devices=[]), World.join(pick_device()) as world:
+        told = world.tell()
+        if not told:
+            return Run(open_run("" if place is None else place.path), reports=False)
+        folder = RunFolder(told)
+        card = card_named(folder.config()["task"])
+        work = _restored(card, folder, sources, progress).work
+        outcome = perform(work, folder, resume=True, progress=progress, stop=stop, world=world)
+        return Run(loaded(folder, folder.config(), outcome.model), reports=False)
+
+
+def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress: Progress) -> Plan:
+    """The plan of a run that was begun, its data read again."""
+    config, where = folder.config(), f"{folder.path}/config.json"
+    record, training = record_of(config, where), training_of(card.task, config, where)
+    data = card.reader.read(sources or record.sources, record.valid, training, read_counter(progress))
+    progress.stop()
+    return restore(card.task, folder, data, sources, progress)
+
+
+def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> Run:
+    """Measure the run; write its card, its curve, its result and at last its weights."""
+    folder = outcome.folder
+    run = loaded(folder, folder.config(), outcome.model)
+    ending = finish(card.task, run, made.data.held_out, progress)
+    result = {
+        "parameters": parameters(outcome.model),
+        "steps": outcome.steps,
+        "seconds": round(outcome.seconds, 1),
+        "metrics": dict(ending.measured.metrics),
+        "sample": ending.sample,
+    }
+    name = shown(Path(folder.path.absolute().name))
+    curve = loss_curve(folder.metrics(), unit=card.task.unit, title=name)
+    readme = model_card(name, result, summary=ending.summary, use=ending.use, facts=ending.facts)
+    files: dict[str, str | bytes] = {**ending.measured.pictures, **ending.files, "README.md": readme, "loss.png": curve}
+    folder.finish(outcome.weights, {**run.config, "result": result}, files)
+    return Run(loaded(folder, folder.config(), outcome.model))
+
+
+def same_model(config: Any, key: str, value: Any) -> bool:
+    """Whether a setting of a part of the model changes nothing."""
+    was = from_json(config, Model.Config)
+    return bool(with_settings(was, {key.removeprefix("model."): value}) == was)
+
+
+def fit(
+    model: Model.Config,
+    objective: Objective.Config,
+    source: Source,
+    *,
+    out: str | Path,
+    minutes: float | None = None,
+    steps: int | None = None,
+    epochs: float | None = None,
+    resume: bool = False,
+    quiet: bool = False,
+    **settings: Any,
+) -> Run:
+    """Train a model composed by hand, on data of any kind, in the same loop and run folder as everything else."""
+    device, budget = pick_device(), Budget(steps=steps, minutes=minutes, epochs=epochs)
+    with torch.random.fork_rng(devices=[]), StopRequest() as stop, World.join(device) as world:
+        progress = Progress(quiet=quiet or not world.first)
+        told = "" if world.first else world.tell()
+        if resume or not world.first:
+            check_place(RunFolder(told or out), resume=True)
+            config = RunFolder(told or out).config()
+            training, budget = from_json(config["training"], Training), Budget(**config["budget"])
+            if not told and RunFolder(out).finished:
+                if world.first:
+                    world.tell("")  # nothing to do
+                return load(out)
+            again = {name: value for name, value in settings.items() if value != "auto"}  # was decided when it began
+            work = Work(model, objective, source, with_settings(training, again), budget)
+        else:
+            if budget == Budget():
+                raise ConfigError("how long?", where="weft.fit", fix="give steps, minutes or epochs")
+            work = Work(model, objective, source, with_settings(Training(), settings), budget).decided(device)
+        with claim(work, told or out, resume=resume, world=world) as folder:
+            outcome = perform(work, folder, resume=resume, progress=progress, stop=stop, world=world)
+            if world.first:
+                result = {"parameters": parameters(outcome.model), "steps": outcome.steps, "metrics": {},
+                          "seconds": round(outcome.seconds, 1)}  # fmt: skip
+                curve = loss_curve(folder.metrics(), title=shown(Path(folder.path.absolute().name)))
+                folder.finish(outcome.weights, {**folder.config(), "result": result}, {"loss.png": curve})
+    return Run(loaded(folder, folder.config(), outcome.model))

@@ -1,0 +1,70 @@
+"""Blanks filled in by a run's encoder: candidates for them, and how likely hidden tokens are. Knows no files."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from weft.core import PerToken
+from weft.data.masking import MaskedWindows
+from weft.errors import WeftError
+from weft.modalities.text import Text
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.stream import Stream
+from weft.tasks.measuring import windows_in_time
+from weft.tasks.request import Loaded, Prediction
+from weft.tasks.streams import stream_of
+from weft.training.progress import Progress
+
+
+def filler(run: Loaded) -> Stream:
+    """The run's model, if it has logits over tokens; imported models may come without."""
+    model = stream_of(run)
+    if not isinstance(model.head, PerToken):
+        fix = "use weft embed and weft look, or start a task of yours from it: --from"
+        raise WeftError("this model has no head that could fill in blanks", where=str(run.folder.path), fix=fix)
+    return model
+
+
+@torch.inference_mode()
+def candidates(
+    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, places: np.ndarray, top: int
+) -> list[list[Prediction]]:
+    """For each blank the likeliest tokens that are not special, and how likely they are."""
+    assert model.head is not None
+    model.eval()
+    values = model.head.values(model.encode(Text(torch.from_numpy(ids)[None])).x[0, torch.from_numpy(places)])
+    shares = values.softmax(-1)[:, : tokenizer.size]
+    shares[:, torch.from_numpy(tokenizer.special)] = 0
+    best = shares.topk(min(top, shares.shape[1]))
+    return [
+        [
+            {"token": tokenizer.decode([id]), "probability": round(p, 6)}
+            for id, p in zip(row.tolist(), ps.tolist(), strict=True)
+        ]
+        for row, ps in zip(best.indices, best.values, strict=True)
+    ]
+
+
+def score(
+    model: Stream, windows: MaskedWindows, progress: Progress, seconds: float | None = None
+) -> tuple[float, int, int, dict[str, str]]:
+    """The summed loss of hidden tokens in nats, how many were guessed right, their number, and whether they are all."""
+    head = model.eval().head
+    assert head is not None
+
+    @torch.inference_mode()
+    def scored(most: int | None, count: Callable[[int], None] | None) -> tuple[float, int, int]:
+        total, right, seen, done = 0.0, 0, 0, 0
+        for batch in windows.held_out(most=most):
+            x, truth = batch.wanted.picked(model.encode(batch.given.raw()).x)
+            logits = head.values(x)
+            total += float(F.cross_entropy(logits, truth, reduction="sum"))
+            right, seen, done = right + int((logits.argmax(-1) == truth).sum()), seen + len(truth), done + len(batch)
+            if count is not None:
+                count(done)
+        return total, right, seen
+
+    found, part = windows_in_time(windows.windows, scored, progress, seconds)
+    return *found, part

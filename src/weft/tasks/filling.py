@@ -1,0 +1,85 @@
+"""Pictures filled in by an autoencoder: what is hidden or missing is predicted, and how wrong that is. Knows no files."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from weft.data.images.settings import Ground
+from weft.errors import ConfigError
+from weft.inspect.sheets import reconstructions, veiled
+from weft.modalities.image import Picture, paste
+from weft.models.autoencoder import Autoencoder
+from weft.objectives.reconstruct import draw_shown
+
+
+class Filling(Ground):
+    """Settings of a prediction."""
+
+    hide: float = 0.75
+    seed: int = 0
+    out: str = "."
+
+    about: ClassVar[Mapping[str, str]] = {
+        "hide": "share of the patches that are hidden; 0 fills in missing pixels alone",
+        "seed": "another seed hides others",
+        "out": "the folder for the pictures that are filled in",
+        **Ground.about,
+    }
+
+    def check(self) -> None:
+        super().check()
+        if not 0 <= self.hide < 1:
+            raise ConfigError(f"must be at least 0 and below 1, found {self.hide}", where="hide")
+
+
+@torch.inference_mode()
+def fill(
+    model: Autoencoder, picture: Picture, hide: float, *, seed: int = 0, alike: bool = False
+) -> tuple[Float[Tensor, "B C Y X"], Bool[Tensor, "B 1 Y X"]]:
+    """Pictures with what is hidden or missing filled in, from 0 to 1, and which pixels the model was given.
+
+    With `alike` the same patches are hidden in every picture.
+    """
+    model.eval()
+    embed = model.encoder.embed
+    shown = draw_shown(model, picture, hide, seed=seed, alike=alike)
+    height, width = picture.pixels.shape[2:]
+    made = paste(model(picture, shown), height, width, embed.patch) / embed.scale + embed.mean
+    seen = _visible(model, picture, shown)
+    return torch.where(seen, picture.pixels, made.clamp(0, 1)), seen
+
+
+def _visible(model: Autoencoder, picture: Picture, shown: Tensor) -> Bool[Tensor, "B 1 Y X"]:
+    """Which pixels the model was given."""
+    embed, (height, width) = model.encoder.embed, picture.pixels.shape[2:]
+    count = embed.coordinates(picture)["row"].shape[1]
+    patches = torch.zeros(len(picture), count, dtype=torch.bool, device=shown.device).scatter(1, shown, True)
+    readable = embed.readable(picture)
+    patches = patches if readable is None else patches & readable
+    pixels = paste(patches[..., None].expand(-1, -1, embed.patch**2), height, width, embed.patch)
+    return pixels if picture.missing is None else pixels & ~picture.missing
+
+
+def squared_errors(picture: Picture, filled: Tensor, seen: Tensor) -> list[float | None]:
+    """For each picture the mean square error on known pixels that were hidden, in steps of 255; None where there are none."""
+    hidden = ~seen if picture.missing is None else ~seen & ~picture.missing
+    squares = (255 * (filled - picture.pixels)) ** 2
+    found = [one[mask.expand_as(one)] for one, mask in zip(squares, hidden, strict=True)]
+    return [float(wrong.mean()) if len(wrong) else None for wrong in found]
+
+
+def sheet(model: Autoencoder, picture: Picture) -> bytes:
+    """Some pictures, what was shown of them, and what was made of that."""
+    filled, seen = fill(model, picture, 0.75)
+    whole, made, shown = as_bytes(picture.pixels), as_bytes(filled), seen[:, 0].cpu().numpy()
+    rows = [(whole[i], veiled(whole[i], shown[i]), made[i]) for i in range(len(picture))]
+    return reconstructions(rows, ("picture", "shown: a quarter", "filled in"))
+
+
+def as_bytes(pixels: Float[Tensor, "B C Y X"]) -> np.ndarray:
+    """Pictures as files have them: height, width and channels, from 0 to 255."""
+    return (255 * pixels.permute(0, 2, 3, 1)).round().byte().cpu().numpy()

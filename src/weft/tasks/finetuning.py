@@ -1,0 +1,109 @@
+"""Fine-tuning: one policy for every task that goes on from another run's weights (--from).
+
+Weights that have learned already are changed more slowly than fresh ones, a head that begins anew faster than they are.
+The numbers were measured on texts (docs/choices.md).
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from weft.config import field_types
+from weft.core import LowRank
+from weft.errors import WeftError
+from weft.models.adapted import has_adapters, merged, with_adapters
+from weft.models.stream import Model
+from weft.tasks.recipes.recipe import AnyRecipe
+from weft.tasks.request import Loaded, Request
+from weft.tasks.settings import SizedTraining, with_settings
+from weft.training.precision import Weights
+
+FINETUNE_TABLE_LR = 0.1  # of the usual learning rate, for the tables and heads of a run of weft's
+FINETUNE_MATRIX_LR = 3.0  # of FINETUNE_TABLE_LR, for the matrices of its trunk
+FINETUNE_WIDTH_LR = 0.027  # AdamW's learning rate times the width: 7e-5 for MiniLM, 3.5e-5 for BERT
+ADAMW: Mapping[str, Any] = {"optimizer": "adamw", "weight_decay": 0.01}  # what other people's checkpoints are used to
+NEW_HEAD_LR = 10.0  # of AdamW's learning rate, for a head that begins anew
+ADAPTER_LR = 10.0  # of AdamW's learning rate, for adapters or a head that learn alone
+FINETUNE_ROWS = 16  # texts in a step where AdamW goes on: more steps count for more than calm ones
+
+S = TypeVar("S", bound=SizedTraining)
+M = TypeVar("M", bound=Model.Config)
+
+
+def first_training(kind: type[S], recipe: AnyRecipe, request: Request, name: str) -> S:
+    """The settings before anything is known of the data: those of the recipe or of fine-tuning, and the user's.
+
+    `name` is that of the model.
+    """
+    origin = request.origin
+    if origin is None:
+        usual = {**recipe.rates.get(name, {}), **recipe.preset_settings.get(request.preset or "", {})}
+        settings = with_settings(kind(**usual), request.training_settings)
+        for name in ("freeze", "lora"):
+            if getattr(settings, name):
+                problem = "there is no run to start from, and nothing learned to keep"
+                raise WeftError(problem, where=f"--set {name}", fix="add --from RUN")
+        return settings
+    was = origin.config["training"]
+    settings = kind(**finetuning_rates(kind, recipe, origin, name))
+    settings = settings.replace(**{k: was[k] for k in recipe.kept if k in was and k in field_types(kind)})
+    settings = with_settings(settings, request.training_settings)
+    if "lr" not in request.settings and (settings.freeze or settings.lora) and settings.optimizer == "adamw":
+        settings = settings.replace(lr=ADAPTER_LR * settings.lr)
+    return settings
+
+
+def finetuning_rates(kind: type[SizedTraining], recipe: AnyRecipe, origin: Loaded, name: str) -> dict[str, Any]:
+    """The learning rates for weights that have learned already: Muon's lowered, AdamW's by the width of the model."""
+    own = recipe.rates.get(name)
+    if own is not None and not origin.imported and own.get("optimizer", "muon") == "muon":
+        return {**own, "lr": FINETUNE_TABLE_LR * own["lr"], "matrix_lr": FINETUNE_MATRIX_LR * own["matrix_lr"]}
+    rate = float(f"{FINETUNE_WIDTH_LR / origin.model.config.reader().dim:.2g}")
+    return {**ADAMW, "lr": rate, **({"rows": FINETUNE_ROWS} if "rows" in field_types(kind) else {})}
+
+
+def usual_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> S:
+    """The settings with the learning rates of a new model: what has learned already is frozen, and the rest begins anew."""
+    usual = type(training)(**recipe.rates[name])
+    names = ("optimizer", "lr", "matrix_lr", "weight_decay", "table_decay")
+    return training.replace(**{one: getattr(usual, one) for one in names if one not in request.settings})
+
+
+def decided(training: S, *, same_head: bool) -> S:
+    """The settings with the learning rate of a head that begins anew."""
+    if same_head or training.head_lr or training.freeze or training.lora or training.optimizer != "adamw":
+        return training
+    return training.replace(head_lr=NEW_HEAD_LR)
+
+
+def with_lora(config: M, training: SizedTraining) -> M:
+    """A model's config with the adapters that are asked for, in place of those that it had."""
+    how = None if training.lora is None else LowRank.Config(rank=training.lora, alpha=2.0 * training.lora)
+    return with_adapters(config, how)
+
+
+def plain_model(origin: Loaded) -> Model:
+    """The model of a run, with adapters folded into its weights."""
+    return merged(origin.model) if has_adapters(origin.model) else origin.model
+
+
+def start_weights(origin: Loaded, *, backbone: bool, same_head: bool) -> Mapping[str, Tensor]:
+    """The weights to begin with: all, or those of the backbone under its own names; the head's where it stays."""
+    model = plain_model(origin)
+    tensors = Weights(model, torch.float32).tensors()
+    if backbone:
+        prefix = model.backbone()[1]
+        tensors = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+    return {name: t for name, t in tensors.items() if same_head or not name.startswith("head.")}
+
+
+def frozen_parts(recipe: AnyRecipe, training: SizedTraining, model: Model.Config) -> tuple[str, ...]:
+    """The parts of a model that learn nothing."""
+    if training.freeze:
+        return recipe.frozen
+    if training.lora is None:
+        return ()
+    streams = [name for name in ("encoder", "student", "source", "target") if hasattr(model, name)]
+    return tuple(f"{name}.embed" for name in streams) or ("embed",)

@@ -1,0 +1,136 @@
+"""Labels of whole samples, classes or numbers: learned, told, measured. Takes a model's values; knows no modality."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from torch import Tensor
+
+from weft.codecs import ClassCodec, Codecs, LabelCodec, NumberCodec
+from weft.codecs.numbers import numbers_of
+from weft.config import Config
+from weft.errors import ConfigError, listed
+from weft.inspect.calibration import calibration
+from weft.inspect.confusion import confusion
+from weft.objectives import Classify, Number, Objective
+from weft.objectives.classify import balanced
+from weft.objectives.measures import class_measures, confusion_counts, number_measures, reliability
+from weft.tasks.request import Measured, Prediction
+
+MISTAKES = 8  # listed in an evaluation
+Kind = Literal["classes", "numbers"]
+
+
+class TopLabels(Config):
+    """Settings of a prediction of labels."""
+
+    top: int = 0
+
+    about: ClassVar[Mapping[str, str]] = {"top": "how many of the likeliest labels to list; 0 lists all"}
+
+    def check(self) -> None:
+        if self.top < 0:
+            raise ConfigError(f"must be at least 0, found {self.top}", where="top")
+
+
+def codec_of(codecs: Codecs) -> LabelCodec:
+    """The codec of the labels."""
+    codec = codecs["label"]
+    assert isinstance(codec, LabelCodec)
+    return codec
+
+
+# Learned
+
+
+def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Codecs) -> LabelCodec:
+    """The codec of labels that are to be trained on: `classes` in the order of their numbers, or numbers.
+
+    That of the run to start from is kept for the same classes, and for numbers, whose scale its head knows.
+    """
+    before = known.get("label")
+    if kind == "numbers":
+        return before if isinstance(before, NumberCodec) else NumberCodec.of(numbers_of(labels))
+    return ClassCodec(ClassCodec.Config(names=tuple(classes)), read=lambda name: "")
+
+
+def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None) -> Objective.Config:
+    """What is learned of labels. With the targets to `balance` every class counts alike, however rare it is."""
+    if not isinstance(codec, ClassCodec):
+        return Number.Config()
+    weights = () if balance is None else balanced(np.bincount(balance, minlength=codec.outputs).tolist())
+    return Classify.Config(smoothing=smoothing, weights=weights)
+
+
+# Told
+
+
+def told(codec: LabelCodec, values: Tensor, inputs: Sequence[object], top: int = 0) -> list[Prediction]:
+    """The answer for each input: a label with probabilities, or a value."""
+    return [{"input": one, **said} for one, said in zip(inputs, codec.decode(values, top), strict=True)]
+
+
+def in_a_line(prediction: Prediction) -> str:
+    """A prediction in a line: the answer and how sure it is, then the input."""
+    if "value" in prediction:
+        return f"{prediction['value']:g}\t{prediction['input']}"
+    best = prediction["label"]
+    return f"{best} {prediction['probabilities'][best]:.2f}\t{prediction['input']}"
+
+
+def ability(codec: LabelCodec, thing: str) -> str:
+    """What a model does that tells labels of a `thing`, in the first words of a sentence."""
+    return f"Gives {thing} {f'one of {listed(codec.names)}' if isinstance(codec, ClassCodec) else 'a number'}"
+
+
+# Measured
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong answer: the sample's place, its true class, the class that was said and how probable that was."""
+
+    row: int
+    label: str
+    said: str
+    sure: float
+
+
+def measured(
+    codec: LabelCodec, values: Tensor, labels: Sequence[str], names: Sequence[str], *, called: str
+) -> Measured:
+    """How good a model's values are for samples with these true labels.
+
+    The surest mistakes are listed with the sample's name or excerpt from `names`, under the key `called`: text, picture.
+    """
+    if isinstance(codec, NumberCodec):
+        predicted = codec.restored(values[:, 0]).numpy()
+        return Measured(len(labels), *number_measures(predicted, numbers_of(labels)))
+    assert isinstance(codec, ClassCodec)
+    truth, shares = codec.encode(labels), probabilities(values)
+    metrics, more = class_measures(shares, truth, codec.names)
+    mistakes = [
+        {called: names[one.row], "label": one.label, "said": one.said, "sure": round(one.sure, 4)}
+        for one in surest_mistakes(codec, values, labels, MISTAKES)
+    ]
+    pictures = {
+        "confusion.png": confusion(confusion_counts(shares.argmax(1), truth, codec.outputs), codec.names),
+        "calibration.png": calibration(reliability(shares, truth)),
+    }
+    return Measured(len(labels), metrics, {**more, "mistakes": mistakes}, pictures)
+
+
+def surest_mistakes(codec: LabelCodec, values: Tensor, labels: Sequence[str], most: int) -> list[Mistake]:
+    """The samples about whose class the model was most sure and wrong, the surest first; numbers have none."""
+    if not isinstance(codec, ClassCodec):
+        return []
+    truth, shares = codec.encode(labels), probabilities(values)
+    found = shares.argmax(1)
+    worst = [int(i) for i in np.argsort(-shares.max(1)) if found[i] != truth[i]][:most]
+    return [Mistake(i, codec.names[truth[i]], codec.names[found[i]], float(shares[i].max())) for i in worst]
+
+
+def probabilities(values: Tensor) -> np.ndarray:
+    """The probability of each class, from logits."""
+    return values.softmax(-1).double().numpy()

@@ -1,0 +1,110 @@
+"""Language models: sizes that reach the lowest held-out loss in a given time. Pure arithmetic.
+
+The rules are fitted to measurements that docs/choices.md describes: at the end of a budget of C floating-point
+operations, a model of N weights in its trunk has seen T = C / 6N tokens, and the loss is lowest where T / N is near
+a ratio that depends on how much one token says.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.models.stream import Model, Stream
+from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
+from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
+from weft.tasks.request import Request
+from weft.tasks.settings import TextTraining
+from weft.training.schedule import Budget
+
+EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
+CHARACTERS, WORD_PIECES = TokensPerWeight(4.0), TokensPerWeight(8.0)  # characters and bytes say less than word pieces
+CHARACTERS_VOCAB = 1024
+LADDER = (
+    Size(dim=64, depth=2, heads=2, context=64),
+    Size(dim=96, depth=3, heads=3, context=128),
+    Size(dim=128, depth=4, heads=4, context=128),
+    Size(dim=160, depth=4, heads=5, context=128),
+    Size(dim=192, depth=4, heads=6, context=128),
+    Size(dim=256, depth=5, heads=8, context=256),
+    Size(dim=320, depth=6, heads=10, context=256),
+    Size(dim=384, depth=8, heads=12, context=256),
+    Size(dim=512, depth=10, heads=16, context=512),
+    Size(dim=768, depth=12, heads=12, context=1024),
+)
+MANY_STEPS = 8000  # beyond this many steps larger batches learn as much from each token
+RECIPE = Recipe(
+    models=LANGUAGE_MODELS,
+    presets=PRESETS,
+    default="swift",
+    rates={
+        "swift": {"lr": 3e-2, "matrix_lr": 1.0, "table_decay": 0.25},
+        "gpt": {"lr": 1e-2, "matrix_lr": 2.5},
+        "llama": {"lr": 2e-2, "matrix_lr": 1.25},
+        "lstm": {"lr": 1e-2, "matrix_lr": 2.5},
+    },
+    of_preset={},
+    kept=(*OF_A_READER, "batch"),
+    frozen=(),
+)
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A size with the batch and dropout that go with it, and the tokens it should see."""
+
+    size: Size
+    batch: int
+    dropout: float
+    tokens: float
+
+
+def trunk_weights(size: Size) -> float:
+    """Weights in the trunk's matrices: 12 D^2 a layer."""
+    return 12 * size.depth * size.dim**2
+
+
+def step_operations(size: Size, vocab: int) -> float:
+    """Floating-point operations to train on one token."""
+    return 6 * (trunk_weights(size) + size.dim * vocab) + 12 * size.depth * size.dim * size.context
+
+
+def for_budget(operations: float, vocab: int, data_tokens: int) -> Sized:
+    """The size whose tokens per weight come nearest to the best ratio, for a number of floating-point operations."""
+
+    def seen(size: Size) -> float:
+        return EFFICIENCY * operations / step_operations(size, vocab)
+
+    rule = CHARACTERS if vocab <= CHARACTERS_VOCAB else WORD_PIECES
+    size = rule.choose(LADDER, seen, trunk_weights)
+    return with_batch(size, seen(size), data_tokens)
+
+
+def with_batch(size: Size, tokens: float, data_tokens: int) -> Sized:
+    """Small batches learn more from each token until there are very many steps; repeated data wants dropout."""
+    batch = max(4, 2048 // size.context)
+    while tokens / (batch * size.context) > MANY_STEPS and batch < 512:
+        batch *= 2
+    epochs = tokens / max(1, data_tokens)
+    return Sized(size, batch, dropout=0.0 if epochs < 8 else 0.1 if epochs < 30 else 0.2, tokens=tokens)
+
+
+def language_model(
+    request: Request, training: TextTraining, budget: Budget, *, vocab: int, tokens: int
+) -> tuple[Stream.Config, TextTraining]:
+    """A model for a number of tokens to train on, and the settings that go with it."""
+    if request.preset is not None:
+        sized = with_batch(PRESETS[request.preset], 0.0, tokens)
+    else:
+        sized = for_budget(operations_in(request, training, budget), vocab, tokens)
+    size = with_own_numbers(replace(sized.size, context=max(2, min(sized.size.context, tokens - 1))), training)
+    dropout = sized.dropout if training.dropout is None else training.dropout
+    config = LANGUAGE_MODELS[RECIPE.model_name(request)](size, vocab=vocab, dropout=dropout)
+    batch = training.batch if "batch" in request.settings else sized.batch
+    return config, training.replace(heads=size.heads, dropout=dropout, batch=batch)
+
+
+def context_of(config: Model.Config) -> int:
+    """The tokens that a model reads at once; of an encoder–decoder on each side."""
+    whole: Any = config
+    if hasattr(whole, "target"):
+        return min(whole.source.embed.context, whole.target.embed.context)
+    return int(whole.embed.context)

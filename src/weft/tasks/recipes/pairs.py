@@ -1,0 +1,167 @@
+"""Encoder–decoders on pairs of texts: sizes that suit a budget, and the settings that go with them. Pure arithmetic."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.codecs import Codecs, TextCodec
+from weft.data.datasets.pairs import PairData
+from weft.data.encoded.pairs import PairIds
+from weft.data.like_lengths import LikeLengthSource
+from weft.data.source import Source
+from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.encoding import ended
+from weft.models.seq2seq import Seq2Seq
+from weft.models.zoo import Size
+from weft.models.zoo.translation import TRANSLATION_MODELS
+from weft.tasks.planning import check_vocabulary, with_model_settings
+from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
+from weft.tasks.request import Draft, Loaded, Request
+from weft.tasks.settings import PairTraining
+from weft.training.schedule import Budget
+
+EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
+SIZING = TokensPerWeight(1.5)  # target tokens seen for each weight of both trunks
+FEW_STEPS, MANY_STEPS = 500, 8000  # fewer are too few to learn in; more learn as much from larger micro-batches
+LADDER = (
+    Size(dim=64, depth=1, heads=2, context=128),
+    Size(dim=96, depth=2, heads=3, context=128),
+    Size(dim=128, depth=2, heads=4, context=128),
+    Size(dim=160, depth=2, heads=5, context=128),
+    Size(dim=192, depth=2, heads=6, context=128),
+    Size(dim=224, depth=3, heads=7, context=128),
+    Size(dim=256, depth=3, heads=8, context=128),
+    Size(dim=320, depth=4, heads=10, context=128),
+    Size(dim=384, depth=5, heads=12, context=128),
+    Size(dim=512, depth=6, heads=16, context=128),
+)
+PRESETS = {
+    "tiny": Size(dim=64, depth=2, heads=2, context=128),
+    "mini": Size(dim=128, depth=2, heads=4, context=128),
+    "small": Size(dim=256, depth=3, heads=4, context=128),
+    "base": Size(dim=512, depth=6, heads=8, context=256),
+    "large": Size(dim=1024, depth=6, heads=16, context=256),
+}
+PAPER = {"optimizer": "adamw", "schedule": "inverse-sqrt", "weight_decay": 0.0, "smoothing": 0.1, "average": 5,
+         "dropout": 0.1, "tokens": 4096}  # fmt: skip
+PAPER_WARMUP = 4000
+RECIPE = Recipe(
+    models=TRANSLATION_MODELS,
+    presets=PRESETS,
+    default="swift",
+    rates={
+        "swift": {"lr": 5e-2, "matrix_lr": 0.6, "table_decay": 0.1},
+        "transformer": PAPER,
+        "lstm": {"lr": 3e-2, "matrix_lr": 1.0},
+        "lstm-attention": {"lr": 3e-2, "matrix_lr": 1.0},
+    },
+    of_preset={"base": "transformer", "large": "transformer"},
+    kept=(*OF_A_READER, "tokens", "source", "target", "smoothing"),
+    frozen=("source",),
+)
+PairDraft = Draft[PairData, PairIds, PairTraining]
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A size, the tokens of a micro-batch that go with it, dropout, and the steps that the budget is good for."""
+
+    size: Size
+    tokens: int
+    dropout: float
+    steps: float
+
+
+def trunk_weights(size: Size) -> float:
+    """Weights in the matrices of both trunks: 12 D^2 a layer of the encoder, 16 D^2 of the decoder."""
+    return 28 * size.depth * size.dim**2
+
+
+def step_operations(size: Size, vocab: int) -> float:
+    """Floating-point operations to train on one target token and the source token beside it."""
+    return 6 * (trunk_weights(size) + size.dim * vocab)
+
+
+def for_budget(operations: float, vocab: int, data_tokens: int) -> Sized:
+    """The size whose tokens per weight come nearest to the best ratio, for a number of floating-point operations."""
+
+    def seen(size: Size) -> float:
+        return EFFICIENCY * operations / step_operations(size, vocab)
+
+    size = SIZING.choose(LADDER, seen, trunk_weights)
+    return with_micro_batches(size, seen(size), data_tokens)
+
+
+def with_micro_batches(size: Size, seen: float, data_tokens: int) -> Sized:
+    """Larger micro-batches pay as long as there are steps enough; repeated data wants dropout."""
+    tokens = 1024 if seen / 2048 < FEW_STEPS else 2048
+    while seen / tokens > MANY_STEPS and tokens < 8192:
+        tokens *= 2
+    epochs = seen / max(1, data_tokens)
+    return Sized(size, tokens, 0.0 if epochs < 6 else 0.1 if epochs < 40 else 0.2, seen / tokens)
+
+
+def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Callable[[str], str]) -> Codecs:
+    """Source and target over one tokenizer, learned from both sides together unless it is known."""
+    if "target" in known:
+        return {name: known[name] for name in ("source", "target")}
+    kind = training.tokenizer or "bpe"
+    texts = [text for pair in data.train for text in (pair.source, spelt(pair.target))]
+    vocab = training.vocab or (tokenizers.vocabulary_of_pairs(data.characters) if kind == "bpe" else None)
+    learned = TextCodec.learn(ended(texts), kind, vocab, characters=sum(map(len, texts)))
+    return {"source": learned.in_role("source"), "target": learned.in_role("target")}
+
+
+def encoder_decoder(draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
+    """A model for pairs of texts, and the settings with everything decided."""
+    request, training, encoded = draft.request, draft.training, draft.encoded
+    name, vocab = RECIPE.model_name(request), encoded.codec.tokenizer.size
+    operations = operations_in(request, training, draft.budget)
+    if request.preset is not None:
+        size = PRESETS[request.preset]
+        sized = with_micro_batches(size, EFFICIENCY * operations / step_operations(size, vocab), encoded.tokens)
+    else:
+        sized = for_budget(operations, vocab, encoded.tokens)
+    size = with_own_numbers(replace(sized.size, context=encoded.context), training)
+    dropout = sized.dropout if training.dropout is None else training.dropout
+    config = with_model_settings(TRANSLATION_MODELS[name](size, vocab=vocab, dropout=dropout), request)
+    for side in ("source", "target"):
+        check_vocabulary(getattr(config, side), vocab, f"model.{side}.embed")
+    decided: dict[str, Any] = {
+        "dim": config.target.dim,
+        "depth": len(config.target.trunk.all_blocks()),
+        "heads": size.heads,
+        "context": size.context,
+        "dropout": dropout,
+        "tokenizer": training.tokenizer or encoded.codec.tokenizer.kind,
+        "tokens": training.tokens or sized.tokens,
+    }
+    if name == "transformer":
+        decided |= _paper_rate(request, size, _steps(draft.budget, sized, encoded.tokens, decided["tokens"]))
+    return config, training.replace(**decided)
+
+
+def _steps(budget: Budget, sized: Sized, data_tokens: int, tokens: int) -> float:
+    if budget.epochs is not None:
+        return budget.epochs * data_tokens / tokens
+    return budget.steps or sized.steps * sized.tokens / tokens
+
+
+def _paper_rate(request: Request, size: Size, steps: float) -> dict[str, Any]:
+    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or an eighth of a shorter run, and never hotter than that."""
+    warmup = int(min(PAPER_WARMUP, max(50, steps / 8)))
+    rates = {"warmup": warmup, "lr": (size.dim * PAPER_WARMUP) ** -0.5}
+    return {name: value for name, value in rates.items() if name not in request.settings}
+
+
+def batch_in_words(training: PairTraining, source: Source) -> str:
+    """The size of a step: tokens in a micro-batch, and how many of them are padding."""
+    assert isinstance(source, LikeLengthSource)
+    batch = f"micro-batches of {training.tokens} tokens ({1 - source.real_share:.0%} padding)"
+    return batch if training.batch == 1 else f"{batch}, {training.batch} in a step"
+
+
+def pair_facts(run: Loaded) -> dict[str, str]:
+    """How much there was to learn from, for a model card."""
+    pairs = f"{run.data.amount('pairs')} ({' -> '.join(run.data.columns)})"
+    return {"pairs": pairs, "tokens": run.codec("target", TextCodec).in_words()}

@@ -1,0 +1,119 @@
+"""What goes into a task and what comes out of it: a request, a plan in the making, a loaded run, measures."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+
+from weft.codecs import Codec, Codecs
+from weft.data.datasets import Dataset
+from weft.errors import WeftError
+from weft.models.stream import Model
+from weft.tasks.record import DataRecord
+from weft.tasks.settings import SizedTraining
+from weft.training.folder import RunFolder
+from weft.training.progress import Progress
+from weft.training.schedule import Budget
+
+C = TypeVar("C", bound=Codec)
+D = TypeVar("D", bound=Dataset[Any, Any])
+E = TypeVar("E", bound="Encoded")
+S = TypeVar("S", bound=SizedTraining)
+Listen = Callable[[int, str], None]  # hears the pieces of a prediction as they are made, by row
+Prediction = dict[str, Any]  # plain values, as `--json` gives them
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A run brought back from its folder. `config` is what config.json says."""
+
+    folder: RunFolder
+    config: Mapping[str, Any]
+    model: Model
+    codecs: Codecs
+    data: DataRecord
+
+    def codec(self, name: str, kind: type[C]) -> C:
+        """The codec of one end, which must be of this kind."""
+        found = self.codecs.get(name)
+        if not isinstance(found, kind):
+            problem = f"this run has no {kind.__name__} for its {name}"
+            raise WeftError(problem, where=str(self.folder.path), fix="use it for the task that it was trained for")
+        return found
+
+    @property
+    def imported(self) -> bool:
+        """Whether the model was trained elsewhere."""
+        return "imported" in self.config
+
+
+@dataclass(frozen=True)
+class Request:
+    """A user's wish to train, in the words of the command line."""
+
+    sources: tuple[str, ...]  # none: the sample that ships for the task
+    model: str | None
+    preset: str | None
+    budget: Budget
+    valid: str | None
+    settings: Mapping[str, object]
+    device: torch.device
+    origin: Loaded | None = None  # the run that this one starts from
+    progress: Progress = field(default_factory=lambda: Progress(quiet=True))
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        """The settings of parts of the model, by their paths in its config."""
+        return {k.removeprefix("model."): v for k, v in self.settings.items() if k.startswith("model.")}
+
+    @property
+    def training_settings(self) -> dict[str, Any]:
+        """All other settings."""
+        return {k: v for k, v in self.settings.items() if not k.startswith("model.")}
+
+
+class Encoded(Protocol):
+    """Data as numbers, with what a plan and config.json say of it."""
+
+    @property
+    def minutes(self) -> float:
+        """How long to train where the user does not say."""
+        ...
+
+    @property
+    def amounts(self) -> Mapping[str, float]:
+        """Counts for config.json."""
+        ...
+
+    def lines(self) -> Mapping[str, str]:
+        """The data in words, by name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draft(Generic[D, E, S]):
+    """A plan in the making: everything that is known before the model is."""
+
+    request: Request
+    data: D
+    codecs: Codecs
+    encoded: E
+    training: S
+    budget: Budget
+
+    def codec(self, name: str, kind: type[C]) -> C:
+        """The codec of one end."""
+        found = self.codecs[name]
+        assert isinstance(found, kind)
+        return found
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An evaluation: how many examples, and the measures."""
+
+    examples: int
+    metrics: Mapping[str, float]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by file name

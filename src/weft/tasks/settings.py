@@ -1,0 +1,340 @@
+"""Settings of each task's training, as people give them with `--set name=value`. Numbers and their limits; no torch."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, TypeVar
+
+from weft.config import Config, field_types
+from weft.data.images.settings import Augment
+from weft.errors import ConfigError, nearest
+from weft.training.settings import Training
+
+MOST_LAYERS = 1000
+HELD_OUT_BYTES = 1_000_000  # more would take long to score and tell little more
+HIDDEN_SHARE = 0.15  # of the tokens of a text are hidden (Devlin et al., 2019)
+Settings = TypeVar("Settings", bound=Config)
+
+
+class SizedTraining(Training):
+    """Settings of a training whose model is sized by the plan, or goes on from another run's."""
+
+    dropout: float | None = None
+    dim: int | None = None
+    depth: int | None = None
+    heads: int | None = None
+    freeze: bool = False
+    lora: int | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **Training.about,
+        "dropout": "share of values dropped in training",
+        "dim": "width of the model",
+        "depth": "number of layers",
+        "heads": "heads of attention in a layer",
+        "freeze": "with --from: keep what was learned and train the new part alone (a head, or a decoder)",
+        "lora": "with --from: train small matrices of this rank beside those of the trunk, which stay as they are (LoRA)",
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, most in (("dim", 2**20), ("heads", 2**20), ("depth", MOST_LAYERS), ("lora", 1024)):
+            within(self, name, 1, most)
+        share(self, "dropout")
+        if self.freeze and self.lora is not None:
+            raise ConfigError("either the trunk is frozen, or small matrices learn beside it", where="freeze")
+
+
+class RowTraining(SizedTraining):
+    """Settings of a training on rows or files, of which some may be bad."""
+
+    skip: float | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **SizedTraining.about,
+        "skip": "bad rows or files to leave out before the data is refused: a number, or a share below 1",
+    }
+
+    def check(self) -> None:
+        super().check()
+        if self.skip is not None and not (0 <= self.skip < 1 or self.skip == int(self.skip)):
+            raise ConfigError(f"expected a number of rows, or a share below 1, found {self.skip}", where="skip")
+
+    @property
+    def allowed(self) -> int | float | None:
+        """`skip` as the readers take it."""
+        return self.skip if self.skip is None or self.skip < 1 else int(self.skip)
+
+
+OF_TEXT: Mapping[str, str] = {
+    "context": "tokens that the model reads at once",
+    "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
+    "vocab": "size of a bpe vocabulary",
+}
+SMOOTHING = "label smoothing: the share of probability spread evenly over all {}, in training"
+
+
+HELD_OUT = "of the tenth of the text that is held out, the most bytes"
+
+
+class TextTraining(SizedTraining):
+    """Settings of a language model's training."""
+
+    context: int | None = None
+    tokenizer: str | None = None
+    vocab: int | None = None
+    held_out: int | None = HELD_OUT_BYTES
+
+    about: ClassVar[Mapping[str, str]] = {**SizedTraining.about, **OF_TEXT, "held_out": HELD_OUT}
+
+    def check(self) -> None:
+        super().check()
+        within(self, "context", 1, 2**20)
+        within(self, "held_out", 1, 2**40)
+
+
+class PairTraining(RowTraining):
+    """Settings of an encoder–decoder's training on pairs of texts."""
+
+    batch: int = 1
+    micro: int | None = 1
+    context: int | None = None
+    tokenizer: str | None = None
+    vocab: int | None = None
+    tokens: int | None = None
+    smoothing: float = 0.0
+    source: str | None = None
+    target: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **RowTraining.about,
+        **OF_TEXT,
+        "depth": "number of layers on each side",
+        "batch": "micro-batches in a step, of up to `tokens` tokens each",
+        "micro": "micro-batches computed at once",
+        "tokens": "tokens in a micro-batch of sentences of like length, on the longer side, padding included",
+        "smoothing": SMOOTHING.format("tokens"),
+        "source": "the column, field or language to translate from; its name, or its number from 1",
+        "target": "the one to translate to",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "context", 1, 2**20)
+        within(self, "tokens", 1, 2**24)
+        share(self, "smoothing")
+
+
+class EncoderTraining(RowTraining):
+    """Settings of the training of a model that reads whole texts."""
+
+    batch: int = 1
+    micro: int | None = 1
+    patience: int | None = 4
+    context: int | None = None
+    tokenizer: str | None = None
+    vocab: int | None = None
+    tokens: int | None = None
+    rows: int = 32
+    summary: Literal["class", "mean"] | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **RowTraining.about,
+        **OF_TEXT,
+        "batch": "micro-batches in a step, of up to `tokens` tokens and `rows` texts each",
+        "micro": "micro-batches computed at once",
+        "tokens": "the most tokens in a micro-batch of texts of like length, padding included",
+        "rows": "the most texts in a micro-batch",
+        "summary": "class (the first token stands for the text) or mean (of all tokens)",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "context", 1, 2**20)
+        within(self, "tokens", 1, 2**24)
+        within(self, "rows", 1, 2**16)
+
+
+class LabelTraining(EncoderTraining):
+    """Settings of a training on labelled texts."""
+
+    text_column: str | None = None
+    label_column: str | None = None
+    labels: Literal["classes", "numbers"] | None = None
+    fewest: int = 1
+    balance: bool = False
+    smoothing: float = 0.0
+
+    about: ClassVar[Mapping[str, str]] = {
+        **EncoderTraining.about,
+        "text_column": "the column or field of the texts: its name, or its number from 1",
+        "label_column": "the one of the labels",
+        "labels": "classes or numbers; by default as they look",
+        "fewest": "leave out classes with fewer texts than this",
+        "balance": "let every class count alike in training, however rare it is",
+        "smoothing": SMOOTHING.format("classes"),
+    }
+
+    def check(self) -> None:
+        super().check()
+        share(self, "smoothing")
+
+
+class TagTraining(EncoderTraining):
+    """Settings of a training on tagged sentences."""
+
+    word_column: int | None = None
+    tag_column: int | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **EncoderTraining.about,
+        "word_column": "the column of the words, from 1; by default the first",
+        "tag_column": "the column of the tags, from 1, or from the end with -1; by default the last",
+    }
+
+
+class MaskTraining(EncoderTraining):
+    """Settings of a training on hidden tokens."""
+
+    batch: int = 32
+    micro: int | None = None
+    hide: float = HIDDEN_SHARE
+    whole_words: bool = False
+    held_out: int | None = HELD_OUT_BYTES
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in EncoderTraining.about.items() if name not in ("tokens", "rows", "summary")},
+        "batch": "windows of text in a step",
+        "micro": "windows computed at once",
+        "hide": "share of the tokens that are hidden (masked)",
+        "whole_words": "hide all tokens of a word, or none",
+        "held_out": HELD_OUT,
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "held_out", 1, 2**40)
+        if not 0 < self.hide < 1:
+            raise ConfigError(f"must be above 0 and below 1, found {self.hide}", where="hide")
+
+
+class PictureTraining(RowTraining):
+    """Settings of a training on pictures."""
+
+    batch: int = 64
+    size: int | None = None
+    patch: int | None = None
+    summary: Literal["class", "mean"] | None = None
+    drop: float = 0.0
+    smoothing: float = 0.0
+    strength: Literal["auto", "none", "light", "medium", "heavy"] = "auto"
+    augment: Augment = Augment()
+
+    about: ClassVar[Mapping[str, str]] = {
+        **RowTraining.about,
+        "size": "side in pixels at which pictures are read; small ones of one shape are read as they are",
+        "patch": "side of a patch in pixels",
+        "summary": "class (a class token stands for the picture) or mean (of all tokens)",
+        "drop": "share of a picture's tokens left out in training",
+        "smoothing": SMOOTHING.format("classes"),
+        "strength": "of augmentation: auto (by the number of epochs), none, light, medium or heavy",
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, most in (("size", 4096), ("patch", 512)):
+            within(self, name, 1, most)
+        share(self, "smoothing")
+        share(self, "drop")
+
+
+class PictureLabelTraining(PictureTraining):
+    """Settings of a training on labelled pictures."""
+
+    labels: Literal["classes", "numbers"] | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **PictureTraining.about,
+        "labels": "classes or numbers; by default as they look",
+    }
+
+
+class HidingTraining(PictureTraining):
+    """Settings of a training that hides patches."""
+
+    hide: float = 0.75
+    even: bool = False
+
+    about: ClassVar[Mapping[str, str]] = {
+        **PictureTraining.about,
+        "hide": "share of the patches that are hidden (masked)",
+        "even": "score patches brought to mean 0 and spread 1 each: often better to start classifiers from",
+    }
+
+
+class ViewsTraining(PictureTraining):
+    """Settings of a training on several views of each picture."""
+
+    near: int = 4
+
+    about: ClassVar[Mapping[str, str]] = {
+        **PictureTraining.about,
+        "near": "views of small parts of each picture (local crops), beside two of most of it (global crops)",
+    }
+
+
+class CaptionTraining(PictureTraining):
+    """Settings of a training on pictures with captions."""
+
+    visit: int = 2
+    context: int | None = None
+    tokenizer: str | None = None
+    vocab: int | None = None
+    picture_column: str | None = None
+    caption_column: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in PictureTraining.about.items() if name != "summary"},
+        **OF_TEXT,
+        "depth": "number of layers on each side",
+        "smoothing": SMOOTHING.format("tokens"),
+        "visit": "captions of a picture that are learned each time it is seen",
+        "context": "tokens of the longest caption",
+        "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
+        "caption_column": "the one that holds the captions; by default all that seem to",
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, most in (("visit", 1000), ("context", 2**20)):
+            within(self, name, 1, most)
+        for name in ("mixup", "cutmix"):
+            if getattr(self.augment, name):
+                raise ConfigError("a picture made of two has no caption", where=f"augment.{name}", fix="leave it out")
+
+
+def within(settings: Training, name: str, least: int, most: int) -> None:
+    """Refuse a setting that is given and out of bounds."""
+    value = getattr(settings, name)
+    if value is not None and not least <= value <= most:
+        raise ConfigError(f"expected from {least} to {most}, found {value}", where=name)
+
+
+def share(settings: Training, name: str) -> None:
+    """Refuse a setting that is given and is no share."""
+    value = getattr(settings, name)
+    if value is not None and not 0 <= value < 1:
+        raise ConfigError(f"must be at least 0 and below 1, found {value}", where=name)
+
+
+def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: str = "") -> Settings:
+    """A config with the user's settings; unknown names are refused with the nearest known one."""
+    for name, value in settings.items():
+        head = name.split(".")[0]
+        if head not in field_types(type(config)):
+            fix = nearest(head, field_types(type(config)))
+            raise ConfigError(f"unknown setting {prefix + name!r}", where="--set", fix=fix)
+        try:
+            config = config.set(name, value)
+        except ConfigError as error:
+            where = f"--set {prefix}{name}" if error.where in (name, head) else f"--set {prefix}{name}: {error.where}"
+            raise ConfigError(error.problem, where=where, fix=error.fix) from None
+    return config

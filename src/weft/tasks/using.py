@@ -1,0 +1,93 @@
+"""What is done with a run once it is trained: its own held-out data, an evaluation, the words of its model card."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from safetensors.torch import save
+
+from weft.core.adapters import adapters
+from weft.errors import DataError
+from weft.models.describing import in_words
+from weft.models.stream import Model
+from weft.tasks.measuring import final_seconds, rows_in_time
+from weft.tasks.planning import AnyTask, training_of
+from weft.tasks.registry import card_named
+from weft.tasks.request import Loaded, Measured
+from weft.training.card import finite
+from weft.training.progress import Progress
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is said of a run that is trained: measures, and words and facts for the model card."""
+
+    measured: Measured
+    summary: str
+    use: str  # a command that uses the run
+    facts: Mapping[str, str]
+    files: Mapping[str, bytes]  # for the run folder
+    sample: str = ""
+
+
+def evaluate(task: AnyTask, run: Loaded, sources: Sequence[str], progress: Progress) -> tuple[Measured, str]:
+    """How well a run does on data, by default on its own held-out part; and what was measured on."""
+    if sources:
+        held, what = task.held_out(run, sources), ", ".join(sources)
+    else:
+        own = own_data(task, run)
+        held, what = own.held_out, f"held out: {own.rule}"
+    return _finite(task.measure(run, held, progress)), what
+
+
+def own_data(task: AnyTask, run: Loaded) -> Any:
+    """The data that a run was trained on, if it is still what it was."""
+    where = str(run.folder.path)
+    if run.imported:
+        problem = "this model was not trained here, and nothing was held out"
+        raise DataError(problem, where=where, fix="name the data to evaluate on")
+    training = training_of(task, run.config, f"{where}/config.json")
+    data = card_named(task.name).reader.read(run.data.sources, run.data.valid, training)
+    if data.fingerprint != run.config["fingerprint"]:
+        problem = "the data of this run has changed since it was trained"
+        raise DataError(problem, where=where, fix="name the data to evaluate on")
+    return data
+
+
+def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> Ending:
+    """Measure a run that was just trained, on what was held out of its data."""
+    seconds, quiet = final_seconds(run.config), Progress(quiet=True)
+    held, part = rows_in_time(held_out, seconds, lambda rows: task.measure(run, rows, quiet))
+    measured = _finite(task.measure(run, held, progress, seconds))
+    part = {**part, **{name: text for name, text in measured.more.items() if name == "part"}}
+    for text in part.values():
+        progress.say(text)
+    use = f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(card_named(task.name).example)}"
+    return Ending(
+        measured=measured,
+        summary=f"{task.ability(run)}: trained by weft on {run.data.described}.",
+        use=use,
+        facts={
+            "model": f"{run.config['model_name']}, {in_words(run.model.config)}",
+            **task.facts(run),
+            "held out": "; ".join([run.data.rule, *part.values()]),
+            "seed": str(run.config["training"]["seed"]),
+        },
+        files=adapter_file(run.model),
+        sample=task.example(run, measured),
+    )
+
+
+def adapter_file(model: Model) -> dict[str, bytes]:
+    """What was learned beside a trunk that stayed as it is, as a small file: adapters and head."""
+    small = adapters(model)
+    if not small:
+        return {}
+    head = {name: t for name, t in model.state_dict().items() if name.startswith("head.")}
+    tensors = {name: t.contiguous() for name, t in {**small, **head}.items()}
+    return {"adapters.safetensors": save(tensors, {"format": "pt"})}
+
+
+def _finite(measured: Measured) -> Measured:
+    return Measured(measured.examples, finite(measured.metrics), measured.more, measured.pictures)

@@ -1,0 +1,189 @@
+"""The sizes that are planned, against a table of them: for budgets, amounts of data, models and presets.
+
+tests/fixtures/sizes.json says what was decided when it was written; the rate of matrix products is stated, not measured.
+How to ask the planners is known to the four functions that `PLANNERS` names, and to nothing else here.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from trials import DATA
+
+from weft.data.encoded.whole_texts import TextAmount
+from weft.models.zoo.vision import Sight, VisionSize
+from weft.tasks.finetuning import first_training
+from weft.tasks.recipes import captions, encoders, language, pairs, picture_costs, pictures
+from weft.tasks.registry import CARDS
+from weft.tasks.request import Draft, Request
+from weft.training.schedule import Budget
+
+SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
+RATE = 1e11  # multiply-adds times two a second
+SHOWN = ("dim", "depth", "heads", "context", "patch", "batch", "tokens", "rows", "dropout", "strength", "lr", "warmup")
+SIDE = 32  # pixels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What a size is asked for; `amount` is the tokens or the pictures to learn from."""
+
+    task: str
+    model: str | None = None
+    preset: str | None = None
+    minutes: float | None = None
+    amount: int
+    vocab: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The case in words, as the table has it."""
+        length = f"minutes={self.minutes:g}" if self.minutes is not None else "steps=100"
+        more = {"model": self.model, "preset": self.preset, "amount": self.amount, "vocab": self.vocab}
+        return " ".join([self.task, length, *(f"{name}={value}" for name, value in more.items() if value is not None)])
+
+    @property
+    def request(self) -> Request:
+        """The same as a planner takes it."""
+        budget = Budget(steps=100) if self.minutes is None else Budget(minutes=self.minutes)
+        given = {"precision": "fp32"}
+        return Request((), self.model, self.preset, budget, None, given, torch.device("cpu"))
+
+
+def tokenizer_of(case: Case) -> Any:
+    """A tokenizer of which a planner asks the size and the kind alone."""
+    return SimpleNamespace(size=case.vocab, kind="bpe")
+
+
+def of_text(case: Case) -> dict[str, Any]:
+    request = case.request
+    training = first_training(CARDS[case.task].training, language.RECIPE, request, language.RECIPE.model_name(request))
+    vocab = case.vocab or 0
+    config, training = language.language_model(request, training, request.budget, vocab=vocab, tokens=case.amount)
+    size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": language.context_of(config)}
+    return {**vars(training), **size}
+
+
+def of_pairs(case: Case) -> dict[str, Any]:
+    request = case.request
+    codec = SimpleNamespace(tokenizer=tokenizer_of(case))
+    encoded: Any = SimpleNamespace(codec=codec, tokens=case.amount, context=128)
+    training = first_training(CARDS[case.task].training, pairs.RECIPE, request, pairs.RECIPE.model_name(request))
+    return vars(pairs.encoder_decoder(Draft(request, None, {}, encoded, training, request.budget))[1])
+
+
+def of_whole_texts(case: Case) -> dict[str, Any]:
+    head: Any = {"fill-mask": "fill", "classify-text": "pooled", "tag-text": "tags"}[case.task]
+    outputs, request = None if head == "fill" else 3, case.request
+    wanted = encoders.EncoderWanted(head, outputs, tokenizer_of(case), TextAmount(case.amount, 40))
+    training: Any = first_training(
+        CARDS[case.task].training, encoders.RECIPE, request, encoders.RECIPE.model_name(request)
+    )
+    return vars(encoders.new_encoder(request, training, request.budget, wanted)[1])
+
+
+COSTS: dict[str, Any] = {
+    "classify-images": picture_costs.labelled_cost,
+    "reconstruct-images": picture_costs.hiding_cost,
+    "distill-images": picture_costs.views_cost,
+    "caption": captions.caption_cost,
+}
+
+
+def of_pictures(case: Case) -> dict[str, Any]:
+    draft, name = drafted(case), case.model or CARDS[case.task].task.recipe.model_name(case.request)
+    captioned = case.task == "caption"
+    ladder = captions.LADDER_OF[name] if captioned else name
+    cost = _cost_of(case.task, name)
+    size = pictures.choose_size(draft, ladder if ladder in pictures.LADDERS else "vit", cost)
+    backbone = maker(draft, case.task, name)(size)
+    without = captions.WITHOUT if captioned else ()
+    decided = pictures.decided(draft, backbone, lambda *_: cost(size), without)
+    net = {} if size.net is None else {"net": list(size.net.widths)}
+    return {**vars(decided), **(net if ladder != "vit" else {})}
+
+
+def drafted(case: Case) -> Any:
+    card, request = CARDS[case.task], case.request
+    training = first_training(card.training, card.task.recipe, request, card.task.model_name(request))
+    codec = SimpleNamespace(config=SimpleNamespace(size=SIDE))
+    encoded = SimpleNamespace(sight=Sight(SIDE, SIDE), train=range(case.amount), codec=codec)
+    return Draft(request, None, {}, encoded, training, request.budget)
+
+
+def maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:
+    outputs = 10 if task == "classify-images" else None
+    return pictures.backbone_maker(draft, CARDS[task].task.recipe.models[model], outputs)
+
+
+@cache
+def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
+    """The operations to learn from a picture, counted once for each size."""
+    draft = drafted(Case(task=task, model=model, amount=1))
+    make = maker(draft, task, model)
+    return cache(lambda size: COSTS[task](make(size), draft.training))
+
+
+PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
+    "language-model": of_text,
+    "translate": of_pairs,
+    "parse": of_pairs,
+    "fill-mask": of_whole_texts,
+    "classify-text": of_whole_texts,
+    "tag-text": of_whole_texts,
+    "classify-images": of_pictures,
+    "reconstruct-images": of_pictures,
+    "distill-images": of_pictures,
+    "caption": of_pictures,
+}
+
+
+def planned(case: Case) -> dict[str, Any]:
+    """What is decided for a case, in the words of settings."""
+    found = PLANNERS[case.task](case)
+    kept = {name: found[name] for name in (*SHOWN, "net") if found.get(name) is not None}
+    return {name: float(f"{v:.6g}") if isinstance(v, float) else v for name, v in kept.items()}
+
+
+def cases() -> Iterator[Case]:
+    """Every task with its usual model over a grid; its other models and its (small) presets at one point of it."""
+    for name, planner in PLANNERS.items():
+        card, seen = CARDS[name], planner is of_pictures
+        amounts = (300, 5_000, 100_000) if seen else (10_000, 1_000_000, 100_000_000)
+        vocabs = (None,) if seen else (64, 8192)
+        for minutes in (1.0, 5.0, 20.0, 60.0, None):
+            for amount in amounts:
+                for vocab in vocabs:
+                    yield Case(task=name, minutes=minutes, amount=amount, vocab=vocab)
+        for model in card.models:
+            for minutes in (1.0, 60.0):
+                yield Case(task=name, model=model, minutes=minutes, amount=amounts[1], vocab=vocabs[-1])
+        for preset in list(card.presets)[: 3 if seen else None]:
+            yield Case(task=name, preset=preset, minutes=5.0, amount=amounts[1], vocab=vocabs[-1])
+
+
+@pytest.fixture(autouse=True)
+def rated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The speed of the machine is stated."""
+    monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda device, dtype: RATE)
+
+
+def test_the_table_has_every_case_and_every_task() -> None:
+    assert [case.key for case in cases()] == list(SIZES) and list(CARDS) == sorted(PLANNERS, key=list(CARDS).index)
+
+
+@pytest.mark.parametrize("task", PLANNERS)
+def test_what_is_planned_is_what_was_planned(task: str) -> None:
+    found = {case.key: planned(case) for case in cases() if case.task == task}
+    assert found == {key: size for key, size in SIZES.items() if key.split()[0] == task}
+
+
+def test_the_table_is_no_constant() -> None:
+    for task in PLANNERS:
+        sizes = [size for key, size in SIZES.items() if key.split()[0] == task and "preset" not in key]
+        assert len({(size.get("dim"), size.get("depth"), str(size.get("net"))) for size in sizes}) >= 3, task
