@@ -97,7 +97,10 @@ def test_a_classifier_keeps_its_labels_and_is_fine_tuned(tmp_path: Path) -> None
     for more in ({}, {"freeze": True}, {"lora": 2}):
         out = tmp_path / f"tuned-{'-'.join(more) or 'all'}"
         tuned = weft.train(tmp_path / "data.tsv", from_=tmp_path / "run", out=out, steps=3, quiet=True, **more)
-        assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["codecs"]["label"]["names"] == ["bad", "good"]
+        assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["codecs"]["label"]["names"] == [
+            "bad",
+            "good",
+        ]
     assert loaded.config["imported"]["digest"]
 
 
