@@ -1,5 +1,5 @@
 # make demo   installs weft here and trains English to French in about a minute
-# make test   the tests, under ten minutes on two cores
+# make test   the tests, under eight minutes on two cores
 # make check  formatter, linter, types
 
 PYTHON ?= python3
