@@ -1,7 +1,7 @@
 """caption: learn to write about pictures. Pictures with sentences in, a model that writes about new ones out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 from torch import Tensor
 
@@ -26,6 +26,7 @@ from weft.tasks.finetuning import start_weights, usual_rates, with_lora
 from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
+from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
@@ -59,12 +60,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     ) -> SeenCaptions:
         picture, text = codecs["picture"], codecs["caption"]
         assert isinstance(picture, PictureCodec) and isinstance(text, TextCodec)
-        embed: Any = known.target.embed if isinstance(known, Seq2Seq.Config) else None
-        context = training.context if embed is None else embed.context
+        context = context_of(known.target) if isinstance(known, Seq2Seq.Config) else training.context
         channels = None if known is None else embed_of(known).channels
-        seen = SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
-        progress.stop()
-        return seen
+        return SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
         recipes.refuse_summary(draft.request)

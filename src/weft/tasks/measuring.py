@@ -1,11 +1,12 @@
 """Held-out data measured within a time: all of it where it fits, else a part that is spread evenly over it."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence, Sized
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence, Sized
+from typing import TypeVar
 
 import numpy as np
 
+from weft.tasks.request import Json
 from weft.training.pace import FINAL_SHARE, scored_within
 from weft.training.progress import Progress, counter
 
@@ -14,7 +15,7 @@ H = TypeVar("H")
 PROBED_ROWS = 64  # rows whose measuring is timed; no fewer are measured
 
 
-def final_seconds(config: Mapping[str, Any]) -> float | None:
+def final_seconds(config: Json) -> float | None:
     """The time for the last evaluation of a run by minutes; None, without limit, in other runs."""
     minutes = config["budget"]["minutes"]
     return None if minutes is None else FINAL_SHARE * 60 * minutes

@@ -20,6 +20,7 @@ from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
 from weft.objectives.scoring import scored
 from weft.tasks.pictures import in_batches
+from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded, Measured
 from weft.tasks.writing import SHOWN, SPARE_TOKENS, Answer, seq2seq
 from weft.training.progress import Progress
@@ -44,8 +45,7 @@ class PictureWriter:
         self.run, self.model = run, seq2seq(run)
         self.caption = run.codec("caption", TextCodec)
         self.marks = self.caption.marks
-        embed: Any = self.model.config.target.embed
-        self.context = int(embed.context)
+        self.context = context_of(self.model.config.target)
         self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
 
     def write(self, frames: Frames, how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:

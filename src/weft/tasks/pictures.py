@@ -48,9 +48,7 @@ def seen_pictures(data: PictureData, codecs: Codecs, known: Model.Config | None,
     codec = codecs["picture"]
     assert isinstance(codec, PictureCodec)
     channels = None if known is None else embed_of(known).channels
-    seen = SeenPictures.of(data, codec, channels, read_counter(progress))
-    progress.stop()
-    return seen
+    return SeenPictures.of(data, codec, channels, read_counter(progress))
 
 
 def read_ahead(source: PictureSource[Any], seen: SeenPictures) -> Source:

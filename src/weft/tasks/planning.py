@@ -5,7 +5,7 @@ read -> codecs -> encode -> budget -> model -> source -> Work
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -15,12 +15,12 @@ from weft.config import from_json
 from weft.data.datasets import Dataset
 from weft.errors import ConfigError
 from weft.models.describing import in_words
-from weft.models.stream import Model
+from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks.finetuning import first_training, frozen_parts
 from weft.tasks.recipes.recipe import choose_budget
 from weft.tasks.record import DataRecord
-from weft.tasks.request import Draft, Request
+from weft.tasks.request import Draft, Json, Request
 from weft.tasks.settings import SizedTraining, with_settings
 from weft.tasks.task import Task
 from weft.training.folder import RunFolder
@@ -29,6 +29,7 @@ from weft.training.progress import Progress
 from weft.training.run import Work, size_of
 from weft.training.schedule import Budget
 
+M = TypeVar("M", bound=Model.Config)
 AnyTask = Task[Any, Any, Any]
 AnyData = Dataset[Any, Any]
 
@@ -49,6 +50,7 @@ def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
     codecs = task.codecs(data, training, {} if origin is None else origin.codecs)
     known = None if origin is None else origin.model.config
     encoded = task.encode(data, codecs, training, known, request.progress)
+    request.progress.stop()
     budget = choose_budget(request, encoded.minutes)
     draft = Draft(request, data, codecs, encoded, training, budget)
     model, training = task.sized(draft) if origin is None else task.continued(draft, origin)
@@ -81,7 +83,7 @@ def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
     return Plan(work, data, lines)
 
 
-def with_model_settings(config: Model.Config, request: Request) -> Any:
+def with_model_settings(config: M, request: Request) -> M:
     """A model's config with the user's settings of its parts."""
     return with_settings(config, request.model_settings, prefix="model.")
 
@@ -94,6 +96,7 @@ def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str,
     codecs = codecs_from_json(config["codecs"], folder.text, where)
     check_fit(codecs, model, str(folder.path))
     encoded = task.encode(data, codecs, training, model, progress)
+    progress.stop()
     record = record_of(config, where)
     work = Work(
         model=model,
@@ -109,12 +112,12 @@ def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str,
     return Plan(work, data, {})
 
 
-def training_of(task: AnyTask, config: Mapping[str, Any], where: str) -> SizedTraining:
+def training_of(task: AnyTask, config: Json, where: str) -> SizedTraining:
     """The settings that a run was begun with."""
     return from_json(config["training"], task.training, where=f"{where}: training")
 
 
-def record_of(config: Mapping[str, Any], where: str) -> DataRecord:
+def record_of(config: Json, where: str) -> DataRecord:
     """What config.json says of a run's data."""
     return from_json(config["data"], DataRecord, where=f"{where}: data")
 
@@ -133,7 +136,7 @@ def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:
             codec.check_fit(side.embed, where)
 
 
-def check_vocabulary(config: Any, vocab: int, where: str = "model.embed") -> None:
+def check_vocabulary(config: Stream.Config, vocab: int, where: str = "model.embed") -> None:
     """Refuse a vocabulary that was set for the model alone."""
     if config.embed.size != vocab:
         problem = f"the tokenizer has {vocab} tokens, the model {config.embed.size}"

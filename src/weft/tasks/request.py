@@ -21,6 +21,7 @@ D = TypeVar("D", bound=Dataset[Any, Any])
 E = TypeVar("E", bound="Encoded")
 S = TypeVar("S", bound=SizedTraining)
 Listen = Callable[[int, str], None]  # hears the pieces of a prediction as they are made, by row
+Json = Mapping[str, Any]  # what config.json says
 Prediction = dict[str, Any]  # plain values, as `--json` gives them
 
 
@@ -29,7 +30,7 @@ class Loaded:
     """A run brought back from its folder. `config` is what config.json says."""
 
     folder: RunFolder
-    config: Mapping[str, Any]
+    config: Json
     model: Model
     codecs: Codecs
     data: DataRecord

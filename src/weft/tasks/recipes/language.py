@@ -6,8 +6,9 @@ a ratio that depends on how much one token says.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
+from weft.modalities.text import TextEmbed
+from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
 from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
@@ -104,7 +105,5 @@ def language_model(
 
 def context_of(config: Model.Config) -> int:
     """The tokens that a model reads at once; of an encoder–decoder on each side."""
-    whole: Any = config
-    if hasattr(whole, "target"):
-        return min(whole.source.embed.context, whole.target.embed.context)
-    return int(whole.embed.context)
+    streams = (config.source, config.target) if isinstance(config, Seq2Seq.Config) else (config.reader(),)
+    return min(stream.embed.context for stream in streams if isinstance(stream.embed, TextEmbed.Config))
