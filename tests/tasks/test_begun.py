@@ -6,12 +6,14 @@ tests/fixtures/README.md says how they were made.
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 import torch
 from trials import DATA, PIXELS
@@ -173,3 +175,20 @@ def test_a_finished_run_of_an_earlier_version_answers_and_measures_the_same(name
     loss = run.evaluate(data_of(run.folder))["metrics"]["loss"]
     assert loss == pytest.approx(FINISHED[name]["loss"], rel=1e-3, abs=1e-4)
     assert run.report["metrics"].keys() == FINISHED[name]["metrics"].keys()
+
+
+def test_a_fresh_process_knows_every_part_of_every_run() -> None:
+    """Tasks are loaded when they are used, so the parts of their models must be known without them."""
+    code = (
+        "import json, pathlib, sys, weft.runs.run\n"
+        "from weft.config import from_json\n"
+        "from weft.models.stream import Model\n"
+        "from weft.objectives.objective import Objective\n"
+        "from weft.training.folder import RunFolder\n"
+        "for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):\n"
+        "    config = RunFolder(folder).config()\n"
+        "    from_json(config['model'], Model.Config), from_json(config['objective'], Objective.Config)\n"
+        "    print(config['task'])\n"
+    )
+    done = processes.run([sys.executable, "-c", code, str(HOME / "begun")], capture_output=True, text=True)
+    assert done.returncode == 0 and len(done.stdout.split()) == len(BEGUN), done.stderr

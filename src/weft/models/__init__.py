@@ -1,6 +1,11 @@
-"""Wirings of embedder, trunk and head; `zoo` holds the named configs."""
+"""Wirings of embedder, trunk and head; `zoo` holds the named configs.
 
+All wirings are imported here, so that a run of any task is built from its config.json.
+"""
+
+from weft.models.autoencoder import Autoencoder
+from weft.models.distilled import Distilled
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
-__all__ = ["Model", "Seq2Seq", "Stream"]
+__all__ = ["Autoencoder", "Distilled", "Model", "Seq2Seq", "Stream"]

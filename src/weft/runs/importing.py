@@ -141,7 +141,7 @@ def _codecs(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -
     if task == "tag-text":
         scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
         found["tags"] = TagCodec.Config(names=names, scheme=scheme)
-    elif task == "classify-text" and len(names) < 2:
+    elif (task in ("classify-text", "classify-images") and len(names) == 1) or (task == "classify-text" and not names):
         found["label"] = NumberCodec.Config()
     elif task in ("classify-text", "classify-images") and names:
         found["label"] = ClassCodec.Config(names=names)

@@ -185,7 +185,7 @@ CARDS: dict[str, Card] = {
             models={
                 "vit": "the Vision Transformer: patches, learned positions, a class token",
                 "vit-hybrid": "the same on the features of a small convolutional network",
-                "resnet": "the default: a residual convolutional network, no attention",
+                "resnet": "the default where no preset is named: a residual convolutional network, no attention",
             },
             presets=PICTURE_PRESETS,
         ),

@@ -18,6 +18,7 @@ SAY = "say which columns they are, by name or number: --set text_column=… --se
 HEADER = "give it a header line with the names text and label"
 OBJECT = 'write {"text": "…", "label": "…"} on every line'
 CLEAR = 5  # rows for each different label, at least, where no name says that it is one
+MANY_COLUMNS = 4  # beyond which names alone decide
 SENTENCE = 3  # words of a typical text among several columns with other names
 
 
@@ -113,6 +114,13 @@ def judge_table(table: Table) -> Judgement:
         return Judgement("sure", f"{why}, by their names")
     few = label.is_number or label.distinct * CLEAR <= len(label.values)
     other = table.header and len(columns) > 2 and not (TEXT.means(text.name or "") or LABEL.means(label.name or ""))
-    if not few or len(label.values) < ENOUGH or text.length < 2 * label.length or (other and text.words < SENTENCE):
+    crowded = len(columns) > MANY_COLUMNS  # one of many columns is no label by chance of its name
+    if (
+        crowded
+        or not few
+        or len(label.values) < ENOUGH
+        or text.length < 2 * label.length
+        or (other and text.words < SENTENCE)
+    ):
         return maybe
     return Judgement("sure", f"{why}, by what they hold")
