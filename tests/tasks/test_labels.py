@@ -27,7 +27,7 @@ def numbers(written: list[str], known: dict | None = None) -> NumberCodec:
 
 
 def test_classes_are_told_with_their_probabilities_the_likeliest_first():
-    first, second, *_ = labels.told(classes(), VALUES, ["a", "b", "c", "d"], top=2)
+    first, second, *_ = labels.predictions(classes(), VALUES, ["a", "b", "c", "d"], top=2)
     assert first["input"] == "a" and first["label"] == "bad" and list(second["probabilities"])[0] == "good"
     assert len(first["probabilities"]) == 2
     assert labels.in_a_line(first) == f"bad {VALUES[0].softmax(0)[0]:.2f}\ta"
@@ -37,7 +37,7 @@ def test_classes_are_told_with_their_probabilities_the_likeliest_first():
 
 def test_numbers_are_told_in_the_users_unit():
     codec = numbers(["10", "20", "30"])
-    (one,) = labels.told(codec, torch.tensor([[1.0]]), ["a"])
+    (one,) = labels.predictions(codec, torch.tensor([[1.0]]), ["a"])
     assert one == {"input": "a", "value": pytest.approx(20 + np.std([10, 20, 30]), abs=1e-5)}
     assert labels.in_a_line({"input": "a", "value": 2.5}) == "2.5\ta"
 

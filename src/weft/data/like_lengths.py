@@ -10,15 +10,15 @@ import numpy as np
 from weft.data.batch import G, Microbatches, Samples, W
 from weft.data.order import key, numbers, permuted
 
-SCORED = 4096  # tokens a side in one bundle of held-out sequences
+SCORED = 4096  # tokens a side in one micro-batch of held-out rows
 
 
 class LikeLengths:
-    """Which rows make up the i-th bundle, for rows with a length or several: a pure function of the index.
+    """Which rows make up the i-th micro-batch, for rows with a length or several: a pure function of the index.
 
-    In every epoch the rows are ordered by length, those of equal lengths at random, and cut into bundles of about
-    `tokens` tokens, padding included, and at most `rows` rows; the bundles come in random order. Lengths alone decide
-    where the cuts fall, so every epoch has the same number of bundles.
+    In every epoch the rows are ordered by length, those of equal lengths at random, and cut into micro-batches of about
+    `tokens` tokens, padding included, and at most `rows` rows; the micro-batches come in random order. Lengths alone
+    decide where the cuts fall, so every epoch has the same number of micro-batches.
     """
 
     def __init__(self, lengths: np.ndarray, *, tokens: int, fingerprint: str, seed: int, rows: int | None = None):
@@ -30,11 +30,11 @@ class LikeLengths:
 
     @property
     def per_epoch(self) -> int:
-        """Bundles in one round."""
+        """Micro-batches in one epoch."""
         return len(self.cuts) - 1
 
     def each(self, indices: np.ndarray) -> list[np.ndarray]:
-        """The rows of the bundles at these global indices."""
+        """The rows of the micro-batches at these global indices."""
         epochs, within = np.divmod(np.asarray(indices, np.int64), self.per_epoch)
         return [self._rows(int(epoch), int(i)) for epoch, i in zip(epochs, within, strict=True)]
 
@@ -51,7 +51,7 @@ class LikeLengths:
 
 
 def in_order(lengths: np.ndarray, most: int | None = None) -> list[np.ndarray]:
-    """Rows to be scored in bundles of like length; spread evenly over the lengths where only `most` are wanted."""
+    """Rows to be scored in micro-batches of like length; at most `most`, spread evenly over the lengths."""
     order = _by_length(lengths)
     cuts = _cuts(lengths[order], SCORED)
     chosen = range(len(cuts) - 1)
@@ -66,7 +66,7 @@ def _by_length(lengths: np.ndarray, chance: np.ndarray | None = None) -> np.ndar
 
 
 def _cuts(lengths: np.ndarray, tokens: int, rows: int | None = None) -> np.ndarray:
-    """Where to cut rows in order of length so that no side of a bundle exceeds `tokens`, unless one row does."""
+    """Where to cut rows in order of length so that no side of a micro-batch exceeds `tokens`, unless one row does."""
     cuts, start, widest = [0], 0, np.zeros(lengths.shape[1], np.int64)
     for i, row in enumerate(lengths):
         wider = np.maximum(widest, row)
@@ -96,7 +96,7 @@ class Rows(Protocol[G, W]):
 
 
 class LikeLengthSource(Generic[G, W]):
-    """A `Source` whose samples are micro-batches of rows of like length: at most about `tokens` tokens, padding included.
+    """A `Source` whose samples are micro-batches of like length: about `tokens` tokens at most, with padding.
 
     Where rows are short, `rows` bounds a micro-batch too: a step over hundreds of short texts would learn little more
     than one over dozens.

@@ -92,10 +92,10 @@ def train_beside(sources: tuple[str, ...], place: RunFolder | None, stop: StopRe
     """The part of a process that is not the first of its world: it trains beside it, and writes nothing."""
     progress = Progress(quiet=True)
     with torch.random.fork_rng(devices=[]), World.join(pick_device()) as world:
-        told = world.tell()
-        if not told:
+        named = world.tell()
+        if not named:
             return Run(open_run("" if place is None else place.path), reports=False)
-        folder = RunFolder(told)
+        folder = RunFolder(named)
         card = card_named(folder.config()["task"])
         work = _restored(card, folder, sources, progress).work
         outcome = perform(work, folder, resume=True, progress=progress, stop=stop, world=world)

@@ -119,7 +119,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, _classifier(run))
-        return labels.told(labels.codec_of(run.codecs), values, names, how.top)
+        return labels.predictions(labels.codec_of(run.codecs), values, names, how.top)
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)

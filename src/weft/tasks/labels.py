@@ -1,4 +1,4 @@
-"""Labels of whole samples, classes or numbers: learned, told, measured. Takes a model's values; knows no modality."""
+"""Labels of whole samples, classes or numbers: learned, predicted, measured. Takes a model's values; knows no modality."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,10 +63,10 @@ def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray 
     return Classify.Config(smoothing=smoothing, weights=weights)
 
 
-# Told
+# Predicted
 
 
-def told(codec: LabelCodec, values: Tensor, inputs: Sequence[object], top: int = 0) -> list[Prediction]:
+def predictions(codec: LabelCodec, values: Tensor, inputs: Sequence[object], top: int = 0) -> list[Prediction]:
     """The answer for each input: a label with probabilities, or a value."""
     return [{"input": one, **said} for one, said in zip(inputs, codec.decode(values, top), strict=True)]
 
