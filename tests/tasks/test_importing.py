@@ -142,7 +142,7 @@ def test_numbers_come_out_in_their_unit_elsewhere(tmp_path: Path, monkeypatch, t
     (tmp_path / "data.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
     how = {"task": "classify-text", "model": "bert", "labels": "numbers", "dim": 32, "depth": 1, "heads": 2}
     run = weft.train(tmp_path / "data.tsv", out=tmp_path / "run", steps=3, quiet=True, **how)
-    within, text = 1e-4 * run.config["objective"]["spread"], "a house with 4 rooms by the sea"
+    within, text = 1e-4 * run.config["codecs"]["label"]["spread"], "a house with 4 rooms by the sea"
     assert run.export(tmp_path / "theirs", to=to)["difference"] < within
     assert "unit of the data" in (tmp_path / "theirs" / "README.md").read_text()
     ours = run.predict(text)[0]["value"]
