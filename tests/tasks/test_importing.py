@@ -155,7 +155,8 @@ def test_numbers_come_out_in_their_unit_elsewhere(tmp_path: Path, monkeypatch, t
 def elsewhere(folder: Path, run: weft.Run, text: str, to: str) -> float:
     """The number that another tool gives a text."""
     if to == "onnx":
-        ids = run.task.framed(run._loaded, [text]).rows[0][None].astype(np.int64)
+        codec, context = run._loaded.codecs["text"], run.model.config.embed.context
+        ids = codec.encode([text], context).rows[0][None].astype(np.int64)
         session = pytest.importorskip("onnxruntime").InferenceSession(folder / "model.onnx")
         return session.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0].item()
     transformers = library()
