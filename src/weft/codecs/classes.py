@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from weft.codecs.codec import ReadFile
 from weft.codecs.label import LabelCodec
 from weft.errors import DataError, listed
 
@@ -20,9 +19,6 @@ class ClassCodec(LabelCodec):
         names: tuple[str, ...]
 
     config: Config
-
-    def __init__(self, config: Config, *, read: ReadFile):
-        super().__init__(config, read=read)
 
     @property
     def names(self) -> tuple[str, ...]:

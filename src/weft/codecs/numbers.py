@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from weft.codecs.codec import ReadFile
 from weft.codecs.label import LabelCodec
 from weft.errors import ConfigError, DataError
 
@@ -25,9 +24,6 @@ class NumberCodec(LabelCodec):
                 raise ConfigError(f"must be above 0 and finite, found {self.spread}", where="spread")
 
     config: Config
-
-    def __init__(self, config: Config, *, read: ReadFile):
-        super().__init__(config, read=read)
 
     @classmethod
     def of(cls, numbers: np.ndarray) -> Self:

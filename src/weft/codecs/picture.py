@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from weft.codecs.codec import Codec, ReadFile
+from weft.codecs.codec import Codec
 
 
 class PictureCodec(Codec):
@@ -16,9 +16,6 @@ class PictureCodec(Codec):
         shape: tuple[int, ...] | None = None
 
     config: Config
-
-    def __init__(self, config: Config, *, read: ReadFile):
-        super().__init__(config, read=read)
 
     def read_shape(self, shape: Sequence[int], stride: int) -> tuple[int, int]:
         """The height and width at which a picture of this shape is read, by tokens of `stride` pixels."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from weft.codecs.codec import Codec, ReadFile
+from weft.codecs.codec import Codec
 from weft.errors import DataError, listed
 
 
@@ -18,9 +18,6 @@ class TagCodec(Codec):
         scheme: str = "plain"
 
     config: Config
-
-    def __init__(self, config: Config, *, read: ReadFile):
-        super().__init__(config, read=read)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Documents of text, whatever the endings of their files. Refuses to know tokens.
+"""Documents of text, in files with any ending. Refuses to know tokens.
 
 Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in a
 .jsonl file every line is an object whose field "text" is one. Empty documents are left out and listed. Of a folder, the
