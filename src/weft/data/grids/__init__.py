@@ -1,0 +1,4 @@
+"""Fields on a grid, from netCDF and zarr files: where the cells are, when, what is measured there, and the values.
+
+grid       the types: Grid, Times, Layer, Fields (values by time, read when they are asked for)
+"""
