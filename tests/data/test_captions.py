@@ -264,7 +264,8 @@ def test_the_sample_says_what_it_shows():
 
 
 WORDS = TextCodec(
-    TextCodec.Config(role="caption", opening=(9, 8), end=7), read=lambda name: make_tokenizer("bytes", []).to_json()
+    TextCodec.Config(role="caption", opening=(9, 8), end=7),
+    read=lambda name: make_tokenizer("bytes", []).to_json().encode(),
 )
 
 

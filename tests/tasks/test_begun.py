@@ -53,7 +53,7 @@ def source_of(folder: Path, data: list[Path]) -> Source:
 def scale_of(folder: Path) -> NumberCodec | None:
     """The scale on which a run learns numbers, if it does."""
     run = RunFolder(folder)
-    label = codecs_from_json(run.config()["codecs"], run.text, str(folder)).get("label")
+    label = codecs_from_json(run.config()["codecs"], run.content, str(folder)).get("label")
     return label if isinstance(label, NumberCodec) else None
 
 

@@ -233,7 +233,7 @@ def test_the_marks_around_captions_are_those_learned_with_or_those_of_the_makers
 
     def marks(**more: Any) -> TextMarks:
         config = TextCodec.Config(role="caption", **more)
-        return TextCodec(config, read=lambda name: words.to_json()).marks
+        return TextCodec(config, read=lambda name: words.to_json().encode()).marks
 
     assert marks() == TextMarks((words.end,), (words.end,), (words.end,))
     assert marks(opening=(5, 6), end=7) == TextMarks((5, 6), (7,), (5, 6))

@@ -11,7 +11,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, from_json
 from weft.modalities.embedder import Embedder
 
-ReadFile = Callable[[str], str]  # the name of a file in the run folder -> its text
+ReadFile = Callable[[str], bytes]  # the name of a file in the run folder -> its content
 
 
 class Codec(Part):
@@ -25,10 +25,10 @@ class Codec(Part):
     config: Any
 
     def __init__(self, config: Config, *, read: ReadFile):
-        """`read` gives the text of a file that the codec keeps in the run folder."""
+        """`read` gives the content of a file that the codec keeps in the run folder."""
         self.config = config
 
-    def files(self) -> Mapping[str, str]:
+    def files(self) -> Mapping[str, bytes]:
         """The files that the codec keeps in the run folder, by name."""
         return {}
 

@@ -84,7 +84,7 @@ class TextCodec(Codec):
     @classmethod
     def of(cls, tokenizer: Tokenizer, role: Role = "whole") -> Self:
         """The codec of a tokenizer that was just made."""
-        return cls(cls.Config(digest=tokenizer.digest, role=role), read=lambda name: tokenizer.to_json())
+        return cls(cls.Config(digest=tokenizer.digest, role=role), read=lambda name: tokenizer.to_json().encode())
 
     @classmethod
     def learn(
@@ -138,8 +138,8 @@ class TextCodec(Codec):
         """The kind of tokenizer and the size of its vocabulary."""
         return f"{self.tokenizer.kind}, vocabulary {self.tokenizer.size}"
 
-    def files(self) -> Mapping[str, str]:
-        return {self.config.file: self.tokenizer.to_json()}
+    def files(self) -> Mapping[str, bytes]:
+        return {self.config.file: self.tokenizer.to_json().encode()}
 
     def ids(self, texts: Iterable[str]) -> list[np.ndarray]:
         """The ids of texts, without marks."""
@@ -180,5 +180,5 @@ def only_texts(given: Sequence[object]) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _parsed(text: str, where: str) -> Tokenizer:
-    return Tokenizer.from_json(text, where)
+def _parsed(data: bytes, where: str) -> Tokenizer:
+    return Tokenizer.from_json(data.decode("utf-8"), where)

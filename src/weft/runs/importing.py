@@ -60,12 +60,12 @@ class ForeignFolder(RunFolder):
         super().__init__(path)
         self.files = files
 
-    def text(self, name: str) -> str:
-        """One of the texts that a run would have."""
+    def content(self, name: str) -> bytes:
+        """What a file that a run would have holds."""
         if name not in self.files:
             fix = "put it beside its config.json"
             raise WeftError(f"this model came without {name}", where=str(self.path), fix=fix)
-        return self.files[name]
+        return self.files[name].encode()
 
 
 def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:

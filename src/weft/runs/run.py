@@ -186,7 +186,7 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
 def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded:
     """A run with its codecs and the record of its data; one composed by hand has neither."""
     where = f"{folder.path}/config.json"
-    codecs = codecs_from_json(config.get("codecs", {}), folder.text, where)
+    codecs = codecs_from_json(config.get("codecs", {}), folder.content, where)
     check_fit(codecs, model.config, str(folder.path))
     data = record_of(config, where) if "data" in config else DataRecord()
     return Loaded(folder, config, model, codecs, data)

@@ -52,7 +52,7 @@ def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Co
     before = known.get("label")
     if kind == "numbers":
         return before if isinstance(before, NumberCodec) else NumberCodec.of(numbers_of(labels))
-    return ClassCodec(ClassCodec.Config(names=tuple(classes)), read=lambda name: "")
+    return ClassCodec(ClassCodec.Config(names=tuple(classes)), read=lambda name: b"")
 
 
 def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None) -> Objective.Config:

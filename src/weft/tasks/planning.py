@@ -93,7 +93,7 @@ def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str,
     config, where = folder.config(), f"{folder.path}/config.json"
     training = training_of(task, config, where)
     model = from_json(config["model"], Model.Config, where=f"{where}: model")
-    codecs = codecs_from_json(config["codecs"], folder.text, where)
+    codecs = codecs_from_json(config["codecs"], folder.content, where)
     check_fit(codecs, model, str(folder.path))
     encoded = task.encode(data, codecs, training, model, progress)
     progress.stop()
@@ -122,9 +122,9 @@ def record_of(config: Json, where: str) -> DataRecord:
     return from_json(config["data"], DataRecord, where=f"{where}: data")
 
 
-def files_of(codecs: Codecs) -> dict[str, str]:
+def files_of(codecs: Codecs) -> dict[str, bytes]:
     """The files that codecs keep in the run folder, by name."""
-    return {name: text for codec in codecs.values() for name, text in codec.files().items()}
+    return {name: data for codec in codecs.values() for name, data in codec.files().items()}
 
 
 def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:

@@ -60,15 +60,15 @@ class RunFolder:
         """Whether a step was made here."""
         return (self.path / "metrics.jsonl").exists() or (self.path / "checkpoints").exists()
 
-    def begin(self, config: Mapping[str, Any], files: Mapping[str, str]) -> None:
+    def begin(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Write what is known before the first step."""
         self._began = config, files
         store.probe(self.path)
-        for name, text in files.items():
-            self.write(name, text)
+        for name, data in files.items():
+            self.write(name, data)
         self.write_config(config)
 
-    def go_on(self, config: Mapping[str, Any], files: Mapping[str, str]) -> None:
+    def go_on(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Take up a run that was begun, maybe with data that has moved."""
         self._began = config, files
         if config != self.config():
@@ -105,12 +105,12 @@ class RunFolder:
             )
         return upgraded(data)
 
-    def text(self, name: str) -> str:
-        """One of the run's text files."""
+    def content(self, name: str) -> bytes:
+        """What one of the run's files holds."""
         path = self.path / name
         if not path.exists():
             raise StorageError(f"{name} is missing from the run", where=str(self.path))
-        return store.read_file(path).decode("utf-8")
+        return store.read_file(path)
 
     def write(self, name: str, data: str | bytes) -> None:
         """Write one of the run's files."""

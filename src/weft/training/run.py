@@ -46,7 +46,7 @@ class Work:
     training: Training
     budget: Budget
     record: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
     start: Mapping[str, Tensor] | None = (
         None  # weights to begin with, instead of fresh ones, for all of the model or parts
     )
