@@ -1,0 +1,159 @@
+"""The first guess of hidden cells, before any model: from the same place at other times, and from places nearby.
+
+In time: the best linear estimate from the nearest known values before and after, given how anomalies of this cell
+correlate over time. With a past alone this is damped anomaly persistence. In space: anomalies are averaged over ever
+larger squares and filled in from the coarsest that knows something. `Blend` joins both. Knows tensors alone.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+LEVELS = 7  # of squares: 2, 4, ... 128 cells along a side, then the whole field
+SMOOTHED = 6  # times that filled cells are replaced by the mean of their neighbours
+LEAST_VARIANCE = 1e-3  # of a guess, as a share of the variance of anomalies
+NEAR_SURE = 0.999  # the largest correlation at some distance in time
+
+
+@dataclass(frozen=True)
+class Blend:
+    """guess = in_space * (guess in space) + in_time * (guess in time), by layer and how far away something is known.
+
+    The distance is counted in levels: at level l the nearest known cells lie about 2^l cells away, at the last level
+    nothing is known at that time. `variance` is that of the guess's error, as a share of the variance of anomalies;
+    at the last level it is the guess in time's own.
+    """
+
+    in_space: Float[Tensor, "V L"]
+    in_time: Float[Tensor, "V L"]
+    variance: Float[Tensor, "V L"]
+
+    @staticmethod
+    def of_time_alone(layers: int) -> "Blend":
+        """Before anything is learned: the guess in time."""
+        ones = torch.ones(layers, LEVELS + 1)
+        return Blend(torch.zeros_like(ones), ones, ones)
+
+
+def in_time(
+    anomalies: Float[Tensor, "B V T Y X"],
+    known: Bool[Tensor, "B V T Y X"],
+    time: Float[Tensor, "B T"],
+    correlation: Float[Tensor, "L V Y X"],
+) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
+    """The estimate from the nearest known values before and after, and its variance as a share of the anomalies'.
+
+    `correlation` is that of anomalies 1, 2, ... steps apart. Cells with nothing known around them get 0 and variance 1.
+    """
+    steps = anomalies.shape[2]
+    table = _every_lag(correlation, int((time[:, -1] - time[:, 0]).max().ceil()) + 1)
+    back, ahead = _nearest(anomalies, known, time, range(steps)), _nearest(anomalies, known, time, range(steps - 1, -1, -1))
+    near, far = _at_lag(table, back[1]), _at_lag(table, ahead[1])
+    both = _at_lag(table, back[1] + ahead[1])
+    rest = 1 - both**2
+    first, second = (near - far * both) / rest, (far - near * both) / rest
+    guess = first * back[0] + second * ahead[0]
+    variance = 1 - first * near - second * far
+    return guess, variance.clamp(LEAST_VARIANCE, 1.0)
+
+
+def _nearest(
+    anomalies: Tensor, known: Tensor, time: Tensor, order: range
+) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
+    """The last known value met on the way through the times, and how many steps ago; infinitely many where there is none."""
+    value = torch.zeros_like(anomalies[:, :, 0])
+    when = torch.full_like(value, float("inf"))
+    values, lags = torch.empty_like(anomalies), torch.empty_like(anomalies)
+    for t in order:
+        now = time[:, t, None, None, None]
+        values[:, :, t], lags[:, :, t] = value, (now - when).abs()
+        value = torch.where(known[:, :, t], anomalies[:, :, t], value)
+        when = torch.where(known[:, :, t], now, when)
+    return values, lags
+
+
+def _every_lag(correlation: Float[Tensor, "L V Y X"], most: int) -> Float[Tensor, "M V Y X"]:
+    """The correlation at 0, 1, 2, ... steps; beyond those that were measured it goes on falling by the last factor."""
+    lags = [torch.full_like(correlation[0], 1.0), *correlation.clamp(-NEAR_SURE, NEAR_SURE)]
+    fall = (lags[-1] / lags[-2].clamp(min=1e-3)).clamp(0.0, NEAR_SURE)
+    while len(lags) <= most:
+        lags.append(lags[-1] * fall)
+    return torch.stack(lags)
+
+
+def _at_lag(table: Float[Tensor, "M V Y X"], lag: Float[Tensor, "B V T Y X"]) -> Float[Tensor, "B V T Y X"]:
+    """The correlation at a distance in time, between two whole steps in proportion; none at an infinite distance."""
+    last = table.shape[0] - 1
+    near = lag.clamp(max=last)
+    below = near.floor().long().clamp(max=max(0, last - 1))
+    moved = table.permute(1, 0, 2, 3)[None].expand(lag.shape[0], *(-1,) * 4)
+    low = moved.gather(2, below)
+    high = moved.gather(2, (below + 1).clamp(max=last))
+    found = low + (near - below) * (high - low)
+    return torch.where(lag.isinf(), torch.zeros_like(found), found).clamp(-NEAR_SURE, 1.0).where(lag > 0, torch.tensor(NEAR_SURE))
+
+
+def in_space(
+    anomalies: Float[Tensor, "B V T Y X"], known: Bool[Tensor, "B V T Y X"], *, wraps: bool
+) -> tuple[Float[Tensor, "B V T Y X"], Int[Tensor, "B V T Y X"]]:
+    """Every field filled in from its known cells, and the level at which each cell found something known."""
+    rows = anomalies.flatten(0, 2)[:, None]
+    weight = known.flatten(0, 2)[:, None].to(rows.dtype)
+    rows = rows * weight
+    levels = [(rows, weight)]
+    while len(levels) < LEVELS and max(rows.shape[2:]) > 1:
+        total = F.avg_pool2d(F.pad(rows * weight, _even(rows)), 2)
+        weight = F.avg_pool2d(F.pad(weight, _even(weight)), 2)
+        rows = total / weight.clamp(min=1e-6)
+        levels.append((rows, weight))
+    total, weight = (rows * weight).sum((2, 3), keepdim=True), weight.sum((2, 3), keepdim=True)
+    filled, some = total / weight.clamp(min=1e-6), weight > 0
+    level = torch.where(some, LEVELS - 1, LEVELS)
+    for depth in range(len(levels) - 1, -1, -1):
+        rows, weight = levels[depth]
+        filled = _larger(filled, rows.shape[2:], wraps)
+        level = F.interpolate(level.float(), rows.shape[2:]).long()
+        here = weight > 0
+        level = torch.where(here, torch.full_like(level, depth), level)
+        filled = torch.where(here, rows, filled)
+    filled = _smoothed(filled, levels[0][1] > 0, wraps)
+    return filled[:, 0].reshape(anomalies.shape), level[:, 0].reshape(anomalies.shape)
+
+
+def _even(rows: Tensor) -> tuple[int, int, int, int]:
+    return (0, rows.shape[3] % 2, 0, rows.shape[2] % 2)
+
+
+def _larger(coarse: Float[Tensor, "M 1 R S"], shape: torch.Size, wraps: bool) -> Float[Tensor, "M 1 Y X"]:
+    """Linearly between the middles of the squares."""
+    if coarse.shape[2:] == (1, 1):
+        return coarse.expand(-1, -1, *shape)
+    padded = F.pad(coarse, (1, 1, 0, 0), mode="circular" if wraps else "replicate")
+    fine = F.interpolate(padded, scale_factor=2, mode="bilinear", align_corners=False)
+    return fine[..., : shape[0], 2 : 2 + shape[1]]
+
+
+def _smoothed(filled: Float[Tensor, "M 1 Y X"], known: Bool[Tensor, "M 1 Y X"], wraps: bool) -> Float[Tensor, "M 1 Y X"]:
+    """Filled cells drawn towards the mean of their four neighbours, which takes the steps out of them."""
+    for _ in range(SMOOTHED):
+        wide = F.pad(filled, (1, 1, 0, 0), mode="circular" if wraps else "replicate")
+        wide = F.pad(wide, (0, 0, 1, 1), mode="replicate")
+        mean = (wide[:, :, 1:-1, :-2] + wide[:, :, 1:-1, 2:] + wide[:, :, :-2, 1:-1] + wide[:, :, 2:, 1:-1]) / 4
+        filled = torch.where(known, filled, mean)
+    return filled
+
+
+def joined(
+    blend: Blend,
+    time: tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]],
+    space: tuple[Float[Tensor, "B V T Y X"], Int[Tensor, "B V T Y X"]],
+) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
+    """The first guess and its variance as a share of the anomalies'."""
+    (guess, own), (around, level) = time, space
+    layers = torch.arange(guess.shape[1], device=guess.device)[None, :, None, None, None]
+    mean = blend.in_space[layers, level] * around + blend.in_time[layers, level] * guess
+    variance = torch.where(level < LEVELS, blend.variance[layers, level], own)
+    return mean, variance.clamp(LEAST_VARIANCE, 1.0)
