@@ -99,7 +99,10 @@ class Climate:
         if absent:
             raise DataError(f"a climatology without {', '.join(absent)}", where=where)
         climate = cls(
-            *(np.asarray(arrays[name], np.float32) for name in ("harmonics", "bins", "spread", "correlation")),
+            harmonics=np.asarray(arrays["harmonics"], np.float32),
+            bins=np.asarray(arrays["bins"], np.float32),
+            spread=np.asarray(arrays["spread"], np.float32),
+            correlation=np.asarray(arrays["correlation"], np.float32),
             known=np.asarray(arrays["known"]).astype(bool),
             columns=np.asarray(arrays["columns"], np.int64),
             phase=float(np.asarray(arrays["phase"]).reshape(-1)[0]),
