@@ -16,6 +16,7 @@ from typing import Literal
 from weft.data.decoding import CHUNK, read_text, shown
 from weft.data.decoding import kind as kind_of
 from weft.data.files import is_pattern, is_run, missing
+from weft.data.grids.formats import is_store
 from weft.data.images.formats import is_archive
 from weft.data.known_roles import ALL
 from weft.data.tables import Table, is_table, open_table
@@ -54,13 +55,15 @@ class Surveyed:
 
     @cached_property
     def kind(self) -> str:
-        """One of file, archive, folder, pattern and missing, else what else it is: a named pipe, a device."""
+        """One of file, store (zarr), archive, folder, pattern and missing, or what else it is: a named pipe, a device."""
         if not os.path.lexists(self.path):
             return "pattern" if is_pattern(self.path) else "missing"
         try:
             info = self.path.stat()
         except OSError:
             return "a broken link"
+        if is_store(self.path):
+            return "store"
         if stat.S_ISDIR(info.st_mode):
             return "folder"
         if not stat.S_ISREG(info.st_mode):
@@ -69,8 +72,11 @@ class Surveyed:
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The file itself, or the first files in a folder and below it, or of a pattern; hidden ones are left out."""
-        if self.kind == "file":
+        """The file itself, or the first files in a folder and below it, or of a pattern; hidden ones are left out.
+
+        A zarr store counts as one file, though it is a folder.
+        """
+        if self.kind in ("file", "store"):
             return (self.path,)
         starts: Iterable[Path] = [self.path] if self.kind == "folder" else []
         if self.kind == "pattern":
@@ -175,7 +181,7 @@ def _below(start: Path) -> Iterator[Path]:
             continue
         try:
             info = path.stat()
-            if stat.S_ISREG(info.st_mode):
+            if stat.S_ISREG(info.st_mode) or is_store(path):
                 yield path
             elif stat.S_ISDIR(info.st_mode) and (info.st_dev, info.st_ino) not in entered and not is_run(path):
                 entered.add((info.st_dev, info.st_ino))

@@ -1,5 +1,6 @@
 """Data that ships with weft or comes with every Python."""
 
+from weft.data.grids.grid import Fields
 from weft.data.images.album import Album
 from weft.data.readers.corpus import Given
 from weft.data.readers.labelled_texts import LabelledTexts
@@ -57,3 +58,10 @@ def digits() -> Album:
         raise DataError("the sample of pictures comes with scikit-learn, which is not installed", fix=fix) from None
     found = load_digits()
     return album_of("digits", (found.images * (255 / 16)).round().astype("uint8"), found.target)
+
+
+def travelling_waves() -> Fields:
+    """An atmosphere of our own: 1,500 fields of height and winds on 24 x 48 cells, with gaps as a satellite leaves them."""
+    from weft.data.samples.atmosphere import SampleFields
+
+    return SampleFields()

@@ -1,0 +1,43 @@
+"""A user's file for a trained model: its fields in the model's order of layers, refused where they are others."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from weft.data.grids.differences import grid_differences, layer_differences, table
+from weft.data.grids.grid import Fields, Grid, Layer, Stretch
+from weft.data.grids.scanned import OpenedFields, open_fields
+from weft.errors import DataError, listed
+
+FIX = "bring the file to the grid, names and units that the model was trained on"
+
+
+class ChosenFields(Fields):
+    """Some layers of other fields, in an order of their own. `opened` is what was opened, for writing back."""
+
+    def __init__(self, opened: OpenedFields, layers: Sequence[Layer]):
+        self.opened, self.grid, self.times, self.layers = opened, opened.grid, opened.times, tuple(layers)
+        places = {layer.name: place for place, layer in enumerate(opened.layers)}
+        self.order = np.array([places[layer.name] for layer in layers])
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        return self.opened.read(start, stop)[:, self.order]
+
+
+def measured_fields(sources: Sequence[str | Path], layers: Sequence[Layer], grid: Grid) -> Stretch:
+    """The fields in files, in the order of the layers of a model; refused where cells, names or units differ.
+
+    Variables that the model does not know are left out. Nothing is converted: units must mean the same.
+    """
+    opened = open_fields(sources, tuple(dict.fromkeys(layer.variable for layer in layers)), strict=False)
+    known = {layer.name for layer in layers}
+    rows = grid_differences(grid, opened.grid)
+    rows += layer_differences(layers, [layer for layer in opened.layers if layer.name in known])
+    others = [layer.name for layer in opened.layers if layer.name not in known]
+    if rows:
+        if others:
+            rows.append(("others", "", listed(others)))
+        name = listed([path.name for path in opened.paths])
+        raise DataError(f"these are other fields:{table(('the model', name), rows)}", where=name, fix=FIX)
+    return Stretch(ChosenFields(opened, layers), 0, len(opened))

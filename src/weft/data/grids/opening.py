@@ -1,0 +1,91 @@
+"""Opening files of fields: which files a user's words stand for, and each as an xarray.Dataset as it is stored.
+
+Nothing is decoded here. xarray and its engines are an extra, asked for when the first file is opened.
+"""
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.data.decoding import shown
+from weft.data.files import is_pattern, is_run, missing
+from weft.data.grids.formats import ENDINGS, format_of, is_fields, is_store
+from weft.errors import DataError, WeftError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+INSTALL = "pip install 'weft[weather]'"
+ENGINES = {"hdf5": "h5netcdf", "classic": "scipy", "zarr": "zarr", "zarr zip": "zarr"}
+
+
+def find_stores(sources: Sequence[str | Path]) -> list[Path]:
+    """The files and zarr stores that are named, or that stand in named folders or match patterns; each once, by name."""
+    found: dict[str, Path] = {}
+    for source in sources:
+        path = Path(source)
+        if os.path.lexists(path):
+            taken = [path] if path.is_file() or is_store(path) else _below(path)
+        elif is_pattern(path):
+            taken = [p for p in map(Path, sorted(glob.glob(str(path), recursive=True))) if is_fields(p)]
+        else:
+            raise missing(path)
+        if not taken:
+            raise DataError("no file of fields is there", where=shown(path), fix=f"known endings: {', '.join(ENDINGS)}")
+        found.update((os.path.realpath(one), one) for one in taken)
+    return list(found.values())
+
+
+def open_store(path: Path) -> "xr.Dataset":
+    """A file as it is stored, values read when asked for; refused where it could lead out of itself or is damaged."""
+    xarray = _libraries()
+    try:
+        form = format_of(path)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", where=shown(path)) from None
+    if form is None:
+        fix = f"expected netCDF 3, netCDF 4 or zarr ({', '.join(ENDINGS)}); GRIB can be converted with cfgrib or cdo"
+        raise DataError("this is neither netCDF nor zarr, by its first bytes", where=shown(path), fix=fix)
+    options: dict[str, Any] = {"consolidated": False} if form.startswith("zarr") else {}
+    try:
+        return xarray.open_dataset(path, engine=ENGINES[form], decode_cf=False, cache=False, **options)
+    except WeftError:
+        raise
+    except Exception as error:  # each engine has its own
+        raise damaged(path, error) from None
+
+
+def damaged(path: Path, error: Exception) -> DataError:
+    """The error for a file that its library cannot read."""
+    words = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+    return DataError(
+        f"cannot be read: {words}", where=shown(path), fix="the file may be cut off or damaged: get it again"
+    )
+
+
+def _libraries() -> Any:
+    try:
+        import cftime  # noqa: F401
+        import h5netcdf  # noqa: F401
+        import scipy  # noqa: F401
+        import xarray
+        import zarr  # noqa: F401
+    except ImportError as error:
+        name = (error.name or "a library").split(".")[0]
+        raise WeftError(f"files of fields need {name}, which is not installed", fix=INSTALL) from None
+    return xarray
+
+
+def _below(folder: Path) -> list[Path]:
+    """The files of fields in a folder and below it, by name; hidden ones and runs are left out."""
+    taken: list[Path] = []
+    for entry in sorted(folder.iterdir()) if folder.is_dir() and not is_run(folder) else []:
+        if entry.name.startswith("."):
+            continue
+        if is_fields(entry):
+            taken.append(entry)
+        elif entry.is_dir() and not entry.is_symlink():
+            taken += _below(entry)
+    return taken
