@@ -50,7 +50,10 @@ def in_time(
     """
     steps = anomalies.shape[2]
     table = _every_lag(correlation, int((time[:, -1] - time[:, 0]).max().ceil()) + 1)
-    back, ahead = _nearest(anomalies, known, time, range(steps)), _nearest(anomalies, known, time, range(steps - 1, -1, -1))
+    back, ahead = (
+        _nearest(anomalies, known, time, range(steps)),
+        _nearest(anomalies, known, time, range(steps - 1, -1, -1)),
+    )
     near, far = _at_lag(table, back[1]), _at_lag(table, ahead[1])
     both = _at_lag(table, back[1] + ahead[1])
     rest = 1 - both**2
@@ -93,16 +96,19 @@ def _at_lag(table: Float[Tensor, "M V Y X"], lag: Float[Tensor, "B V T Y X"]) ->
     low = moved.gather(2, below)
     high = moved.gather(2, (below + 1).clamp(max=last))
     found = low + (near - below) * (high - low)
-    return torch.where(lag.isinf(), torch.zeros_like(found), found).clamp(-NEAR_SURE, 1.0).where(lag > 0, torch.tensor(NEAR_SURE))
+    return (
+        torch.where(lag.isinf(), torch.zeros_like(found), found)
+        .clamp(-NEAR_SURE, 1.0)
+        .where(lag > 0, torch.tensor(NEAR_SURE))
+    )
 
 
 def in_space(
-    anomalies: Float[Tensor, "B V T Y X"], known: Bool[Tensor, "B V T Y X"], *, wraps: bool
-) -> tuple[Float[Tensor, "B V T Y X"], Int[Tensor, "B V T Y X"]]:
+    anomalies: Float[Tensor, "M Y X"], known: Bool[Tensor, "M Y X"], *, wraps: bool
+) -> tuple[Float[Tensor, "M Y X"], Int[Tensor, "M Y X"]]:
     """Every field filled in from its known cells, and the level at which each cell found something known."""
-    rows = anomalies.flatten(0, 2)[:, None]
-    weight = known.flatten(0, 2)[:, None].to(rows.dtype)
-    rows = rows * weight
+    weight = known[:, None].to(anomalies.dtype)
+    rows = anomalies[:, None] * weight
     levels = [(rows, weight)]
     while len(levels) < LEVELS and max(rows.shape[2:]) > 1:
         total = F.avg_pool2d(F.pad(rows * weight, _even(rows)), 2)
@@ -110,17 +116,14 @@ def in_space(
         rows = total / weight.clamp(min=1e-6)
         levels.append((rows, weight))
     total, weight = (rows * weight).sum((2, 3), keepdim=True), weight.sum((2, 3), keepdim=True)
-    filled, some = total / weight.clamp(min=1e-6), weight > 0
-    level = torch.where(some, LEVELS - 1, LEVELS)
+    filled = total / weight.clamp(min=1e-6)
+    level = torch.where(weight > 0, LEVELS - 1, LEVELS)
     for depth in range(len(levels) - 1, -1, -1):
         rows, weight = levels[depth]
-        filled = _larger(filled, rows.shape[2:], wraps)
-        level = F.interpolate(level.float(), rows.shape[2:]).long()
-        here = weight > 0
-        level = torch.where(here, torch.full_like(level, depth), level)
-        filled = torch.where(here, rows, filled)
-    filled = _smoothed(filled, levels[0][1] > 0, wraps)
-    return filled[:, 0].reshape(anomalies.shape), level[:, 0].reshape(anomalies.shape)
+        here, shape = weight > 0, rows.shape[2:]
+        filled = torch.where(here, rows, _larger(filled, shape, wraps))
+        level = torch.where(here, depth, F.interpolate(level.float(), shape).long())
+    return _smoothed(filled, known[:, None], wraps)[:, 0], level[:, 0]
 
 
 def _even(rows: Tensor) -> tuple[int, int, int, int]:
@@ -136,7 +139,9 @@ def _larger(coarse: Float[Tensor, "M 1 R S"], shape: torch.Size, wraps: bool) ->
     return fine[..., : shape[0], 2 : 2 + shape[1]]
 
 
-def _smoothed(filled: Float[Tensor, "M 1 Y X"], known: Bool[Tensor, "M 1 Y X"], wraps: bool) -> Float[Tensor, "M 1 Y X"]:
+def _smoothed(
+    filled: Float[Tensor, "M 1 Y X"], known: Bool[Tensor, "M 1 Y X"], wraps: bool
+) -> Float[Tensor, "M 1 Y X"]:
     """Filled cells drawn towards the mean of their four neighbours, which takes the steps out of them."""
     for _ in range(SMOOTHED):
         wide = F.pad(filled, (1, 1, 0, 0), mode="circular" if wraps else "replicate")
@@ -146,14 +151,28 @@ def _smoothed(filled: Float[Tensor, "M 1 Y X"], known: Bool[Tensor, "M 1 Y X"], 
     return filled
 
 
-def joined(
+def first_guess(
+    anomalies: Float[Tensor, "B V T Y X"],
+    known: Bool[Tensor, "B V T Y X"],
+    time: Float[Tensor, "B T"],
+    correlation: Float[Tensor, "L V Y X"],
     blend: Blend,
-    time: tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]],
-    space: tuple[Float[Tensor, "B V T Y X"], Int[Tensor, "B V T Y X"]],
+    *,
+    wraps: bool,
 ) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
-    """The first guess and its variance as a share of the anomalies'."""
-    (guess, own), (around, level) = time, space
-    layers = torch.arange(guess.shape[1], device=guess.device)[None, :, None, None, None]
-    mean = blend.in_space[layers, level] * around + blend.in_time[layers, level] * guess
-    variance = torch.where(level < LEVELS, blend.variance[layers, level], own)
-    return mean, variance.clamp(LEAST_VARIANCE, 1.0)
+    """The guess for all cells and its variance, as a share of the variance of anomalies. Known cells are not looked at."""
+    guess, variance = in_time(anomalies, known, time, correlation)
+    count = known.sum((3, 4))
+    partly = ((count > 0) & (count < known[0, 0, 0].numel())).flatten()  # fields that are known in part
+    if not bool(partly.any()):
+        return guess, variance
+    around, level = in_space(anomalies.flatten(0, 2)[partly], known.flatten(0, 2)[partly], wraps=wraps)
+    batch, layers, steps = anomalies.shape[:3]
+    layer = torch.arange(layers, device=guess.device)[None, :, None].expand(batch, -1, steps).flatten()[partly]
+    space, time_share, error = (
+        table[layer[:, None, None], level] for table in (blend.in_space, blend.in_time, blend.variance)
+    )
+    some, own = guess.flatten(0, 2), variance.flatten(0, 2)
+    some[partly] = space * around + time_share * some[partly]
+    own[partly] = torch.where(level < LEVELS, error, own[partly])
+    return some.reshape(guess.shape), own.reshape(guess.shape).clamp(LEAST_VARIANCE, 1.0)

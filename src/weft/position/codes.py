@@ -180,6 +180,29 @@ class Fourier(Code):
         return torch.cat([angle.sin(), angle.cos()], -1)
 
 
+class Sum(Code):
+    """The sum of several codes: where something is, when, and what kind of thing it is."""
+
+    class Config(Code.Config):
+        """The codes, each of the whole width."""
+
+        codes: tuple[Code.Config, ...]
+
+        def check(self) -> None:
+            if not self.codes:
+                raise ConfigError("at least one code is needed, found none", where="Sum.codes")
+
+        def limit(self) -> int | None:
+            return min((limit for code in self.codes if (limit := code.limit()) is not None), default=None)
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.codes = nn.ModuleList(code.build(dim=dim) for code in config.codes)
+
+    def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
+        return sum(code(coords) for code in self.codes)  # type: ignore[return-value]
+
+
 class Place(Part, nn.Module):
     """How position codes meet the content."""
 

@@ -76,9 +76,7 @@ def anomalies_at(climate: Climate, fields: Fields, time: int, values: np.ndarray
     return values - climate.mean(fields.times.season[time], fields.times.hour[time])
 
 
-def dineof_filled(
-    climate: Climate, train: Stretch, shown: np.ndarray, progress: Progress | None = None
-) -> np.ndarray:
+def dineof_filled(climate: Climate, train: Stretch, shown: np.ndarray, progress: Progress | None = None) -> np.ndarray:
     """Anomalies with gaps (n V Y X), filled together with those of the training fields.
 
     Layers are decomposed together, each divided by its usual spread; cells count by their area. Training times are

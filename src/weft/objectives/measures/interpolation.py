@@ -23,7 +23,9 @@ def _layer_between_cells(layer: np.ndarray, grid: Grid) -> np.ndarray:
         from scipy.interpolate import LinearNDInterpolator
         from scipy.spatial import QhullError, cKDTree
     except ImportError:
-        raise WeftError("SciPy is not installed, needed to interpolate fields", fix="pip install 'weft[weather]'") from None
+        raise WeftError(
+            "SciPy is not installed, needed to interpolate fields", fix="pip install 'weft[weather]'"
+        ) from None
     # Cells count as squares: steps along both axes are the same for a triangle.
     y, x = np.meshgrid(*(np.arange(size, dtype=np.float64) for size in grid.shape), indexing="ij")
     wide = grid.shape[1]

@@ -1,0 +1,161 @@
+"""Windows of fields: the samples of forecast. Fields are read when their windows are asked for, so a store may be larger than memory."""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from weft.codecs.field import FieldCodec
+from weft.data.batch import Samples
+from weft.data.fields.hiding import Hiding
+from weft.data.grids.climatology import pieces
+from weft.data.grids.grid import Fields, Stretch
+from weft.data.images.batches import Epochs
+from weft.data.order import key
+from weft.modalities.field import FieldWindow
+
+KEPT_BYTES = 192 * 2**20  # of fields that were read, kept as anomalies for the windows to come
+SCORED = 4  # windows in one batch of held-out ones
+PROBED = 2  # held-out windows that training looks at, for each sample that is asked for
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What is wanted of a window: the true values, which cells are scored, and the share of each row in the area."""
+
+    values: Float[Tensor, "B V T Y X"]
+    scored: Bool[Tensor, "B V T Y X"]
+    weights: Float[Tensor, "B Y"]
+
+    def to(self, device: torch.device | str) -> "Cells":
+        """The same on another device."""
+        return Cells(self.values.to(device), self.scored.to(device), self.weights.to(device))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: slice) -> "Cells":
+        return Cells(self.values[rows], self.scored[rows], self.weights[rows])
+
+
+FieldSamples = Samples[FieldWindow, Cells]
+
+
+class Anomalies:
+    """Fields as anomalies by time; what was read last is kept, up to a number of bytes."""
+
+    def __init__(self, fields: Fields, codec: FieldCodec):
+        self.fields, self.codec = fields, codec
+        self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
+        one = 4 * len(fields.layers) * int(np.prod(fields.grid.shape))
+        self._room = max(codec.config.times, KEPT_BYTES // one)
+
+    def __getitem__(self, times: range) -> np.ndarray:
+        """The anomalies of some times in a row (n V Y X)."""
+        missing = [time for time in times if time not in self._kept]
+        if missing:
+            first, last = missing[0], missing[-1] + 1
+            season, hour = self.fields.times.season[first:last], self.fields.times.hour[first:last]
+            found = self.codec.anomalies(self.fields.read(first, last), season, hour)
+            self._kept.update(zip(range(first, last), found.astype(np.float32), strict=True))
+        result = np.stack([self._kept[time] for time in times])
+        for time in times:
+            self._kept.move_to_end(time)
+        while len(self._kept) > self._room:
+            self._kept.popitem(last=False)
+        return result
+
+
+class WindowReader:
+    """Cuts windows out of a stretch of fields. `ends` are the last fields of their histories."""
+
+    def __init__(self, stretch: Stretch, codec: FieldCodec):
+        self.stretch, self.codec = stretch, codec
+        self.anomalies = Anomalies(stretch.fields, codec)
+        self.pieces = pieces(stretch.fields.times, 0, stretch.stop)
+        inside = [range(max(a, stretch.start - 1), b - 1) for a, b in self.pieces]
+        self.ends = np.array([end for one in inside for end in one], np.int64)
+
+    def read(self, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A window's anomalies (V T Y X), and season and hour of its fields.
+
+        What lies beyond a gap, or beyond the stretch, is not known.
+        """
+        config, times = self.codec.config, self.stretch.fields.times
+        first = end - config.history + 1
+        low, high = next((a, b) for a, b in self.pieces if a <= end < b)
+        some = range(max(first, low), min(first + config.times, high))
+        values = np.full((len(config.layers), config.times, len(config.y), len(config.x)), np.nan, np.float32)
+        values[:, some.start - first : some.stop - first] = self.anomalies[some].swapaxes(0, 1)
+        steps = np.arange(first, first + config.times)
+        return values, *moments(times.season, times.hour, times.days, times.step, steps)
+
+    def truths_from(self, end: int) -> int:
+        """The first step of a window whose values may be predicted: those before the stretch are history alone."""
+        return max(0, self.stretch.start - (end - self.codec.config.history + 1))
+
+
+def moments(
+    season: np.ndarray, hour: np.ndarray, days: np.ndarray, step: float, at: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Season and hour of fields by their number; beyond the first and the last known one they go on by the usual step."""
+    inside = at.clip(0, len(season) - 1)
+    beyond = (at - inside) * step
+    yearly = _rate(season, days, step)
+    return (season[inside] + beyond * yearly) % 1.0, (hour[inside] + beyond * bool(np.ptp(hour) or step < 1)) % 1.0
+
+
+def _rate(season: np.ndarray, days: np.ndarray, step: float) -> float:
+    """The share of the year that passes in a day: 0 where no dates are known."""
+    if len(season) < 2 or not np.ptp(season):
+        return 0.0
+    return float(np.median((np.diff(season) % 1.0) / np.diff(days)))
+
+
+class FieldWindows:
+    """A `Source` of windows with hidden cells. Each epoch meets every window once; held-out patterns are always the same."""
+
+    def __init__(
+        self, train: Stretch, held_out: Stretch, codec: FieldCodec, hiding: Hiding, *, fingerprint: str, seed: int
+    ):
+        self.codec, self.hiding, self.fingerprint = codec, hiding, fingerprint
+        self.train, self.valid = WindowReader(train, codec), WindowReader(held_out, codec)
+        self.order = Epochs(len(self.train.ends), fingerprint, seed)
+        self.key = key(fingerprint, seed, "hidden cells")
+        self._weights = torch.from_numpy(train.fields.grid.weights.astype(np.float32))
+
+    @property
+    def per_epoch(self) -> int:
+        """Windows in one round through the fields."""
+        return self.order.count
+
+    def batch(self, indices: np.ndarray) -> FieldSamples:
+        """The windows at these global indices."""
+        shown = self.hiding.shown(self.key, np.asarray(indices))
+        return self._samples(self.train, self.train.ends[self.order.rows(indices)], shown)
+
+    def held_out(self, *, most: int | None = None) -> Iterator[FieldSamples]:
+        """Held-out windows, spread evenly where not all are asked for."""
+        places = np.arange(len(self.valid.ends))
+        if most is not None and PROBED * most < len(places):
+            places = np.unique(np.linspace(0, len(places) - 1, PROBED * most).round().astype(np.int64))
+        mark = key(self.fingerprint, "hidden cells when held out")
+        for i in range(0, len(places), SCORED):
+            some = places[i : i + SCORED]
+            yield self._samples(self.valid, self.valid.ends[some], self.hiding.shown(mark, some))
+
+    def _samples(self, reader: WindowReader, ends: np.ndarray, shown: np.ndarray) -> FieldSamples:
+        values, season, hour = (np.stack(part) for part in zip(*(reader.read(int(end)) for end in ends), strict=True))
+        config = self.codec.config
+        time = np.broadcast_to(np.arange(1 - config.history, config.ahead + 1), season.shape)
+        given = self.codec.window(values, shown, season, hour, time)
+        truth = torch.from_numpy(values)
+        scored = truth.isfinite() & ~given.known
+        for row, end in enumerate(ends):
+            scored[row, :, : reader.truths_from(int(end))] = False
+        weights = self._weights.expand(len(ends), -1)
+        return Samples(given, Cells(truth.nan_to_num(0.0), scored, weights))
