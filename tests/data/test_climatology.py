@@ -79,8 +79,9 @@ def test_a_cell_known_in_one_season_is_not_extrapolated_wildly():
     times, rng = times_every(5, 73 * 4), np.random.default_rng(5)
     values = 280 + 10 * np.cos(2 * np.pi * times.season)[:, None, None, None] + rng.normal(0, 1, (len(times), 1, 1, 2))
     values[times.season > 0.35, 0, 0, 0] = np.nan
+    values[times.season > 0.15, 0, 0, 1] = np.nan
     climate = learned(values, times)
-    assert abs(climate.mean(np.linspace(0, 1, 50), 0.0)[:, 0, 0, 0] - 280).max() < 30
+    assert abs(climate.mean(np.linspace(0, 1, 50), 0.0) - 280).max() < 30
     known = times.season <= 0.35
     error = climate.mean(times.season, times.hour)[known, 0, 0, 0] - values[known, 0, 0, 0]
     assert np.sqrt((error**2).mean()) < 0.5 * values[known, 0, 0, 0].std()

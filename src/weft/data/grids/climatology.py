@@ -88,7 +88,7 @@ class MeanSums:
         self.parts = 12 if times.step > SHORTEST_MONTH else 73
         # The usual place of a time within its part: first days of months must not fall on the borders.
         turn = np.exp(2j * np.pi * self.parts * times.season[chosen]).mean()
-        self.phase = float((0.5 - np.angle(turn) / (2 * np.pi)) % 1) if abs(turn) > 1e-6 else 0.0
+        self.phase = float((0.5 - np.angle(turn) / (2 * np.pi)) % 1) if abs(turn) > 0.5 else 0.0
         wide = len(self.columns)
         self.count = np.zeros(self.cells)
         self.right = np.zeros((wide, self.cells))  # sums of wave · value

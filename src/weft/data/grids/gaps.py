@@ -13,10 +13,12 @@ def blocks(known: np.ndarray, rng: np.random.Generator, share: float = SHARE, si
     """
     rows, columns = known.shape
     hidden = np.zeros_like(known, bool)
-    wanted = min(share, 1.0) * known.sum()
-    while (hidden & known).sum() < wanted:
+    wanted, count = min(share, 1.0) * known.sum(), 0
+    while count < wanted:
         top, left = (int(rng.integers(1 - side, size)) for size in (rows, columns))
-        hidden[max(top, 0) : top + side, max(left, 0) : left + side] = True
+        block = (slice(max(top, 0), top + side), slice(max(left, 0), left + side))
+        count += int((known[block] & ~hidden[block]).sum())
+        hidden[block] = True
     return hidden & known
 
 

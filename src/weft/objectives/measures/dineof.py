@@ -1,7 +1,8 @@
 """DINEOF: gaps filled by the empirical orthogonal functions of the fields themselves.
 
-Beckers and Rixen (2003), Alvera-Azcárate et al. (2005): missing values start at 0, a truncated singular value
-decomposition replaces them until they stay the same, and known values that were set aside choose the number of modes.
+Beckers and Rixen (2003), Alvera-Azcárate et al. (2005): missing values start at the mean of their cell, a truncated
+singular value decomposition replaces them until they are steady, and known values that were set aside choose the number
+of modes.
 """
 
 from collections.abc import Callable
@@ -11,8 +12,9 @@ import numpy as np
 
 ITERATIONS = 100
 STEADY = 1e-3  # change of the missing values in one iteration, relative to the spread of the known ones
-PATIENCE = 3  # numbers of modes in a row that may do worse than the best before the search ends
-ASIDE = 0.03  # of the known values, set aside to choose the number of modes
+GAIN = 1e-3  # what a mode must lower the error by, as a share of the error without modes
+PATIENCE = 3  # numbers of modes in a row without a gain before the search ends
+ASIDE = 0.03  # of the known values of times with gaps, set aside to choose the number of modes
 
 
 @dataclass(frozen=True)
@@ -25,64 +27,69 @@ class Filled:
 
 
 def dineof(
-    anomalies: np.ndarray,
+    values: np.ndarray,
     *,
     weights: np.ndarray | None = None,
-    aside: np.ndarray | None = None,
     most: int = 30,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Filled:
-    """Anomalies (times, cells) whose NaN are filled; cells that are never known stay NaN.
+    """Values (times, cells) whose NaN are filled; cells that are never known stay NaN.
 
-    `weights` (cells) are areas: columns are multiplied by their square roots, so that small cells near the poles do not
-    count like large ones. `aside` (times, cells) marks the known values that choose the number of modes; by default 3 %
-    of them, at random. Values that gaps in blocks hide are best chosen for by blocks.
+    `weights` (cells) are areas: anomalies are multiplied by their square roots, so that small cells near the poles do not
+    count like large ones. `most` is the largest number of modes that is tried.
     """
-    ever = np.isfinite(anomalies).any(0)
-    factors = np.sqrt(np.ones(anomalies.shape[1]) if weights is None else weights)[ever]
-    values = anomalies[:, ever] * factors
-    known = np.isfinite(values)
-    if aside is None:
-        aside = np.random.default_rng(seed).random(anomalies.shape) < ASIDE
-    tried = aside[:, ever] & known
-    most = min(most, min(values.shape) - 1)
-    filled = np.where(known, values, 0.0)
-    modes, errors = 0, [float(np.sqrt(np.mean(values[tried] ** 2))) if tried.any() else 0.0]
-    if tried.any():
-        trial = np.where(tried, 0.0, filled)
-        for count in range(1, most + 1):
-            trial = _converged(trial, ~known | tried, count)
-            errors.append(float(np.sqrt(np.mean((trial[tried] - values[tried]) ** 2))))
-            modes = int(np.argmin(errors))
-            if progress is not None:
-                progress(count, most)
-            if count - modes >= PATIENCE:
-                break
+    ever = np.isfinite(values).any(0)
+    factors = np.sqrt(np.ones(values.shape[1]) if weights is None else weights)[ever]
+    known = np.isfinite(values[:, ever])
+    means = np.nanmean(np.where(known, values[:, ever], np.nan), 0) if ever.any() else np.zeros(0)
+    anomalies = np.where(known, (values[:, ever] - means) * factors, 0.0)
+    aside = known & ~known.all(1, keepdims=True) & (np.random.default_rng(seed).random(known.shape) < ASIDE)
+    modes, errors = _modes(anomalies, known, aside, most, progress)
     for count in range(1, modes + 1):
-        filled = _converged(filled, ~known, count)
-    whole = np.full(anomalies.shape, np.nan)
-    whole[:, ever] = np.where(known, values, filled) / factors
-    return Filled(whole, modes, tuple(errors))
+        anomalies = _steady(anomalies, ~known, count)
+    whole = np.full(values.shape, np.nan)
+    whole[:, ever] = np.where(known, values[:, ever], anomalies / factors + means)
+    return Filled(whole, modes, errors)
 
 
-def _converged(values: np.ndarray, missing: np.ndarray, modes: int) -> np.ndarray:
-    """Missing values replaced by those of the first modes, again and again until they are steady."""
+def _modes(
+    anomalies: np.ndarray, known: np.ndarray, aside: np.ndarray, most: int, progress: Callable[[int, int], None] | None
+) -> tuple[int, tuple[float, ...]]:
+    """The number of modes that restores the values set aside best, and the errors with 0, 1, 2 … modes."""
+    if not aside.any():
+        return 0, ()
+    most = min(most, min(anomalies.shape) - 1)
+    trial = np.where(aside, 0.0, anomalies)
+    best, errors = 0, [float(np.sqrt(np.mean(anomalies[aside] ** 2)))]
+    for count in range(1, most + 1):
+        trial = _steady(trial, ~known | aside, count)
+        errors.append(float(np.sqrt(np.mean((trial[aside] - anomalies[aside]) ** 2))))
+        if errors[count] < errors[best] - GAIN * errors[0]:
+            best = count
+        if progress is not None:
+            progress(count, most)
+        if count - best >= PATIENCE:
+            break
+    return best, tuple(errors)
+
+
+def _steady(values: np.ndarray, missing: np.ndarray, modes: int) -> np.ndarray:
+    """Missing values replaced by those of the leading modes, again and again until they stay the same.
+
+    The modes are eigenvectors of the product of all pairs of times; only times with gaps change it.
+    """
+    values, rows = values.copy(), np.flatnonzero(missing.any(1))
+    gaps = missing[rows]
     spread = values[~missing].std() or 1.0
+    product = values @ values.T
     for _ in range(ITERATIONS):
-        found = _truncated(values, modes)[missing]
+        leading = np.linalg.eigh(product)[1][:, -modes:]
+        found = (leading[rows] @ (leading.T @ values))[gaps]
         change = np.sqrt(np.mean((found - values[missing]) ** 2)) if len(found) else 0.0
-        values = values.copy()
         values[missing] = found
         if change < STEADY * spread:
             break
+        product[rows] = values[rows] @ values.T
+        product[:, rows] = product[rows].T
     return values
-
-
-def _truncated(values: np.ndarray, modes: int) -> np.ndarray:
-    """The matrix of the first modes, by the eigenvectors of the smaller of its two square products."""
-    if values.shape[0] > values.shape[1]:
-        return _truncated(values.T, modes).T
-    _, vectors = np.linalg.eigh(values @ values.T)
-    leading = vectors[:, -modes:]
-    return leading @ (leading.T @ values)

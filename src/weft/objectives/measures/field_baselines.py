@@ -75,8 +75,8 @@ def forecast_baselines(
     fields = stretch.fields
     scores = {name: new_scores(stretch) for name in ("persistence", "climatology", "monthly", "damped")}
     for done, launch in enumerate(chosen, 1):
+        field = fields.read(launch.start, launch.start + 1)[0]
         for lead, truth, usual in reached(stretch, climate, launch):
-            field = fields.read(launch.start, launch.start + 1)[0] if lead == launch.first else field
             for name, forecast in baselines_at(climate, fields.times, field, launch.start, lead).items():
                 scores[name].add(lead, launch.start, truth, forecast, climatology=usual)
         if progress is not None:
@@ -109,8 +109,3 @@ def scale_of(layers: Sequence[Layer], grid: Grid, climate: Climate) -> np.ndarra
     area = weights.sum((1, 2))
     usual = np.sqrt((weights * climate.spread.astype(np.float64) ** 2).sum((1, 2)) / np.maximum(area, 1e-12))
     return np.where(area > 0, usual, 1.0)
-
-
-def baseline_metrics(scores: dict[str, FieldScores], lead: int, scale: np.ndarray | None = None) -> dict[str, float]:
-    """The rmse of each baseline at one lead, under the names of the metrics: `persistence_rmse` and so on."""
-    return {f"{name}_rmse": some.of(lead, scale)["rmse"] for name, some in scores.items() if lead in some.leads}

@@ -22,7 +22,7 @@ def normal_crps(truth: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.n
     error = np.asarray(truth, np.float64) - mean
     sure = np.asarray(spread) == 0
     z = error / np.where(sure, 1, spread)
-    erf = torch.erf(torch.from_numpy(np.ascontiguousarray(z / np.sqrt(2)))).numpy()  # 2 Φ(z) - 1
+    erf = torch.erf(torch.as_tensor(z / np.sqrt(2))).numpy()  # 2 Φ(z) - 1
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     return np.where(sure, np.abs(error), spread * (z * erf + 2 * density - 1 / np.sqrt(np.pi)))
 
@@ -38,7 +38,7 @@ def ensemble_crps(truth: np.ndarray, members: np.ndarray, fair: bool = True) -> 
     place = (2 * np.arange(1, count + 1) - count - 1).reshape(-1, *[1] * (members.ndim - 1))
     between = 2 * (place * members).sum(0)  # the sum of |x - x'| over all ordered pairs
     pairs = max(count * (count - 1), 1) if fair else count**2
-    return np.abs(members - truth).mean(0) - between / (2 * pairs)
+    return np.asarray(np.abs(members - truth).mean(0) - between / (2 * pairs))
 
 
 def anomaly_correlation(forecast: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> float:
@@ -163,7 +163,7 @@ class FieldScores:
         return bootstrap(len(rows), lambda chosen: measures_of(rows[chosen], scale))
 
     def ratio(self, other: "FieldScores", lead: int, scale: np.ndarray | None = None) -> tuple[float, list[float]]:
-        """This rmse over another's at the starts that both have, with its interval; below 1 is better."""
+        """The rmse divided by another's, at the starts that both have, with its interval; below 1 is better."""
         both = sorted(set(self.starts(lead)) & set(other.starts(lead)))
         if not both:
             return float("nan"), []

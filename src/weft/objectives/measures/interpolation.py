@@ -7,45 +7,48 @@ from weft.errors import WeftError
 
 
 def between_cells(field: np.ndarray, grid: Grid) -> np.ndarray:
-    """A field (V Y X) whose NaN are interpolated linearly on triangles between its known cells, layer by layer.
+    """A field (V Y X) whose NaN are interpolated linearly on triangles between the known cells of their layer.
 
     Around the globe where the grid wraps. Outside the known cells the nearest one is taken; a layer without any stays
-    NaN. Meant for anomalies: what is interpolated should not depend on the place.
+    NaN. Meant for anomalies: what is interpolated should not depend on the place. Layers with the same gaps share their
+    triangles.
     """
-    return np.stack([_layer_between_cells(layer, grid) for layer in field])
+    filled, masks = field.copy(), np.isfinite(field)
+    left = [layer for layer, known in enumerate(masks) if known.any() and not known.all()]
+    while left:
+        known = masks[left[0]]
+        alike = [layer for layer in left if (masks[layer] == known).all()]
+        found = _triangulated(known, field[alike][:, known], grid)
+        for layer, values in zip(alike, found, strict=True):
+            filled[layer][~known] = values
+        left = [layer for layer in left if layer not in alike]
+    return filled
 
 
-def _layer_between_cells(layer: np.ndarray, grid: Grid) -> np.ndarray:
-    known = np.isfinite(layer)
-    if known.all() or not known.any():
-        return layer.copy()
+def _triangulated(known: np.ndarray, values: np.ndarray, grid: Grid) -> np.ndarray:
+    """Values (V, unknown cells) from those of the known cells (V, known cells)."""
     try:
         from scipy.interpolate import LinearNDInterpolator
         from scipy.spatial import QhullError, cKDTree
     except ImportError:
-        raise WeftError(
-            "SciPy is not installed, needed to interpolate fields", fix="pip install 'weft[weather]'"
-        ) from None
-    # Cells count as squares: steps along both axes are the same for a triangle.
-    y, x = np.meshgrid(*(np.arange(size, dtype=np.float64) for size in grid.shape), indexing="ij")
-    wide = grid.shape[1]
-    points, values = np.stack([y[known], x[known]], -1), layer[known].astype(np.float64)
+        fix = "pip install 'weft[weather]'"
+        raise WeftError("SciPy is not installed, needed to interpolate fields", fix=fix) from None
+    # Cells count as squares: a step along either axis is one.
+    points, asked, wide = np.argwhere(known).astype(np.float64), np.argwhere(~known), grid.shape[1]
+    given = values.T.astype(np.float64)
     if grid.wraps:
-        moved = [points + (0, turn) for turn in (-wide, 0, wide)]
-        near = [np.abs(some[:, 1] - (wide - 1) / 2) < 0.75 * wide for some in moved]  # a quarter more on both sides
-        points = np.concatenate([some[close] for some, close in zip(moved, near, strict=True)])
-        values = np.concatenate([values[close] for close in near])
-    asked = np.stack([y[~known], x[~known]], -1)
+        turned = [points + np.array([0, turn]) for turn in (-wide, 0, wide)]
+        near = [np.abs(some[:, 1] - (wide - 1) / 2) < 0.75 * wide for some in turned]  # a quarter more on both sides
+        points = np.concatenate([some[close] for some, close in zip(turned, near, strict=True)])
+        given = np.concatenate([given[close] for close in near])
     try:
-        found = LinearNDInterpolator(points, values)(asked)
+        found = LinearNDInterpolator(points, given)(asked)
     except QhullError:  # too few cells for a triangle, or all in one line
-        found = np.full(len(asked), np.nan)
-    outside = np.isnan(found)
+        found = np.full((len(asked), len(values)), np.nan)
+    outside = np.isnan(found).any(1)
     if outside.any():
-        found[outside] = values[cKDTree(points).query(asked[outside])[1]]
-    filled = layer.copy()
-    filled[~known] = found
-    return filled
+        found[outside] = given[cKDTree(points).query(asked[outside])[1]]
+    return found.T
 
 
 def along_rows(field: np.ndarray, grid: Grid) -> np.ndarray:
