@@ -13,8 +13,19 @@ from weft.data.grids.grid import Grid, Layer
 from weft.data.grids.places import cell_edges, latitude_words, longitude_words
 from weft.errors import DataError
 from weft.inspect.figures import (
-    DOTS_PER_INCH, EDGE, MISSING, MISSING_LINES, PALE, SHADES, SIGNS, VALUES, Format, Sheet, shades, sheet,
-)  # fmt: skip
+    DOTS_PER_INCH,
+    EDGE,
+    MISSING,
+    MISSING_LINES,
+    PALE,
+    SHADES,
+    SIGNS,
+    VALUES,
+    Format,
+    Sheet,
+    shades,
+    sheet,
+)
 from weft.inspect.winds import draw_arrows, is_wind_part
 
 Kind = Literal["values", "signed", "amounts"]
@@ -22,7 +33,8 @@ RAMPS: dict[Kind, list[str]] = {"values": VALUES, "signed": SIGNS, "amounts": SH
 TAIL = 0.01  # the share of values at either end that may lie beyond the colours
 WIDTH, HEIGHT = 8.6, 5.0  # inches: the box of a single map
 FLATTEST, STEEPEST = 0.16, 1.25  # height by width of a map: others are stretched or squeezed
-SVG_DETAIL = 2  # an SVG may be enlarged: it has so many times the pixels of a PNG
+SVG_DETAIL = 2  # an SVG may be enlarged: times the pixels of a PNG
+LABEL_EDGE = 0.05  # a label in this share of the width at either end stands within the map
 DEGREES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90)  # between two labels of an axis
 
 
@@ -185,9 +197,12 @@ def dress(axis: Any, grid: Grid, size: Sequence[float], labels: tuple[bool, bool
         ticks = _degrees(low, high, most) if grid.surface == "sphere" else _round(low, high, most)
         dim.set_ticks(ticks, labels=[words(tick) if grid.surface == "sphere" else f"{tick:g}" for tick in ticks])
     axis.set(xlim=(west, east), ylim=(south, north))
-    axis.tick_params(
-        length=2, width=0.6, color=EDGE, labelsize=7, labelcolor=PALE, pad=2, labelleft=labels[0], labelbottom=labels[1]
-    )
+    left, below = labels
+    axis.tick_params(length=2, width=0.6, color=EDGE, labelsize=7, labelcolor=PALE, pad=2)
+    axis.tick_params(left=left, labelleft=left, bottom=below, labelbottom=below)
+    for tick in axis.xaxis.get_major_ticks():
+        share = (tick.get_loc() - west) / (east - west)  # labels at the ends keep clear of the next map's
+        tick.label1.set_ha("left" if share < LABEL_EDGE else "right" if share > 1 - LABEL_EDGE else "center")
 
 
 def _degrees(low: float, high: float, most: float) -> list[float]:

@@ -12,10 +12,10 @@ from weft.inspect.fieldmaps import Kind, Scale, kind_of, map_size, paint, value_
 from weft.inspect.figures import INK, PALE, Format, Sheet, sheet
 from weft.inspect.winds import draw_arrows
 
-WIDTH = 9.0  # inches of all maps in a row, without what stands beside them
+WIDTH = 8.1  # inches of all maps in a row, without what stands beside them
 MOST_COLUMNS = 6  # of many times these are shown, from the first to the last
 GAP, ROW_GAP = 0.1, 0.14  # inches between maps
-MAP_WIDTH, MAP_HEIGHT = 4.4, 3.4  # inches of the largest map
+MAP_WIDTH, MAP_HEIGHT = 3.9, 3.4  # inches of the largest map
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def draw_rows(
     columns = min(2, len(rows)) if alone else len(heads)
     wide, high = map_size(grid, min((WIDTH - GAP * (columns - 1)) / columns, MAP_WIDTH), MAP_HEIGHT)
     with sheet(format) as on:
-        on.text(0, -0.52 if not alone else -0.42, f"{title}, {heads[0]}" if alone else title, size=12, va="bottom")
+        on.text(0, -0.38, f"{title}, {heads[0]}" if alone else title, size=12, va="bottom")
         if alone:
             _two_by_two(on, rows, grid, (wide, high), units)
         else:

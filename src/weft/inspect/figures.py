@@ -29,6 +29,13 @@ VALUES = [
     "#cfdc6b",
     "#fdf7c3",
 ]  # from the lowest to the highest, evenly lighter
+READ = [
+    "#ffffff",
+    "#fde7c0",
+    "#f6ad5b",
+    "#dd4f2f",
+    "#7a1022",
+]  # from what was left to what was read most, on light maps
 MISSING, MISSING_LINES = "#e4e7eb", "#c9cfd6"  # where there is no value: light grey, hatched
 SERIES = ["#1f5fa8", "#d1495b", "#3a8f6b", "#e0a030", "#7a5ba8", "#6b7785", "#45a5b8", "#a8623a"]
 DOTS_PER_INCH = 160  # of a PNG
