@@ -13,6 +13,7 @@ from weft.inspect.figures import PALE, sheet
 WIDTH, HEIGHT = 2.8, 2.6  # inches: the box of each map
 MOST_FRAMES = 60  # of more times some are left out, evenly
 MOST_BYTES = 8_000_000  # a larger film is made smaller
+NEARLY_WHITE = 251  # of 255
 FRAME_MS, LAST_MS = 350, 1500  # how long frames are shown
 
 
@@ -66,8 +67,10 @@ def _gif(frames: Sequence[np.ndarray]) -> bytes:
 
     pictures = [Image.fromarray(frame) for frame in frames]
     few = [pictures[0], pictures[len(pictures) // 2], pictures[-1]]
-    palette = Image.fromarray(np.concatenate([np.asarray(picture) for picture in few])).quantize(255)
-    palette.putpalette([*(palette.getpalette() or [])[: 3 * 255], 255, 255, 255])  # paper stays white
+    palette = Image.fromarray(np.concatenate([np.asarray(picture) for picture in few])).quantize(256)
+    colours = np.array(palette.getpalette()).reshape(-1, 3)
+    colours[colours.min(1) >= NEARLY_WHITE] = 255  # paper stays white
+    palette.putpalette(colours.ravel().tolist())
     while True:
         quantized = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
         times = [*[FRAME_MS] * (len(pictures) - 1), LAST_MS]
