@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from weft.inspect.figures import PALE, sheet
 WIDTH, HEIGHT = 2.8, 2.6  # inches: the box of each map
 MOST_FRAMES = 60  # of more times some are left out, evenly
 MOST_BYTES = 8_000_000  # a larger film is made smaller
-NEARLY_WHITE = 251  # of 255
+WHITE = 255  # the last place of the palette is that of paper
 FRAME_MS, LAST_MS = 350, 1500  # how long frames are shown
 
 
@@ -61,18 +62,28 @@ def _frames(
         yield np.asarray(canvas)
 
 
+def _indexed(picture: Any, palette: Any, colours: list[int]) -> Any:
+    """A picture in the colours of a palette; what is white stays white."""
+    from PIL import Image
+
+    found = np.array(picture.quantize(palette=palette, dither=Image.Dither.NONE))
+    found[(np.asarray(picture) == 255).all(2)] = WHITE
+    indexed = Image.fromarray(found)
+    indexed.putpalette(colours)
+    return indexed
+
+
 def _gif(frames: Sequence[np.ndarray]) -> bytes:
     """Frames as a GIF with one palette for all, so that nothing flickers; smaller where it would be too large."""
     from PIL import Image
 
     pictures = [Image.fromarray(frame) for frame in frames]
     few = [pictures[0], pictures[len(pictures) // 2], pictures[-1]]
-    palette = Image.fromarray(np.concatenate([np.asarray(picture) for picture in few])).quantize(256)
-    colours = np.array(palette.getpalette()).reshape(-1, 3)
-    colours[colours.min(1) >= NEARLY_WHITE] = 255  # paper stays white
-    palette.putpalette(colours.ravel().tolist())
+    palette = Image.fromarray(np.concatenate([np.asarray(picture) for picture in few])).quantize(WHITE)
+    colours = [*(palette.getpalette() or [])[: 3 * WHITE]]
+    colours += [255] * (3 * (WHITE + 1) - len(colours))
     while True:
-        quantized = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+        quantized = [_indexed(picture, palette, colours) for picture in pictures]
         times = [*[FRAME_MS] * (len(pictures) - 1), LAST_MS]
         buffer = io.BytesIO()
         more = {"save_all": True, "append_images": quantized[1:], "duration": times, "loop": 0, "disposal": 1}

@@ -138,11 +138,8 @@ def distances(place: Place, y: np.ndarray, x: np.ndarray, grid: Grid) -> np.ndar
 
 
 def direction(place: Place, y: float, x: float, grid: Grid) -> str:
-    """Where a point lies as seen from a place, to one of eight winds; on a sphere along the shortest way."""
-    if grid.surface == "plane":
-        east, north = x - place.x, y - place.y
-    else:
-        here, there, turn = np.radians(place.y), np.radians(y), np.radians(x - place.x)
-        east = np.sin(turn) * np.cos(there)
-        north = np.cos(here) * np.sin(there) - np.sin(here) * np.cos(there) * np.cos(turn)
+    """Where a point lies on the map as seen from a place, to one of eight winds; around the sphere the shorter way."""
+    east, north = x - place.x, y - place.y
+    if grid.surface == "sphere":
+        east = ((east + 180) % 360 - 180) * np.cos(np.radians((y + place.y) / 2))
     return WINDS[int(np.round(np.degrees(np.arctan2(east, north)) / 45)) % 8]
