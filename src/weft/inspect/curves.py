@@ -58,8 +58,17 @@ def lines(
         return on.bytes()
 
 
-def chart(axis: Any, series: Series, *, x: str, y: str, log: bool = False, bands: Bands | None = None) -> None:
-    """Draws the lines into a place, with their names beside it."""
+def chart(
+    axis: Any,
+    series: Series,
+    *,
+    x: str,
+    y: str,
+    log: bool = False,
+    bands: Bands | None = None,
+    key: bool = True,
+) -> None:
+    """Draws the lines into a place, with their names beside it unless `key` is False."""
     unknown = set(bands or {}) - set(series)
     if unknown:
         raise DataError(f"bands around lines that are not there: {', '.join(sorted(unknown))}", where="chart")
@@ -80,7 +89,7 @@ def chart(axis: Any, series: Series, *, x: str, y: str, log: bool = False, bands
     if log:
         _spaced(axis, sorted({point[0] for points in series.values() for point in points}))
     _dress(axis, x, y)
-    if any(series.values()):
+    if key and any(series.values()):
         _key(axis, list(series))
 
 

@@ -21,6 +21,22 @@ Format = Literal["png", "svg"]
 INK, PALE, LINES, EDGE = "#1b2733", "#6b7785", "#e3e8ee", "#c5ced8"
 SHADES = ["#ffffff", "#dbe8f5", "#9cc3e4", "#4a90c9", "#1c5b9e", "#0a2f63"]  # from nothing to all
 SIGNS = ["#1c5b9e", "#9cc3e4", "#f7f8fa", "#ecaa9b", "#b5333f"]  # from -1 over nothing to 1
+VALUES = [
+    "#241a4d",
+    "#2f5597",
+    "#2e8c9a",
+    "#68bd82",
+    "#cfdc6b",
+    "#fdf7c3",
+]  # from the lowest to the highest, evenly lighter
+READ = [
+    "#ffffff",
+    "#fde7c0",
+    "#f6ad5b",
+    "#dd4f2f",
+    "#7a1022",
+]  # from what was left to what was read most, on light maps
+MISSING, MISSING_LINES = "#e4e7eb", "#c9cfd6"  # where there is no value: light grey, hatched
 SERIES = ["#1f5fa8", "#d1495b", "#3a8f6b", "#e0a030", "#7a5ba8", "#6b7785", "#45a5b8", "#a8623a"]
 DOTS_PER_INCH = 160  # of a PNG
 MAX_PIXELATED_SIDE = 32  # pictures with a smaller side, such as digits, show their pixels when they are enlarged

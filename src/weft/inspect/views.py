@@ -70,7 +70,8 @@ def svg_figure(svg: bytes) -> str:
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 
-def picture_page(title: str, png: bytes) -> bytes:
-    """A page around a PNG picture."""
+def picture_page(title: str, png: bytes, *, below: str = "") -> bytes:
+    """A page around a PNG picture, with some HTML below it."""
     data = base64.b64encode(png).decode()
-    return page(title, f'<img alt="{html.escape(title)}" style="max-width:100%" src="data:image/png;base64,{data}">')
+    image = f'<img alt="{html.escape(title)}" style="max-width:100%" src="data:image/png;base64,{data}">'
+    return page(title, image + below)

@@ -1,0 +1,218 @@
+"""Sheets of maps: forecasts beside what came, filled gaps beside what was hidden; one layer, one column a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.data.grids.grid import Grid, Layer
+from weft.errors import DataError
+from weft.inspect.fieldmaps import Kind, Scale, kind_of, map_size, paint, value_bar
+from weft.inspect.figures import INK, PALE, Format, Sheet, sheet
+from weft.inspect.winds import draw_arrows
+
+WIDTH = 8.1  # inches of all maps in a row, without what stands beside them
+MOST_COLUMNS = 6  # of many times these are shown, from the first to the last
+GAP, ROW_GAP = 0.1, 0.14  # inches between maps
+MAP_WIDTH, MAP_HEIGHT = 3.9, 3.4  # inches of the largest map
+
+
+@dataclass(frozen=True)
+class MapRow:
+    """Maps under one name, one for each time; rows with the same scale stand above each other and share its bar."""
+
+    name: str
+    values: np.ndarray  # n Y X
+    scale: Scale
+    wind: np.ndarray | None = None  # n 2 Y X: eastward and northward parts, as arrows
+    outlines: np.ndarray | None = None  # n Y X, bool: what to draw a line around
+    notes: Sequence[str] = ()  # a few words below each map
+
+
+def forecast_sheet(
+    layer: Layer,
+    grid: Grid,
+    labels: Sequence[str],
+    forecast: np.ndarray,
+    *,
+    truth: np.ndarray | None = None,
+    spread: np.ndarray | None = None,
+    title: str = "",
+    format: Format = "png",
+) -> bytes:
+    """A PNG or SVG: the truth, the forecast (n Y X), their difference and the model's own spread, a column for each lead.
+
+    `labels` name the times of the columns. What is None has no row.
+    """
+    pick = _picked(len(labels))
+    known = [part for part in (truth, forecast) if part is not None]
+    scale = Scale.of([part[pick] for part in known], kind_of(layer))
+    rows = [] if truth is None else [MapRow("truth", truth[pick], scale)]
+    rows.append(MapRow("forecast", forecast[pick], scale))
+    if truth is not None:
+        rows.append(difference_row("forecast\n− truth", forecast[pick] - truth[pick], grid))
+    if spread is not None:
+        rows.append(MapRow("spread", spread[pick], Scale.of(spread[pick], "amounts")))
+    return draw_rows(rows, grid, [labels[n] for n in pick], units=layer.units, title=title or layer.name, format=format)
+
+
+def wind_sheet(
+    grid: Grid,
+    labels: Sequence[str],
+    forecast: np.ndarray,
+    *,
+    truth: np.ndarray | None = None,
+    units: str = "",
+    title: str = "wind",
+    format: Format = "png",
+) -> bytes:
+    """The same for a wind (n 2 Y X), eastward part first: speed as colours under arrows; the difference is a vector too."""
+    pick = _picked(len(labels))
+    winds = {name: part[pick] for name, part in (("truth", truth), ("forecast", forecast)) if part is not None}
+    scale = Scale.of([_speed(wind) for wind in winds.values()], "amounts")
+    rows = [MapRow(name, _speed(wind), scale, wind) for name, wind in winds.items()]
+    if truth is not None:
+        error = winds["forecast"] - winds["truth"]
+        rows.append(difference_row("error of\nthe wind", _speed(error), grid, "amounts", wind=error))
+    return draw_rows(rows, grid, [labels[n] for n in pick], units=units, title=title, format=format)
+
+
+def filling_sheet(
+    layer: Layer,
+    grid: Grid,
+    labels: Sequence[str],
+    given: np.ndarray,
+    filled: np.ndarray,
+    *,
+    truth: np.ndarray | None = None,
+    title: str = "",
+    format: Format = "png",
+) -> bytes:
+    """A PNG or SVG: fields with gaps (n Y X), the same filled, the truth, and how far the filled cells are from it."""
+    pick = _picked(len(labels))
+    scale = Scale.of([part[pick] for part in (given, filled) if part is not None], kind_of(layer))
+    gaps = np.isnan(given[pick]) & np.isfinite(filled[pick])
+    rows = [MapRow("given", given[pick], scale), MapRow("filled", filled[pick], scale, outlines=gaps)]
+    if truth is not None:
+        rows.append(MapRow("truth", truth[pick], scale))
+        error = filled[pick] - truth[pick]
+        rows.append(difference_row("filled\n− truth", np.where(gaps | np.isnan(error), error, 0), grid, where=gaps))
+    return draw_rows(rows, grid, [labels[n] for n in pick], units=layer.units, title=title or layer.name, format=format)
+
+
+def difference_row(
+    name: str,
+    error: np.ndarray,
+    grid: Grid,
+    kind: Kind = "signed",
+    *,
+    where: np.ndarray | None = None,
+    wind: np.ndarray | None = None,
+) -> MapRow:
+    """Differences (n Y X) with the root of their mean square, by area, below each map; of the cells `where` alone."""
+    counted = np.isfinite(error) if where is None else where & np.isfinite(error)
+    area = counted * grid.weights[:, None]
+    squares = (np.where(counted, error, 0).astype(np.float64) ** 2 * area).sum((1, 2))
+    roots = [np.sqrt(s / a) if a > 0 else np.nan for s, a in zip(squares, area.sum((1, 2)), strict=True)]
+    notes = [f"rmse {root:.3g}" if np.isfinite(root) else "" for root in roots]
+    return MapRow(name, error, Scale.of(error if where is None else error[where], kind), wind, notes=notes)
+
+
+def draw_rows(
+    rows: Sequence[MapRow],
+    grid: Grid,
+    heads: Sequence[str],
+    *,
+    units: str = "",
+    title: str = "",
+    format: Format = "png",
+) -> bytes:
+    """A PNG or SVG of rows of maps under common heads; rows of one map stand two by two."""
+    _check(rows, grid, len(heads))
+    alone = len(heads) == 1
+    columns = min(2, len(rows)) if alone else len(heads)
+    wide, high = map_size(grid, min((WIDTH - GAP * (columns - 1)) / columns, MAP_WIDTH), MAP_HEIGHT)
+    with sheet(format) as on:
+        on.text(0, -0.38, f"{title}, {heads[0]}" if alone else title, size=12, va="bottom")
+        if alone:
+            _two_by_two(on, rows, grid, (wide, high), units)
+        else:
+            _rows(on, rows, grid, heads, (wide, high), units)
+        return on.bytes()
+
+
+def _rows(
+    on: Sheet, rows: Sequence[MapRow], grid: Grid, heads: Sequence[str], size: tuple[float, float], units: str
+) -> None:
+    """A line of maps for each row; its name stands on the left, its bar on the right."""
+    wide, high = size
+    for n, head in enumerate(heads):
+        on.text(n * (wide + GAP) + wide / 2, -0.07, _short(head, wide), ha="center", va="bottom", size=8.5)
+    y, begun = 0.0, 0.0
+    for k, row in enumerate(rows):
+        last = k == len(rows) - 1
+        for n in range(len(heads)):
+            place = (n * (wide + GAP), y, wide, high)
+            image = _map(on, row, n, grid, place, labels=(n == 0, last))
+            if row.notes:
+                on.text(
+                    place[0] + wide, y + high + (0.19 if last else 0.03), row.notes[n], ha="right", size=7, color=PALE
+                )
+        on.text(-0.5, y + high / 2, row.name, ha="right", va="center", size=9, color=INK)
+        if last or rows[k + 1].scale != row.scale:
+            beside = (len(heads) * (wide + GAP) + 0.02, begun, 0.12, y + high - begun)
+            value_bar(on, image, row.scale, beside, units if k == 0 or begun == 0 else "")
+            begun = y + high + ROW_GAP + (0.14 if row.notes else 0)
+        y += high + ROW_GAP + (0.14 if row.notes else 0)
+
+
+def _two_by_two(on: Sheet, rows: Sequence[MapRow], grid: Grid, size: tuple[float, float], units: str) -> None:
+    """Large maps, each with its name above and its bar beside it."""
+    wide, high = size
+    for k, row in enumerate(rows):
+        x, y = k % 2 * (wide + 1.15), k // 2 * (high + 0.62)
+        on.text(x, y - 0.06, row.name.replace("\n", " "), va="bottom", size=9)
+        if row.notes:
+            on.text(x + wide, y - 0.06, row.notes[0], ha="right", va="bottom", size=7.5, color=PALE)
+        image = _map(on, row, 0, grid, (x, y, wide, high), labels=(True, True))
+        value_bar(on, image, row.scale, (x + wide + 0.1, y, 0.12, high), units)
+
+
+def _map(
+    on: Sheet,
+    row: MapRow,
+    n: int,
+    grid: Grid,
+    place: tuple[float, float, float, float],
+    labels: tuple[bool, bool],
+) -> Any:
+    axis, image = paint(on, row.values[n], grid, place, row.scale, labels=labels)
+    if row.wind is not None:
+        draw_arrows(axis, row.wind[n, 0], row.wind[n, 1], grid, place[2:])
+    if row.outlines is not None and min(grid.shape) > 1 and row.outlines[n].any():
+        axis.contour(grid.x, grid.y, row.outlines[n].astype(float), levels=[0.5], colors=[INK], linewidths=0.5)
+    return image
+
+
+def _picked(count: int) -> list[int]:
+    """Which of many times are shown: all of a few, else some from the first to the last."""
+    return sorted({round(n) for n in np.linspace(0, count - 1, min(count, MOST_COLUMNS))})
+
+
+def _short(head: str, width: float) -> str:
+    """A date without its time of day where the column is too narrow for both."""
+    return head if len(head) * 0.075 <= width else head.split("T")[0].split(" ")[0]
+
+
+def _speed(wind: np.ndarray) -> np.ndarray:
+    return np.hypot(wind[:, 0], wind[:, 1])
+
+
+def _check(rows: Sequence[MapRow], grid: Grid, count: int) -> None:
+    if not rows or not count:
+        raise DataError("there are no maps to show", where="maps")
+    for row in rows:
+        if np.shape(row.values) != (count, *grid.shape):
+            problem = f"expected {count} maps of {grid.shape} cells, found {np.shape(row.values)}"
+            raise DataError(problem, where=row.name.replace("\n", " "))

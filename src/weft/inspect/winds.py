@@ -1,0 +1,68 @@
+"""Winds: which layers are the eastward and northward parts of one, and their arrows on a map."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.data.grids.grid import Grid, Layer
+from weft.inspect.figures import INK
+
+_SPELLED = r"\d*{0}\d*m?|{0}_?(wnd|wind|as|a|o|grd|comp\w*|vel\w*)|(wnd|wind|water|vel)_?{0}"
+_EAST = re.compile(rf"^({_SPELLED.format('u')})$|eastward|zonal|\bu[ -]component", re.IGNORECASE)
+_NORTH = re.compile(rf"^({_SPELLED.format('v')})$|northward|meridional|\bv[ -]component", re.IGNORECASE)
+_TURNED = {"u": "v", "U": "V"}
+ARROW_INCHES = 0.22  # between the feet of two arrows
+
+
+def wind_pairs(layers: Sequence[Layer]) -> list[tuple[int, int]]:
+    """The places among `layers` of the eastward and northward parts of each wind or current, level by level."""
+    places = {(layer.variable, layer.level): n for n, layer in enumerate(layers)}
+    pairs = []
+    for n, layer in enumerate(layers):
+        partners = [places.get((name, layer.level)) for name in _northward_names(layer.variable)]
+        known = [m for m in partners if m is not None and _says(_NORTH, layers[m])]
+        if known and _says(_EAST, layer):
+            pairs.append((n, known[0]))
+    return pairs
+
+
+def is_wind_part(layer: Layer) -> bool:
+    """Whether a layer is one part of a wind, so that its sign is a direction."""
+    return _says(_EAST, layer) or _says(_NORTH, layer)
+
+
+def _says(pattern: re.Pattern[str], layer: Layer) -> bool:
+    return any(pattern.search(words) for words in (layer.variable, layer.title))
+
+
+def _northward_names(eastward: str) -> list[str]:
+    """What the northward part may be called beside an eastward one."""
+    words = re.sub("eastward", "northward", re.sub("zonal", "meridional", eastward))
+    letters = (eastward[:n] + _TURNED[c] + eastward[n + 1 :] for n, c in enumerate(eastward) if c in _TURNED)
+    return [name for name in (*letters, words) if name != eastward]
+
+
+def draw_arrows(axis: Any, east: np.ndarray, north: np.ndarray, grid: Grid, size: tuple[float, float]) -> None:
+    """Arrows over a map of `size` inches (width, height), spaced evenly; the longest just reach their neighbours."""
+    rows, columns = (_spread(count, inches) for count, inches in zip(grid.shape, (size[1], size[0]), strict=True))
+    u, v = (part[np.ix_(rows, columns)] for part in (east, north))
+    speed = np.hypot(u, v)
+    known = speed[np.isfinite(speed)]
+    strong = float(np.quantile(known, 0.9)) if known.size else 0.0
+    if strong <= 0:
+        return
+    shorter = strong / np.maximum(speed, strong)  # outliers would cover their neighbours
+    apart = min(size[0] / len(columns), size[1] / len(rows))
+    axis.quiver(
+        grid.x[columns], grid.y[rows], u * shorter, v * shorter, angles="uv", units="inches", scale_units="inches",
+        scale=strong / (0.95 * apart), width=0.015, headwidth=3.6, headlength=4.2, headaxislength=3.8, minlength=0.5,
+        color=INK, edgecolor="white", linewidth=0.45, pivot="mid",
+    )  # fmt: skip
+
+
+def _spread(count: int, inches: float) -> np.ndarray:
+    """Which of `count` cells in a row carry an arrow."""
+    arrows = int(np.clip(inches / ARROW_INCHES, 1, count))
+    return ((np.arange(arrows) + 0.5) * count / arrows).astype(int)
