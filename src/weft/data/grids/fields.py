@@ -19,6 +19,7 @@ from weft.data.grids.calendars import Clock, times_of
 from weft.data.grids.grid import Fields
 from weft.data.grids.opening import damaged, open_store
 from weft.data.grids.parts import Part, Variable
+from weft.errors import WeftError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,6 +92,8 @@ class OpenedFields(Fields):
         try:
             lazy = self._dataset(int(source.part[run[0]])).variables[variable.name].isel({**index, **times})
             numbers = variable.packing.native(np.asarray(lazy.values))
+        except WeftError:
+            raise
         except Exception as error:
             raise damaged(part.path, error) from None
         roles = [{"latitude": "y", "longitude": "x"}.get(role, role) for role in variable.roles if role is not None]

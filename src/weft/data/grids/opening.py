@@ -55,7 +55,7 @@ def check_store(path: Path) -> list[str]:
 
 def open_store(path: Path) -> "xr.Dataset":
     """A file that was checked, as it is stored; values are read when asked for."""
-    xarray, form = _libraries(), _format(path)
+    xarray, form = libraries(), _format(path)
     options: dict[str, Any] = {"consolidated": False} if form.startswith("zarr") else {}
     try:
         return xarray.open_dataset(path, engine=ENGINES[form], decode_cf=False, cache=False, **options)
@@ -66,7 +66,7 @@ def open_store(path: Path) -> "xr.Dataset":
 
 
 def _format(path: Path) -> Format:
-    _libraries()
+    libraries()
     try:
         form = format_of(path)
     except OSError as error:
@@ -85,7 +85,8 @@ def damaged(path: Path, error: Exception) -> DataError:
     )
 
 
-def _libraries() -> Any:
+def libraries() -> Any:
+    """xarray, with the engines that it needs; one line says what is missing."""
     try:
         import cftime  # noqa: F401
         import h5netcdf  # noqa: F401
