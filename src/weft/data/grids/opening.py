@@ -58,7 +58,12 @@ def open_store(path: Path) -> "xr.Dataset":
     xarray, form = libraries(), _format(path)
     options: dict[str, Any] = {"consolidated": False} if form.startswith("zarr") else {}
     try:
-        return xarray.open_dataset(path, engine=ENGINES[form], decode_cf=False, cache=False, **options)
+        place: Any = path
+        if form == "zarr zip":
+            import zarr
+
+            place = zarr.storage.ZipStore(path, mode="r")
+        return xarray.open_dataset(place, engine=ENGINES[form], decode_cf=False, cache=False, **options)
     except WeftError:
         raise
     except Exception as error:  # each engine has its own
