@@ -52,10 +52,11 @@ class Packing:
         """Stored numbers as values in float32."""
         stored = self.native(stored)
         gone = self.declared(stored)
-        if (self.scale, self.offset) == (1.0, 0.0):
-            values = stored.astype(np.float32)
-        else:
-            values = (stored * np.float64(self.scale) + self.offset).astype(np.float32)
+        with np.errstate(over="ignore"):  # what is beyond float32 is refused as infinite
+            if (self.scale, self.offset) == (1.0, 0.0):
+                values = stored.astype(np.float32)
+            else:
+                values = (stored * np.float64(self.scale) + self.offset).astype(np.float32)
         for filler in self.undeclared:
             gone |= values == np.float32(filler)
         values[gone] = np.nan
