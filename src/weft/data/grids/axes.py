@@ -103,7 +103,9 @@ def columns(name: str, role: Role, values: np.ndarray, where: str) -> Axis:
         _monotonic(name, values, np.diff(values), where)
         take = np.argsort(values, kind="stable")
         return Axis(name, role, _near_zero(values[take], role), take, np.argsort(take))
-    steps = (np.diff(values) + 180) % 360 - 180
+    steps = np.diff(values)
+    if steps.min() < 0 < steps.max():  # 0 to 180 and -180 to 0 go on across the date line
+        steps = (steps + 180) % 360 - 180
     _monotonic(name, values, steps, where)
     spacing, span = float(np.median(np.abs(steps))), float(np.abs(steps).sum())
     repeated = abs(span - 360) < max(JITTER * spacing, 1e-4)

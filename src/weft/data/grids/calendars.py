@@ -44,6 +44,7 @@ class Clock:
     origin: Any = None  # a cftime date
     unit_days: float = 1.0  # days in one of the file's units
     cyclic: bool = False  # the times are those of one mean year
+    first: float = 0.0  # the number that the file writes at the origin
 
     def date(self, days: float) -> Any:
         """The date so many days after the origin, to the second."""
@@ -51,7 +52,9 @@ class Clock:
 
     def numbers(self, days: np.ndarray) -> np.ndarray:
         """Days as the numbers that the file writes."""
-        return np.asarray(days, np.float64) / self.unit_days
+        return np.round(
+            np.asarray(days, np.float64) / self.unit_days + self.first, 8
+        )  # what division adds is less than that
 
     def shifted(self, other: "Clock") -> float:
         """The days from this clock's origin to the other's."""
@@ -77,7 +80,7 @@ def read_clock(name: str, values: np.ndarray, attributes: Mapping[str, Any], whe
     if match is None:
         if name.lower() in ("month", "months") and numbers.min() >= 1 and numbers.max() <= 12:
             origin = cftime.datetime(1, 1, 1, calendar="360_day")
-            return (numbers - 0.5) * 30, Clock("days since 0001-01-01", "360_day", origin, 1.0, True)
+            return (numbers - 0.5) * 30, Clock(units, "360_day", origin, 30.0, True, 0.5)
         return numbers, Clock(units, "", None, 1.0, cyclic)
     if calendar == "standard" and re.match(r"0+-", match[2]):
         calendar = "proleptic_gregorian"  # a mean year that is dated 0, which the standard calendar does not have

@@ -19,6 +19,7 @@ from weft.data.grids.calendars import Clock, times_of
 from weft.data.grids.grid import Fields
 from weft.data.grids.opening import damaged, open_store
 from weft.data.grids.parts import Part, Variable
+from weft.errors import WeftError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,7 +34,7 @@ class Source:
     """Where the values of one variable are: for each time the file and the place in it."""
 
     name: str
-    layers: slice
+    levels: np.ndarray  # which levels of the variable are used
     part: np.ndarray  # T
     place: np.ndarray  # T
 
@@ -45,7 +46,9 @@ class OpenedFields(Fields):
         first = parts[0]
         self.parts, self.sources, self.clock = tuple(parts), tuple(sources), clock
         self.grid, self.times = grid_of(first.rows, first.columns), times_of(days, clock)
-        self.layers = tuple(layer for source in sources for layer in self.variable(source, 0).layers)
+        self.layers = tuple(
+            self.variable(source, 0).layers[level] for source in self.sources for level in source.levels
+        )
         self.notes: tuple[str, ...] = ()
         self.skipped: tuple[tuple[str, str], ...] = tuple(dict.fromkeys(s for part in parts for s in part.skipped))
         cells = len(self.layers) * int(np.prod(self.grid.shape)) * 4
@@ -89,13 +92,15 @@ class OpenedFields(Fields):
         try:
             lazy = self._dataset(int(source.part[run[0]])).variables[variable.name].isel({**index, **times})
             numbers = variable.packing.native(np.asarray(lazy.values))
+        except WeftError:
+            raise
         except Exception as error:
             raise damaged(part.path, error) from None
         roles = [{"latitude": "y", "longitude": "x"}.get(role, role) for role in variable.roles if role is not None]
         if "level" not in roles:
             roles, numbers = ["level", *roles], numbers[None]
         ordered = numbers.transpose([roles.index(role) for role in ("time", "level", "y", "x")])
-        return ordered[:, :, part.rows.take][:, :, :, part.columns.take]
+        return ordered[:, source.levels][:, :, part.rows.take][:, :, :, part.columns.take]
 
     def _block(self, block: int) -> np.ndarray:
         with self._lock:
@@ -104,8 +109,10 @@ class OpenedFields(Fields):
                 return self._blocks[block]
             start, stop = block * self.block, min((block + 1) * self.block, len(self))
             values = np.empty((stop - start, len(self.layers), *self.grid.shape), np.float32)
+            first = 0
             for source in self.sources:
-                values[:, source.layers] = self._values(source, start, stop)
+                values[:, first : first + len(source.levels)] = self._values(source, start, stop)
+                first += len(source.levels)
             self._blocks[block] = values
             while len(self._blocks) > self.kept:
                 self._blocks.popitem(last=False)
@@ -132,6 +139,17 @@ class OpenedFields(Fields):
             )
             for part in self.parts
         )
+        self._forget()
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """From now on leave out the layers of some names."""
+        sources = []
+        for source in self.sources:
+            layers = self.variable(source, 0).layers
+            levels = np.array([level for level in source.levels if layers[level].name not in names], np.int64)
+            sources += [replace(source, levels=levels)] if len(levels) else []
+        self.sources = tuple(sources)
+        self.layers = tuple(layer for layer in self.layers if layer.name not in names)
         self._forget()
 
     def _dataset(self, part: int) -> "xr.Dataset":

@@ -3,7 +3,7 @@
 Files may write their dimensions in any order. Grids, units, levels and calendars must be the same; differences are shown in a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +13,28 @@ from weft.data.grids.axes import grid_of
 from weft.data.grids.calendars import Clock, refuse_repeated, times_of
 from weft.data.grids.differences import grid_differences, layer_differences, table
 from weft.data.grids.fields import OpenedFields, Source
-from weft.data.grids.opening import find_stores, open_store
+from weft.data.grids.opening import check_store, find_stores, open_store
 from weft.data.grids.parts import Part, Variable, read_part
 from weft.errors import DataError, listed
 
+At = Callable[[Path], None]  # hears which file is opened next
 
-def joined(paths: Sequence[str | Path], asked: Sequence[str] = (), *, strict: bool = True) -> OpenedFields:
+
+def joined(
+    paths: Sequence[str | Path], asked: Sequence[str] = (), *, strict: bool = True, at: At | None = None
+) -> OpenedFields:
     """The fields in files, by their coordinates and attributes: no field is read.
 
-    Variables that are `asked` for must be there; where that is not `strict` and one is missing, all are taken.
+    Variables that are `asked` for must be there; where that is not `strict` and one is missing, all are taken. `at` hears which file
+    is opened next.
     """
     stores = find_stores(paths)
-    datasets = [(path, open_store(path)) for path in stores]
+    notes, datasets = list[str](), []
+    for path in stores:
+        if at is not None:
+            at(path)
+        notes += check_store(path)
+        datasets.append((path, open_store(path)))
     holders = {name: [p for p, d in datasets if name in d.variables] for name in asked}
     if not strict and not all(holders.values()):
         asked = ()
@@ -38,7 +48,9 @@ def joined(paths: Sequence[str | Path], asked: Sequence[str] = (), *, strict: bo
             parts.append(read_part(path, dataset, wanted))
         dataset.close()
     _check(parts)
-    return _assembled(parts, asked)
+    fields = _assembled(parts, asked)
+    fields.notes = (*notes, *fields.notes)
+    return fields
 
 
 def _check(parts: Sequence[Part]) -> None:
@@ -69,7 +81,7 @@ def _assembled(parts: Sequence[Part], asked: Sequence[str]) -> OpenedFields:
             variables.setdefault(variable.name, variable)
             found.setdefault(variable.name, []).extend((day, number, place) for place, day in enumerate(days))
     sources: list[Source] = []
-    start, times = 0, np.empty(0)
+    times = np.empty(0)
     for name in asked or variables:
         rows = sorted(found[name])
         days = np.array([day for day, _, _ in rows])
@@ -77,10 +89,9 @@ def _assembled(parts: Sequence[Part], asked: Sequence[str]) -> OpenedFields:
         refuse_repeated(times_of(days, clock).labels, days, files)
         if sources and (len(days) != len(times) or not np.allclose(days, times, rtol=0, atol=1e-6)):
             raise _other_times(sources[0].name, times, name, days, clock, files)
-        times, stop = (days if not sources else times), start + len(variables[name].layers)
+        times = times if sources else days
         places = np.array([(part, place) for _, part, place in rows], np.int64)
-        sources.append(Source(name, slice(start, stop), places[:, 0], places[:, 1]))
-        start = stop
+        sources.append(Source(name, np.arange(len(variables[name].layers)), places[:, 0], places[:, 1]))
     opened = OpenedFields(parts, sources, times, clock)
     if unsorted:
         opened.notes = (f"times were not in order and are sorted: {listed(unsorted)}",)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from weft.data.decoding import shown
 from weft.data.files import is_pattern, is_run, missing
-from weft.data.grids.formats import ENDINGS, format_of, is_fields, is_store
+from weft.data.grids.formats import ENDINGS, Format, format_of, is_fields, is_store
+from weft.data.grids.hdf5_checks import check_hdf5
+from weft.data.grids.zarr_checks import check_zarr
 from weft.errors import DataError, WeftError
 
 if TYPE_CHECKING:
@@ -38,9 +40,38 @@ def find_stores(sources: Sequence[str | Path]) -> list[Path]:
     return list(found.values())
 
 
+def check_store(path: Path) -> list[str]:
+    """Refuse a file that leads out of itself, or whose metadata cannot be true; returns lines for people."""
+    form = _format(path)
+    try:
+        if form.startswith("zarr"):
+            return check_zarr(path)
+        if form == "hdf5":
+            check_hdf5(path)
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        raise damaged(path, error) from None
+    return []
+
+
 def open_store(path: Path) -> "xr.Dataset":
-    """A file as it is stored, values read when asked for; refused where it could lead out of itself or is damaged."""
-    xarray = _libraries()
+    """A file that was checked, as it is stored; values are read when asked for."""
+    xarray, form = libraries(), _format(path)
+    options: dict[str, Any] = {"consolidated": False} if form.startswith("zarr") else {}
+    try:
+        place: Any = path
+        if form == "zarr zip":
+            import zarr
+
+            place = zarr.storage.ZipStore(path, mode="r")
+        return xarray.open_dataset(place, engine=ENGINES[form], decode_cf=False, cache=False, **options)
+    except WeftError:
+        raise
+    except Exception as error:  # each engine has its own
+        raise damaged(path, error) from None
+
+
+def _format(path: Path) -> Format:
+    libraries()
     try:
         form = format_of(path)
     except OSError as error:
@@ -48,13 +79,7 @@ def open_store(path: Path) -> "xr.Dataset":
     if form is None:
         fix = f"expected netCDF 3, netCDF 4 or zarr ({', '.join(ENDINGS)}); GRIB can be converted with cfgrib or cdo"
         raise DataError("this is neither netCDF nor zarr, by its first bytes", where=shown(path), fix=fix)
-    options: dict[str, Any] = {"consolidated": False} if form.startswith("zarr") else {}
-    try:
-        return xarray.open_dataset(path, engine=ENGINES[form], decode_cf=False, cache=False, **options)
-    except WeftError:
-        raise
-    except Exception as error:  # each engine has its own
-        raise damaged(path, error) from None
+    return form
 
 
 def damaged(path: Path, error: Exception) -> DataError:
@@ -65,7 +90,8 @@ def damaged(path: Path, error: Exception) -> DataError:
     )
 
 
-def _libraries() -> Any:
+def libraries() -> Any:
+    """xarray, with the engines that it needs; one line says what is missing."""
     try:
         import cftime  # noqa: F401
         import h5netcdf  # noqa: F401

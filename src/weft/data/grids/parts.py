@@ -3,7 +3,7 @@
 A variable is used where it has a time axis, rows and columns, and beside them at most levels; what is left out is listed with the reason.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Skipped = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """The coordinate along a dimension as the file has it."""
+
+    name: str
+    values: np.ndarray
+    attributes: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class Part:
     days: np.ndarray
     clock: Clock
     skipped: tuple[tuple[str, str], ...]
-    coordinates: Mapping[str, tuple[np.ndarray, Mapping[str, Any]]]  # of the used dimensions: values and attributes
+    coordinates: Mapping[str, Coordinate]  # of the dimensions in use, where the file has any
     attributes: Mapping[str, Any]
 
     @property
@@ -88,9 +97,7 @@ def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> P
         days=days,
         clock=clock,
         skipped=tuple(skipped),
-        coordinates={
-            dim: file.coordinate(dim) for v in used for dim, role in zip(v.dims, v.roles, strict=True) if role
-        },
+        coordinates=file.coordinates(dict.fromkeys(dim for variable in used for dim in variable.dims)),
         attributes=dict(dataset.attrs),
     )
 
@@ -129,6 +136,11 @@ class _File:
                 raise damaged(self.path, error) from None
             self.known[dim] = (values, {} if variable is None else dict(variable.attrs))
         return self.known[dim]
+
+    def coordinates(self, dims: Iterable[str]) -> dict[str, Coordinate]:
+        """The coordinates of some dimensions that the file gives."""
+        given = [dim for dim in dims if self.named[dim] in self.dataset.variables]
+        return {dim: Coordinate(self.named[dim], *self.coordinate(dim)) for dim in given}
 
     def variable(self, name: str, skipped: Skipped) -> Variable | None:
         """A variable as layers, or None where it is no field: then the reason is added to what was skipped."""

@@ -5,7 +5,7 @@ does not declare and that `scan` found.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ class Packing:
     fillers: tuple[float, ...] = ()  # stored numbers that mean missing
     low: float | None = None  # the least and greatest stored number that is valid
     high: float | None = None
-    undeclared: tuple[float, ...] = field(default=())  # values that mean missing, though the file does not say so
+    nan_declared: bool = False
+    undeclared: tuple[float, ...] = ()  # values that mean missing, though the file does not say so
 
     @property
     def packed(self) -> bool:
@@ -51,10 +52,11 @@ class Packing:
         """Stored numbers as values in float32."""
         stored = self.native(stored)
         gone = self.declared(stored)
-        if (self.scale, self.offset) == (1.0, 0.0):
-            values = stored.astype(np.float32)
-        else:
-            values = (stored * np.float64(self.scale) + self.offset).astype(np.float32)
+        with np.errstate(over="ignore"):  # what is beyond float32 is refused as infinite
+            if (self.scale, self.offset) == (1.0, 0.0):
+                values = stored.astype(np.float32)
+            else:
+                values = (stored * np.float64(self.scale) + self.offset).astype(np.float32)
         for filler in self.undeclared:
             gone |= values == np.float32(filler)
         values[gone] = np.nan
@@ -73,8 +75,8 @@ def packing_of(name: str, dtype: np.dtype[Any], attributes: Mapping[str, Any], w
     scale, offset = (_one(name, attributes, key, default, where) for key, default in SCALING)
     if scale == 0:
         raise DataError(f"scale_factor of {name} is 0", where=where, fix="write the true factor")
-    fillers = tuple(dict.fromkeys(float(number) for number in said if not np.isnan(float(number))))
-    return Packing(stored, unsigned, scale, offset, fillers, low, high)
+    fillers = tuple(dict.fromkeys(number for number in said if not np.isnan(number)))
+    return Packing(stored, unsigned, scale, offset, fillers, low, high, nan_declared=any(map(np.isnan, said)))
 
 
 SCALING = (("scale_factor", 1.0), ("add_offset", 0.0))

@@ -7,7 +7,9 @@ Each wave has its own speed and an amplitude that varies slowly. What is measure
 between the swaths of a satellite. `python -m weft.data.samples.atmosphere FILE.nc` writes it to a file. Refuses to know models.
 """
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -148,3 +150,17 @@ def _unseen(grid: Grid, days: np.ndarray) -> np.ndarray:
     """Which cells (n Y X) lie between the swaths of a satellite whose path is inclined and drifts westward."""
     along = grid.x[None, None] + 0.4 * grid.y[None, :, None] + ORBIT_DRIFT * days[:, None, None]
     return along * SWATHS / 360 % 1 < SWATH_MISSING
+
+
+def main(name: str) -> None:
+    """Write the sample to a file."""
+    from weft.data.grids.writing import Written, write_fields
+
+    fields = SampleFields()
+    write_fields(
+        Path(name), fields, Written(fields.measured, fields.times.days, made="an atmosphere that ships with weft")
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
