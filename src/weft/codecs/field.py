@@ -23,6 +23,7 @@ from weft.modalities.embedder import Embedder
 from weft.modalities.field import FieldEmbed, FieldWindow
 
 BLEND = ("in_space", "in_time", "variance")
+FURTHER = (*BLEND, "surprises")
 
 
 class LayerEntry(BaseConfig):
@@ -63,9 +64,10 @@ class FieldCodec(Codec):
         self._read = read
 
     @classmethod
-    def of(cls, config: Config, climate: Climate, blend: Blend) -> Self:
+    def of(cls, config: Config, climate: Climate, blend: Blend, surprises: np.ndarray) -> Self:
         """The codec of a climate that was just learned."""
         arrays = climate.arrays() | {name: getattr(blend, name).numpy() for name in BLEND}
+        arrays["surprises"] = surprises.astype(np.float16)
         content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
         return cls(config, read=lambda name: content)
 
@@ -79,7 +81,7 @@ class FieldCodec(Codec):
         except SafetensorError as error:
             raise DataError(f"this is no climatology: {error}", where=self.config.file) from None
         cells = (len(self.config.layers), len(self.config.y), len(self.config.x))
-        if "spread" not in found or found["spread"].shape != cells or any(name not in found for name in BLEND):
+        if "spread" not in found or found["spread"].shape != cells or any(name not in found for name in FURTHER):
             problem = f"expected a climatology of {cells[0]} layers on {cells[1]} x {cells[2]} cells"
             raise DataError(problem, where=self.config.file, fix="put the run's own file back")
         return found
@@ -93,6 +95,11 @@ class FieldCodec(Codec):
     def blend(self) -> Blend:
         """How guesses in space and time are joined."""
         return Blend(*(torch.from_numpy(self._arrays[name]) for name in BLEND))
+
+    @cached_property
+    def surprises(self) -> Float[np.ndarray, "M V Y X"]:
+        """Some of the differences between fields and what the fields before them let expect, with variance 1 at every cell."""
+        return self._arrays["surprises"].astype(np.float32)
 
     @cached_property
     def _memory(self) -> Float[Tensor, "L V Y X"]:

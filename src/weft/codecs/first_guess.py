@@ -35,7 +35,7 @@ class Blend:
     def of_time_alone(layers: int) -> "Blend":
         """Before anything is learned: the guess in time."""
         ones = torch.ones(layers, LEVELS + 1)
-        return Blend(torch.zeros_like(ones), ones, ones)
+        return Blend(torch.zeros_like(ones), ones, ones.clone())
 
 
 def in_time(

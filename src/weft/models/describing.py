@@ -1,5 +1,6 @@
 """Models in words: layers, width, heads, and how much is read at once."""
 
+from weft.modalities.field import FieldEmbed
 from weft.modalities.image import PictureEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
@@ -10,6 +11,8 @@ def in_words(config: Model.Config) -> str:
     if isinstance(config, Seq2Seq.Config):
         return _pair(config)
     stream = config.reader()
+    if isinstance(stream.embed, FieldEmbed.Config):
+        return _fields(stream, stream.embed)
     return _pictures(stream) if isinstance(stream.embed, PictureEmbed.Config) else _text(stream)
 
 
@@ -36,6 +39,12 @@ def _pictures(config: Stream.Config) -> str:
         parts.append(f"{len(blocks)} layers, {config.dim} wide{_heads(config)}")
     parts.append(f"{embed.grid[0]} x {embed.grid[1]} tokens of {embed.stride} x {embed.stride} pixels")
     return ", ".join(parts)
+
+
+def _fields(config: Stream.Config, embed: FieldEmbed.Config) -> str:
+    layers = f"{len(config.trunk.all_blocks())} layers, {config.dim} wide{_heads(config)}"
+    times = "all times" if embed.span == embed.times else f"{embed.span} of {embed.times} times"
+    return f"{layers}, tokens of {embed.patch} x {embed.patch} cells at {times}"
 
 
 def _heads(config: Stream.Config) -> str:

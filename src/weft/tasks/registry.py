@@ -87,6 +87,13 @@ PICTURE_PRESETS = {
     "base": "12 layers, 768 wide, patches of 16 pixels (ViT-B)",
     "large": "24 layers, 1024 wide, patches of 16 pixels (ViT-L)",
 }
+FIELD_PRESETS = {
+    "tiny": "2 layers, 64 wide: trains in seconds",
+    "mini": "4 layers, 128 wide",
+    "small": "6 layers, 256 wide",
+    "base": "8 layers, 512 wide",
+    "large": "12 layers, 1024 wide",
+}
 TEXT_FILES = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
 DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
 
@@ -234,6 +241,22 @@ CARDS: dict[str, Card] = {
                 "cnn-transformer": "the same decoder, and a transformer on convolutional features",
             },
             presets=PICTURE_PRESETS,
+        ),
+        Card(
+            name="forecast",
+            summary="learn to forecast fields on a grid, and to fill their gaps",
+            files="netCDF files (.nc) or zarr stores with variables on a grid of latitude and longitude, or x and y, by time; "
+            "several of them, or a folder; needs the extra weather",
+            sample="an atmosphere of weft's own: waves that travel round a globe, seen by a satellite that leaves gaps",
+            example="fields.nc",
+            home="forecast.ForecastFields",
+            reads="fields.GriddedFields",
+            training=settings.ForecastTraining,
+            models={
+                "swift": "the default: a token holds all times of a window at its place; normalised queries and keys, Muon",
+                "atmorep": "a token for each small neighbourhood in space and time, as in AtmoRep",
+            },
+            presets=FIELD_PRESETS,
         ),
     )
 }

@@ -311,6 +311,36 @@ class CaptionTraining(PictureTraining):
                 raise ConfigError("a picture made of two has no caption", where=f"augment.{name}", fix="leave it out")
 
 
+class ForecastTraining(SizedTraining):
+    """Settings of a training on fields in space and time."""
+
+    batch: int = 8
+    history: int | None = None
+    ahead: int | None = None
+    hide: Literal["all", "future", "gaps"] = "all"
+    patch: int | None = None
+    halo: int | None = None
+    span: int | None = None
+    variables: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **SizedTraining.about,
+        "batch": "windows in a step",
+        "history": "fields in a row that the model reads; by default 6",
+        "ahead": "fields after them that it predicts at once; by default 6. Forecasts that reach farther are rolled forward",
+        "hide": "what is hidden in training: all (the future, blocks, patches, a layer, the middle), future or gaps alone",
+        "patch": "side of a token in cells",
+        "halo": "cells around a token that it reads too",
+        "span": "time steps in a token; by default all of a window (swift), or one (atmorep)",
+        "variables": "names of the variables to use, with commas between them; by default all on the grid",
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, least, most in (("history", 1, 100), ("ahead", 1, 100), ("patch", 1, 512), ("halo", 0, 64), ("span", 1, 200)):
+            within(self, name, least, most)
+
+
 def within(settings: Training, name: str, least: int, most: int) -> None:
     """Refuse a setting that is given and out of bounds."""
     value = getattr(settings, name)

@@ -9,7 +9,7 @@ from weft.codecs.field import FieldCodec, LayerEntry
 from weft.codecs.first_guess import LEVELS, Blend, in_space, in_time
 from weft.data.fields.hiding import Chance, Hiding
 from weft.data.fields.windows import WindowReader
-from weft.data.grids.climatology import learn
+from weft.data.grids.climatology import learn, pieces
 from weft.data.grids.grid import Stretch
 from weft.data.draws import draws
 from weft.data.order import key
@@ -18,6 +18,7 @@ from weft.modalities.climate import Climate
 LAGS = 6  # steps over which correlations of anomalies are measured
 TRIED = 24  # windows from which the blend is learned
 FEWEST_CELLS = 200  # from which a level of a layer has weights of its own
+SURPRISES, SURPRISE_BYTES = 32, 64 * 2**20  # fields that random members are drawn from, and the room for them
 RIDGE = 1e-3  # as a share of the variance of the guesses
 
 
@@ -42,8 +43,24 @@ def learned_codec(
         history=history,
         ahead=ahead,
     )
-    before = FieldCodec.of(config, climate, Blend.of_time_alone(len(fields.layers)))
-    return FieldCodec.of(config, climate, learned_blend(stretch, before, climate))
+    surprises = some_surprises(stretch, climate)
+    before = FieldCodec.of(config, climate, Blend.of_time_alone(len(fields.layers)), surprises)
+    return FieldCodec.of(config, climate, learned_blend(stretch, before, climate), surprises)
+
+
+def some_surprises(stretch: Stretch, climate: Climate) -> np.ndarray:
+    """Differences of some fields from damped anomaly persistence, each cell brought to variance 1 (M V Y X); 0 where unknown."""
+    times, found = stretch.fields.times, []
+    one = 2 * climate.spread.size
+    pairs = np.array([at for a, b in pieces(times, stretch.start, stretch.stop) for at in range(a, b - 1)], np.int64)
+    most = max(2, min(SURPRISES, SURPRISE_BYTES // one, len(pairs)))
+    for at in pairs[np.unique(np.linspace(0, len(pairs) - 1, most).round().astype(int))] if len(pairs) else ():
+        before, after = stretch.fields.read(int(at), int(at) + 2)
+        (now, then) = ((times.season[t], times.hour[t]) for t in (at, at + 1))
+        found.append(np.nan_to_num(after - climate.damped(before, 1, now, then)))
+    surprises = np.stack(found) if found else climate.spread[None]
+    size = np.sqrt((surprises**2).mean(0))
+    return surprises / np.where(size > 0, size, 1.0)
 
 
 def learned_blend(stretch: Stretch, codec: FieldCodec, climate: Climate) -> Blend:

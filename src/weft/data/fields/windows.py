@@ -13,7 +13,7 @@ from weft.codecs.field import FieldCodec
 from weft.data.batch import Samples
 from weft.data.fields.hiding import Hiding
 from weft.data.grids.climatology import pieces
-from weft.data.grids.grid import Fields, Stretch
+from weft.data.grids.grid import Fields, Stretch, Times
 from weft.data.images.batches import Epochs
 from weft.data.order import key
 from weft.modalities.field import FieldWindow
@@ -81,39 +81,61 @@ class WindowReader:
         self.ends = np.array([end for one in inside for end in one], np.int64)
 
     def read(self, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A window's anomalies (V T Y X), and season and hour of its fields.
+        """The window whose history ends with a field: its anomalies (V T Y X), and season and hour of its fields.
 
         What lies beyond a gap, or beyond the stretch, is not known.
         """
-        config, times = self.codec.config, self.stretch.fields.times
-        first = end - config.history + 1
+        first = end - self.codec.config.history + 1
         low, high = next((a, b) for a, b in self.pieces if a <= end < b)
-        some = range(max(first, low), min(first + config.times, high))
-        values = np.full((len(config.layers), config.times, len(config.y), len(config.x)), np.nan, np.float32)
-        values[:, some.start - first : some.stop - first] = self.anomalies[some].swapaxes(0, 1)
-        steps = np.arange(first, first + config.times)
-        return values, *moments(times.season, times.hour, times.days, times.step, steps)
+        return self._cut(first, range(low, high))
+
+    def around(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The window that begins with field `first`, or before the first one; the piece in its middle is known."""
+        middle = first + self.codec.config.times // 2
+        inside = [range(a, b) for a, b in self.pieces]
+        return self._cut(first, min(inside, key=lambda one: max(one.start - middle, middle - one.stop + 1)))
+
+    def spaced(self, low: int, high: int, start: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A window at half steps over the fields from `low` to `high`: field low + i stands at step 2 i - start."""
+        config, times = self.codec.config, self.stretch.fields.times
+        values = self._empty()
+        halves = np.arange(start, start + config.times)
+        for step, at in enumerate(halves):
+            if at % 2 == 0 and 0 <= at // 2 < high - low:
+                values[:, step] = self.anomalies[range(low + at // 2, low + at // 2 + 1)][0]
+        before, after = (moments(times, low + (halves + odd) // 2) for odd in (0, 1))
+        season, hour = ((a + ((b - a) % 1.0) / 2 * (halves % 2)) % 1.0 for a, b in zip(before, after, strict=True))
+        return values, season, hour
+
+    def _cut(self, first: int, known: range) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        values, steps = self._empty(), np.arange(first, first + self.codec.config.times)
+        some = range(max(first, known.start), min(first + len(steps), known.stop))
+        if some:
+            values[:, some.start - first : some.stop - first] = self.anomalies[some].swapaxes(0, 1)
+        return values, *moments(self.stretch.fields.times, steps)
+
+    def _empty(self) -> np.ndarray:
+        config = self.codec.config
+        return np.full((len(config.layers), config.times, len(config.y), len(config.x)), np.nan, np.float32)
 
     def truths_from(self, end: int) -> int:
         """The first step of a window whose values may be predicted: those before the stretch are history alone."""
         return max(0, self.stretch.start - (end - self.codec.config.history + 1))
 
 
-def moments(
-    season: np.ndarray, hour: np.ndarray, days: np.ndarray, step: float, at: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def moments(times: Times, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Season and hour of fields by their number; beyond the first and the last known one they go on by the usual step."""
-    inside = at.clip(0, len(season) - 1)
-    beyond = (at - inside) * step
-    yearly = _rate(season, days, step)
-    return (season[inside] + beyond * yearly) % 1.0, (hour[inside] + beyond * bool(np.ptp(hour) or step < 1)) % 1.0
+    inside = at.clip(0, len(times) - 1)
+    beyond = (at - inside) * times.step
+    hourly = 1.0 if np.ptp(times.hour) else 0.0
+    return (times.season[inside] + beyond * _yearly(times)) % 1.0, (times.hour[inside] + beyond * hourly) % 1.0
 
 
-def _rate(season: np.ndarray, days: np.ndarray, step: float) -> float:
+def _yearly(times: Times) -> float:
     """The share of the year that passes in a day: 0 where no dates are known."""
-    if len(season) < 2 or not np.ptp(season):
+    if len(times) < 2 or not np.ptp(times.season):
         return 0.0
-    return float(np.median((np.diff(season) % 1.0) / np.diff(days)))
+    return float(np.median((np.diff(times.season) % 1.0) / np.diff(times.days)))
 
 
 class FieldWindows:

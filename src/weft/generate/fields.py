@@ -1,0 +1,172 @@
+"""Fields predicted by a trained model: rolled forward in time, gaps filled, states between two times.
+
+All three are one thing, a window with cells that are not known. Knows anomalies and windows; opens no files.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from weft.codecs.field import FieldCodec
+from weft.data.fields.windows import WindowReader, moments
+from weft.data.grids.grid import Stretch
+from weft.models.stream import Stream
+
+AT_ONCE = 4  # windows computed at once
+FARTHEST = 50.0  # spreads from the climatology: a forecast that goes farther has diverged
+NOISE_KEPT = 0.8  # correlation of a member's random part from one lead to the next
+
+Count = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """Fields of several leads in their own units (n V Y X): mean, spread and, where asked for, members (m n V Y X).
+
+    A forecast that diverged ends before the lead at which it did: `diverged` is that lead.
+    """
+
+    mean: np.ndarray
+    spread: np.ndarray
+    members: np.ndarray | None = None
+    diverged: int | None = None
+
+
+class FieldPredictor:
+    """A model and its codec, ready to predict."""
+
+    def __init__(self, model: Stream, codec: FieldCodec):
+        self.model, self.codec = model.eval(), codec
+        self.device = next(model.parameters()).device
+        self.never = ~codec.climate.known  # cells without a value at any time: land in a sea temperature
+
+    @torch.inference_mode()
+    def predict(
+        self, values: np.ndarray, shown: np.ndarray, season: np.ndarray, hour: np.ndarray, time: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and spread of windows of anomalies (B V T Y X); known cells keep their values and have no spread."""
+        config, means, spreads = self.codec.config, [], []
+        steps = np.arange(1 - config.history, config.ahead + 1) if time is None else time
+        for i in range(0, len(values), AT_ONCE):
+            some = slice(i, i + AT_ONCE)
+            when = np.broadcast_to(steps, season[some].shape)
+            given = self.codec.window(values[some], shown[some], season[some], hour[some], when).to(self.device)
+            found = self.model.embed.distribution(given, self.model(given))
+            means.append(found.mean.float().cpu().numpy())
+            spreads.append(found.spread.float().cpu().numpy())
+        return np.concatenate(means), np.concatenate(spreads)
+
+    def roll(self, stretch: Stretch, end: int, steps: int, *, members: int = 1, seed: int = 0) -> Rolled:
+        """Forecasts of the fields that follow field `end` of some fields, rolled forward by feeding them back.
+
+        Several members differ by random fields as large as the model's spread; the spread is then that of all of them.
+        """
+        config, reader = self.codec.config, WindowReader(stretch, self.codec)
+        times = stretch.fields.times
+        season, hour = moments(times, np.arange(end - config.history + 1, end + 1 + steps))
+        state = np.repeat(reader.read(end)[0][None, :, : config.history], members, 0)
+        noise = Noise(self.codec, members, seed)
+        fields, means, spreads, diverged = [], [], [], None
+        while len(means) < steps and diverged is None:
+            at = len(means)
+            mean, spread = self._ahead(state, season[at:], hour[at:])
+            for lead in range(min(config.ahead, steps - at)):
+                drawn = mean[:, :, lead] + spread[:, :, lead] * next(noise) if members > 1 else mean[:, :, lead]
+                drawn[:, self.never] = np.nan
+                if not np.nanmax(np.abs(drawn), initial=0.0) < FARTHEST:
+                    diverged = at + lead + 1
+                    break
+                means.append(mean[:, :, lead].mean(0))
+                spreads.append(np.sqrt((spread[:, :, lead] ** 2).mean(0) + mean[:, :, lead].var(0)))
+                fields.append(drawn)
+                state = np.concatenate([state, drawn[:, :, None]], 2)
+            state = state[:, :, -config.history :]
+        when = (season[config.history :][: len(means)], hour[config.history :][: len(means)])
+        empty = np.empty((0, *self.never.shape), np.float32)
+        mean = self._in_units(np.stack(means) if means else empty, *when)
+        spread = np.where(self.never, np.nan, self.codec.spreads(np.stack(spreads) if means else empty))
+        every = None
+        if members > 1:
+            every = np.stack([self._in_units(np.stack([one[m] for one in fields]), *when) for m in range(members)])
+        return Rolled(mean, spread, every, diverged)
+
+    def _ahead(self, state: np.ndarray, season: np.ndarray, hour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and spread of the fields that follow some histories (B V H Y X)."""
+        config, rows = self.codec.config, len(state)
+        missing = np.full((*state.shape[:2], config.ahead, *state.shape[3:]), np.nan, np.float32)
+        values = np.concatenate([state, missing], 2)
+        lacking = config.times - len(season)  # behind the last lead asked for
+        season, hour = (np.pad(one, (0, max(0, lacking)), mode="edge")[: config.times] for one in (season, hour))
+        when = (np.broadcast_to(one, (rows, config.times)) for one in (season, hour))
+        mean, spread = self.predict(values, np.isfinite(values), *when)
+        return mean[:, :, config.history :], spread[:, :, config.history :]
+
+    def filled(self, stretch: Stretch, hide: Callable[[int], np.ndarray] | None = None, count: Count | None = None) -> Iterator[
+        tuple[int, np.ndarray, np.ndarray]
+    ]:
+        """Every field of a stretch with its gaps filled: its number, the values (V Y X) in their units, and their spread.
+
+        `hide` gives further cells (V Y X) to be hidden in a field.
+        """
+        times, layout = stretch.fields.times, _windows(len(stretch), self.codec.config.times)
+        reader = WindowReader(stretch, self.codec)
+        for start, taken in layout:
+            first = stretch.start + start
+            values, season, hour = reader.around(first)
+            shown = np.isfinite(values)
+            if hide is not None:
+                for step in range(values.shape[1]):
+                    if 0 <= first + step < len(times):
+                        shown[:, step] &= ~hide(first + step)
+            mean, spread = self.predict(values[None], shown[None], season[None], hour[None])
+            for step in taken:
+                at = (season[step], hour[step])
+                field = self._in_units(mean[0, :, step], *at)
+                yield first + step, field, np.where(self.never, np.nan, self.codec.spreads(spread[0, :, step]))
+                if count is not None:
+                    count(first + step - stretch.start + 1)
+
+    def between(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+        """The states half-way between neighbouring fields: their place (1.5 is between fields 1 and 2), values and spread."""
+        reader, config = WindowReader(stretch, self.codec), self.codec.config
+        half = np.arange(1 - config.history, config.ahead + 1) / 2
+        for low, high in reader.pieces:
+            low = max(low, stretch.start)
+            for start, taken in _windows(2 * (high - low) - 1, config.times):
+                values, season, hour = reader.spaced(low, high, start)
+                mean, spread = self.predict(values[None], np.isfinite(values)[None], season[None], hour[None], half)
+                for step in taken:
+                    if (start + step) % 2:
+                        field = self._in_units(mean[0, :, step], season[step], hour[step])
+                        doubt = np.where(self.never, np.nan, self.codec.spreads(spread[0, :, step]))
+                        yield low + (start + step) / 2, field, doubt
+                        if count is not None:
+                            count(low + (start + step + 1) // 2 - stretch.start)
+
+    def _in_units(self, anomalies: np.ndarray, season: np.ndarray, hour: np.ndarray) -> np.ndarray:
+        values = self.codec.values(anomalies, season, hour)
+        return np.where(self.never, np.float32(np.nan), values).astype(np.float32)
+
+
+class Noise:
+    """Random fields for the members of an ensemble, with variance 1 and the patterns of the fields' own surprises."""
+
+    def __init__(self, codec: FieldCodec, members: int, seed: int):
+        self.patterns, self.members = codec.surprises, members
+        self.rng = np.random.default_rng(seed)
+        self.weights = self.rng.standard_normal((members, len(self.patterns)))
+
+    def __next__(self) -> np.ndarray:
+        fresh = self.rng.standard_normal(self.weights.shape)
+        found = np.tensordot(self.weights, self.patterns, 1) / np.sqrt(len(self.patterns))
+        self.weights = NOISE_KEPT * self.weights + np.sqrt(1 - NOISE_KEPT**2) * fresh
+        return found.astype(np.float32)
+
+
+def _windows(fields: int, times: int) -> list[tuple[int, range]]:
+    """Where windows begin so that every field is near the middle of one, and the steps of a window that are taken from it."""
+    quarter, half = times // 4, max(1, times // 2)
+    starts = range(0, fields, half)
+    return [(start - quarter, range(quarter, quarter + min(half, fields - start))) for start in starts]

@@ -1,0 +1,119 @@
+"""Models for fields: sizes that suit data and budget, and the settings that go with them. Reads no files and trains nothing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from weft.codecs import FieldCodec
+from weft.data.datasets.fields import FieldData
+from weft.data.encoded.fields import SeenFields, tokens_of
+from weft.models.stream import Stream
+from weft.models.zoo.fields import FIELD_MODELS, FieldSize
+from weft.modalities.field import FieldEmbed
+from weft.tasks.planning import with_model_settings
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, operations_in
+from weft.tasks.request import Draft, Loaded
+from weft.tasks.settings import ForecastTraining
+
+ForecastDraft = Draft[FieldData, SeenFields, ForecastTraining]
+EFFICIENCY = 0.3  # the share of the bare matrix-multiply rate that a training step reaches, the making of windows included
+MOST_TOKENS = 640  # of a window whose tokens hold all its times, where the plan decides
+PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+VALUES_PER_WEIGHT = 4.0  # values to train on for each weight of the trunk: with fewer they are learned by heart
+ROUNDS = Rounds(30, 40_000)
+
+PRESETS = {
+    "tiny": FieldSize(dim=64, depth=2, heads=2),
+    "mini": FieldSize(dim=128, depth=4, heads=4),
+    "small": FieldSize(dim=256, depth=6, heads=8),
+    "base": FieldSize(dim=512, depth=8, heads=8),
+    "large": FieldSize(dim=1024, depth=12, heads=16),
+}
+LADDER = (
+    FieldSize(dim=48, depth=1, heads=2),
+    FieldSize(dim=64, depth=2, heads=2),
+    FieldSize(dim=96, depth=3, heads=3),
+    FieldSize(dim=128, depth=4, heads=4),
+    FieldSize(dim=192, depth=4, heads=6),
+    FieldSize(dim=256, depth=6, heads=8),
+    FieldSize(dim=384, depth=8, heads=12),
+)
+SWIFT = {"lr": 3e-3, "matrix_lr": 3.0, "weight_decay": 0.1, "patience": 4}
+FORECASTING = Recipe(
+    models=FIELD_MODELS,
+    presets=PRESETS,
+    default="swift",
+    rates={"swift": SWIFT, "atmorep": {**SWIFT, "lr": 2e-3}},
+    of_preset={},
+    fixed=(*OF_A_TRUNK, "patch", "halo", "span", "history", "ahead"),
+    kept=("dim", "depth", "heads", "patch", "halo", "span", "history", "ahead"),
+)
+
+
+def new_model(draft: ForecastDraft, name: str) -> Stream.Config:
+    """A model that suits data and budget."""
+    training, config = draft.training, draft.codec("field", FieldCodec).config
+    build = FIELD_MODELS[name]
+
+    def make(size: FieldSize) -> Stream.Config:
+        shape: dict[str, Any] = {"layers": len(config.layers), "times": config.times, "wraps": config.wraps}
+        return build(size, **shape, span=training.span, dropout=training.dropout or 0.0)
+
+    sizes = [_with_own_numbers(size, draft) for size in ([PRESETS[preset]] if (preset := draft.request.preset) else LADDER)]
+    work = EFFICIENCY * operations_in(draft.request, training, draft.budget)
+    allowed = [size for size in sizes if 12 * size.dim**2 * size.depth * VALUES_PER_WEIGHT <= draft.encoded.values]
+    windows = len(draft.data.train)
+    chosen = ROUNDS.choose(allowed or sizes[:1], lambda size: work / cost(make(size), draft), windows)
+    return with_model_settings(make(chosen), draft.request)
+
+
+def _with_own_numbers(size: FieldSize, draft: ForecastDraft) -> FieldSize:
+    """A size with the user's numbers in place of its own, and patches that give a bearable number of tokens."""
+    training, codec = draft.training, draft.codec("field", FieldCodec)
+    patch = next((p for p in PATCHES if tokens_of(codec, p, codec.config.times) <= MOST_TOKENS), PATCHES[-1])
+    size = replace(size, patch=patch, halo=max(1, patch // 4))
+    given = {n: v for n in ("dim", "depth", "heads", "patch", "halo") if (v := getattr(training, n)) is not None}
+    if "dim" in given and "heads" not in given:
+        given["heads"] = heads_for(given["dim"], 32)
+    size = replace(size, **given)
+    size.check()
+    return size
+
+
+def cost(model: Stream.Config, draft: ForecastDraft) -> float:
+    """Floating-point operations to learn from one window."""
+    embed, codec = embed_of(model), draft.codec("field", FieldCodec)
+    tokens, depth = tokens_of(codec, embed.patch, embed.span), len(model.trunk.all_blocks())
+    side = embed.patch + 2 * embed.halo
+    weights = 12 * model.dim**2 * depth + model.dim * (3 * embed.span * side**2 + embed.size)
+    return 6.0 * tokens * (weights + 2 * depth * tokens * model.dim)
+
+
+def decided(training: ForecastTraining, model: Stream.Config, codec: FieldCodec) -> ForecastTraining:
+    """The settings with everything decided."""
+    embed, blocks = embed_of(model), model.trunk.all_blocks()
+    return training.replace(
+        dim=model.dim,
+        depth=len(blocks),
+        heads=getattr(blocks[0].mix, "heads", None) if blocks else None,
+        patch=embed.patch,
+        halo=embed.halo,
+        span=embed.span,
+        history=codec.config.history,
+        ahead=codec.config.ahead,
+        dropout=training.dropout or 0.0,
+    )
+
+
+def embed_of(model: Stream.Config) -> FieldEmbed.Config:
+    """The embedder of a model for fields."""
+    assert isinstance(model.embed, FieldEmbed.Config)
+    return model.embed
+
+
+def field_facts(run: Loaded) -> Mapping[str, str]:
+    """How much there was to learn from."""
+    return {"fields": run.data.amount("train"), "layers": ", ".join(run.data.columns)}
+
+
+AnyBuild = Callable[..., Stream.Config]
