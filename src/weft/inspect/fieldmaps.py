@@ -38,6 +38,41 @@ LABEL_EDGE = 0.05  # a label in this share of the width at either end stands wit
 DEGREES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90)  # between two labels of an axis
 
 
+def layer_words(layer: Layer) -> str:
+    """A layer by its title, with its level; by its name where it has none."""
+    if not layer.title:
+        return layer.name
+    return layer.title if layer.level is None else f"{layer.title} at {layer.level:g}"
+
+
+@dataclass(frozen=True)
+class FieldSeries:
+    """Which fields are shown: one layer on a grid, at some times under their labels."""
+
+    layer: Layer
+    grid: Grid
+    labels: Sequence[str]
+    title: str = ""  # what stands above; by default the layer's own
+
+    @property
+    def heading(self) -> str:
+        """What stands above the maps."""
+        return self.title or layer_words(self.layer)
+
+    def checked(self, values: np.ndarray, name: str) -> np.ndarray:
+        """Fields (n Y X) of all times; others are refused."""
+        if not self.labels:
+            raise DataError("there are no times to show", where=name)
+        if np.shape(values) != (len(self.labels), *self.grid.shape):
+            problem = f"expected {len(self.labels)} fields of {self.grid.shape} cells, found {np.shape(values)}"
+            raise DataError(problem, where=name)
+        return np.asarray(values)
+
+    def picked(self, most: int) -> list[int]:
+        """Which of many times are shown: all of a few, else `most` from the first to the last."""
+        return sorted({round(n) for n in np.linspace(0, len(self.labels) - 1, min(len(self.labels), most))})
+
+
 @dataclass(frozen=True)
 class Scale:
     """Which value has which colour: `values` from low to high, `signed` around 0, `amounts` from 0."""
@@ -102,10 +137,10 @@ def field_map(
     scale = Scale.of(values, kind or kind_of(layer))
     wide, high = map_size(grid, WIDTH, HEIGHT)
     with sheet(format) as on:
-        on.text(0, -0.12, title or layer.title or layer.name, size=12, va="bottom")
+        on.text(0, -0.12, title or layer_words(layer), size=12, va="bottom")
         axis, image = paint(on, values, grid, (0, 0, wide, high), scale)
         if wind is not None:
-            draw_arrows(axis, *(checked(part, grid, "wind") for part in wind), grid, (wide, high))
+            draw_arrows(axis, checked(wind[0], grid, "wind"), checked(wind[1], grid, "wind"), grid, (wide, high))
         value_bar(on, image, scale, (wide + 0.15, 0, 0.14, high), layer.units)
         return on.bytes()
 
