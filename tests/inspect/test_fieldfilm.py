@@ -10,7 +10,7 @@ from weft.data.grids.grid import Grid, Layer
 from weft.errors import DataError
 from weft.inspect import fieldfilm
 from weft.inspect.fieldfilm import forecast_film
-from weft.inspect.fieldmaps import FieldSeries
+from weft.inspect.fieldseries import FieldSeries
 
 GRID = Grid(np.arange(40.0, 20, -5), np.arange(0.0, 40, 5))
 WIND = Layer("u", units="m/s")

@@ -6,8 +6,8 @@ from drawn import images, size, texts
 
 from weft.data.grids.grid import Grid, Layer
 from weft.errors import DataError
-from weft.inspect.fieldmaps import FieldSeries
-from weft.inspect.fieldsheets import difference_row, filling_sheet, forecast_sheet, wind_sheet
+from weft.inspect.fieldseries import FieldSeries
+from weft.inspect.fieldsheets import _compact, difference_row, filling_sheet, forecast_sheet, wind_sheet
 
 GLOBE = Grid(np.arange(75.0, -76, -30), np.arange(-165.0, 180, 30), wraps=True)
 TEMPERATURE = Layer("t", 500.0, "K")
@@ -76,6 +76,12 @@ def test_filled_gaps_stand_beside_what_was_given(count: int):
     given[:, 2:4, 3:6], filled[:, 2:4, 3:6] = np.nan, truth[:, 2:4, 3:6] + 2
     svg = filling_sheet(of(DATES[:count]), given, filled, truth=truth, format="svg")
     assert {"given", "filled", "truth"} <= set(texts(svg)) and texts(svg).count("rmse 2") == count
+
+
+def test_lines_go_around_areas_and_not_around_scattered_cells():
+    block, scattered = np.zeros(GLOBE.shape, bool), np.indices(GLOBE.shape).sum(0) % 2 == 0
+    block[1:5, 2:10] = True
+    assert _compact(block) and not _compact(scattered) and not _compact(block & ~block)
 
 
 def test_winds_have_arrows_and_the_length_of_their_error():

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.inspect.fieldmaps import FieldSeries, Scale, kind_of, map_size, paint, value_bar
+from weft.inspect.fieldmaps import Scale, kind_of, map_size, paint, value_bar
+from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.figures import PALE, sheet
 
 WIDTH, HEIGHT = 2.8, 2.6  # inches: the box of each map

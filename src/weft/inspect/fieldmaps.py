@@ -12,6 +12,7 @@ import numpy as np
 from weft.data.grids.grid import Grid, Layer
 from weft.data.grids.places import cell_edges, latitude_words, longitude_words
 from weft.errors import DataError
+from weft.inspect.fieldseries import layer_words
 from weft.inspect.figures import (
     DOTS_PER_INCH,
     EDGE,
@@ -35,42 +36,7 @@ WIDTH, HEIGHT = 8.6, 5.0  # inches: the box of a single map
 FLATTEST, STEEPEST = 0.16, 1.25  # height by width of a map: others are stretched or squeezed
 SVG_DETAIL = 2  # an SVG may be enlarged: times the pixels of a PNG
 LABEL_EDGE = 0.05  # a label in this share of the width at either end stands within the map
-DEGREES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90)  # between two labels of an axis
-
-
-def layer_words(layer: Layer) -> str:
-    """A layer by its title, with its level; by its name where it has none."""
-    if not layer.title:
-        return layer.name
-    return layer.title if layer.level is None else f"{layer.title} at {layer.level:g}"
-
-
-@dataclass(frozen=True)
-class FieldSeries:
-    """Which fields are shown: one layer on a grid, at some times under their labels."""
-
-    layer: Layer
-    grid: Grid
-    labels: Sequence[str]
-    title: str = ""  # what stands above; by default the layer's own
-
-    @property
-    def heading(self) -> str:
-        """What stands above the maps."""
-        return self.title or layer_words(self.layer)
-
-    def checked(self, values: np.ndarray, name: str) -> np.ndarray:
-        """Fields (n Y X) of all times; others are refused."""
-        if not self.labels:
-            raise DataError("there are no times to show", where=name)
-        if np.shape(values) != (len(self.labels), *self.grid.shape):
-            problem = f"expected {len(self.labels)} fields of {self.grid.shape} cells, found {np.shape(values)}"
-            raise DataError(problem, where=name)
-        return np.asarray(values)
-
-    def picked(self, most: int) -> list[int]:
-        """Which of many times are shown: all of a few, else `most` from the first to the last."""
-        return sorted({round(n) for n in np.linspace(0, len(self.labels) - 1, min(len(self.labels), most))})
+DEGREES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 180)  # between two labels of an axis
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from weft.data.grids.grid import Grid
-from weft.inspect.fieldmaps import FieldSeries, Kind, Scale, kind_of, map_size, paint, value_bar
+from weft.inspect.fieldmaps import Kind, Scale, kind_of, map_size, paint, value_bar
+from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.figures import INK, PALE, Format, Sheet, sheet
 from weft.inspect.winds import draw_arrows
 
 WIDTH = 8.1  # inches of all maps in a row, without what stands beside them
 MOST_COLUMNS = 6  # of many times these are shown, from the first to the last
 GAP, ROW_GAP = 0.1, 0.14  # inches between maps
+MOST_BORDER = 1.0  # sides of cells on the border for each cell within
 MAP_WIDTH, MAP_HEIGHT = 3.9, 3.4  # inches of the largest map
 
 
@@ -178,9 +180,15 @@ def _map(
     axis, image = paint(on, row.values[n], grid, place, row.scale, labels=labels)
     if row.wind is not None:
         draw_arrows(axis, row.wind[n, 0], row.wind[n, 1], grid, place[2:])
-    if row.outlines is not None and min(grid.shape) > 1 and row.outlines[n].any():
+    if row.outlines is not None and min(grid.shape) > 1 and _compact(row.outlines[n]):
         axis.contour(grid.x, grid.y, row.outlines[n].astype(float), levels=[0.5], colors=[INK], linewidths=0.5)
     return image
+
+
+def _compact(region: np.ndarray) -> bool:
+    """Whether cells form areas that a line can go around; the lines around scattered cells would hide the map."""
+    border = sum(int((np.diff(region.astype(np.int8), axis=axis) != 0).sum()) for axis in (0, 1))
+    return bool(region.any()) and border < MOST_BORDER * region.sum()
 
 
 def _short(head: str, width: float) -> str:

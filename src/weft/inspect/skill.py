@@ -53,8 +53,8 @@ def skill_chart(skills: Sequence[LayerSkill], *, unit: str = "steps", title: str
             rmse = f"rmse, {skill.layer.units}" if skill.layer.units else "rmse"
             _chart(on, (x, y), skill.leads, skill.rmse, names, ("" if with_acc else f"lead, {unit}", rmse))
             if with_acc:
-                below = (x, y + HEIGHT + 0.25)
-                _chart(on, below, skill.leads, skill.acc, names, (f"lead, {unit}", "anomaly correlation"))
+                under = (x, y + HEIGHT + 0.25)
+                _chart(on, under, skill.leads, skill.acc, names, (f"lead, {unit}", "anomaly correlation"))
         if len(skills) > len(shown):
             below = -(-len(shown) // columns) * (tall + 0.15)
             on.text(0, below, f"the first {len(shown)} of {len(skills)} layers", color=PALE)
