@@ -10,6 +10,7 @@ from weft.data.grids.grid import Grid, Layer
 from weft.errors import DataError
 from weft.inspect import fieldfilm
 from weft.inspect.fieldfilm import forecast_film
+from weft.inspect.fieldseries import FieldSeries
 
 GRID = Grid(np.arange(40.0, 20, -5), np.arange(0.0, 40, 5))
 WIND = Layer("u", units="m/s")
@@ -27,8 +28,8 @@ def fields(count: int) -> np.ndarray:
     return found
 
 
-def labels(count: int) -> list[str]:
-    return [f"2001-01-{n + 1:02d}" for n in range(count)]
+def days(count: int) -> FieldSeries:
+    return FieldSeries(WIND, GRID, [f"2001-01-{n + 1:02d}" for n in range(count)])
 
 
 def frames(gif: bytes) -> list[np.ndarray]:
@@ -41,9 +42,7 @@ def frames(gif: bytes) -> list[np.ndarray]:
 
 
 def test_every_time_is_a_frame_of_one_size():
-    alone, beside = (
-        frames(forecast_film(WIND, GRID, labels(3), fields(3), **more)) for more in ({}, {"truth": fields(3)})
-    )
+    alone, beside = (frames(forecast_film(days(3), fields(3), **more)) for more in ({}, {"truth": fields(3)}))
     assert len(alone) == len(beside) == 3
     assert len({frame.shape for frame in beside}) == 1
     assert all((a != b).any(2).mean() > 0.05 for a, b in zip(beside, beside[1:], strict=False))
@@ -53,25 +52,25 @@ def test_every_time_is_a_frame_of_one_size():
 def test_colours_stay_the_same_from_frame_to_frame():
     values = np.zeros((2, *GRID.shape))
     values[0], values[1, :, 4:] = 5.0, -5.0
-    first, second = frames(forecast_film(WIND, GRID, labels(2), values))
+    first, second = frames(forecast_film(days(2), values))
     red = [(frame[..., 0] - frame[..., 2] > 90).mean() for frame in (first, second)]
     assert red[0] > 0.2 and red[1] < 0.05  # a scale of its own would make the second frame red again
 
 
 def test_of_many_times_some_are_left_out(monkeypatch):
     monkeypatch.setattr(fieldfilm, "MOST_FRAMES", 4)
-    assert len(frames(forecast_film(WIND, GRID, labels(9), fields(9)))) == 4
+    assert len(frames(forecast_film(days(9), fields(9)))) == 4
 
 
 def test_a_large_film_is_made_smaller(monkeypatch):
-    large = forecast_film(WIND, GRID, labels(2), fields(2))
+    large = forecast_film(days(2), fields(2))
     monkeypatch.setattr(fieldfilm, "MOST_BYTES", len(large) - 1)
-    small = forecast_film(WIND, GRID, labels(2), fields(2))
+    small = forecast_film(days(2), fields(2))
     assert len(small) < len(large) and frames(small)[0].shape[1] < frames(large)[0].shape[1]
 
 
 def test_fields_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="truth: expected 2 fields"):
-        forecast_film(WIND, GRID, labels(2), fields(2), truth=fields(3))
+        forecast_film(days(2), fields(2), truth=fields(3))
     with pytest.raises(DataError, match="forecast"):
-        forecast_film(WIND, GRID, [], fields(0))
+        forecast_film(days(0), fields(0))

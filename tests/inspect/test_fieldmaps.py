@@ -48,7 +48,7 @@ def test_constant_and_empty_fields_can_be_drawn(value: float, kind):
 
 
 def test_a_map_has_its_title_and_units():
-    assert {"air temperature", "K"} <= set(texts(field_map(field(GLOBE), GLOBE, TEMPERATURE, format="svg")))
+    assert {"air temperature at 500", "K"} <= set(texts(field_map(field(GLOBE), GLOBE, TEMPERATURE, format="svg")))
 
 
 def test_a_map_is_the_same_each_time():

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.grids.grid import Grid, Layer
-from weft.errors import DataError
 from weft.inspect.fieldmaps import Scale, kind_of, map_size, paint, value_bar
+from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.figures import PALE, sheet
 
 WIDTH, HEIGHT = 2.8, 2.6  # inches: the box of each map
@@ -18,43 +17,29 @@ WHITE = 255  # the last place of the palette is that of paper
 FRAME_MS, LAST_MS = 350, 1500  # how long frames are shown
 
 
-def forecast_film(
-    layer: Layer,
-    grid: Grid,
-    labels: Sequence[str],
-    forecast: np.ndarray,
-    *,
-    truth: np.ndarray | None = None,
-    title: str = "",
-) -> bytes:
-    """An animated GIF of a forecast (n Y X) beside the truth where that is known; `labels` are the times of its frames."""
-    for name, part in (("forecast", forecast), *([] if truth is None else [("truth", truth)])):
-        if np.shape(part) != (len(labels), *grid.shape) or not labels:
-            problem = f"expected {len(labels)} fields of {grid.shape} cells, found {np.shape(part)}"
-            raise DataError(problem, where=name)
-    shown = sorted({round(n) for n in np.linspace(0, len(labels) - 1, min(len(labels), MOST_FRAMES))})
-    panels = {"forecast": forecast[shown]} | ({} if truth is None else {"truth": truth[shown]})
-    times = [labels[n] for n in shown]
-    return _gif(list(_frames(layer, grid, times, panels, title or layer.title or layer.name)))
+def forecast_film(series: FieldSeries, forecast: np.ndarray, *, truth: np.ndarray | None = None) -> bytes:
+    """An animated GIF of a forecast (n Y X), one frame for each time of the series, beside the truth where it is known."""
+    shown = series.picked(MOST_FRAMES)
+    given = {"forecast": forecast, "truth": truth}
+    panels = {name: series.checked(part, name)[shown] for name, part in given.items() if part is not None}
+    return _gif(list(_frames(series, [series.labels[n] for n in shown], panels)))
 
 
-def _frames(
-    layer: Layer, grid: Grid, times: Sequence[str], panels: dict[str, np.ndarray], title: str
-) -> Iterator[np.ndarray]:
+def _frames(series: FieldSeries, times: Sequence[str], panels: dict[str, np.ndarray]) -> Iterator[np.ndarray]:
     """The pixels of each frame (H W 3); all frames have one size."""
     from PIL import Image
 
-    scale = Scale.of(list(panels.values()), kind_of(layer))
+    grid, scale = series.grid, Scale.of(list(panels.values()), kind_of(series.layer))
     wide, high = map_size(grid, WIDTH if len(panels) > 1 else 1.5 * WIDTH, HEIGHT)
     size = None
     for n, time in enumerate(times):
         with sheet("png") as on:
-            on.text(0, -0.32, f"{title}, {time}", size=10, va="bottom")
+            on.text(0, -0.32, f"{series.heading}, {time}", size=10, va="bottom")
             for k, (name, values) in enumerate(panels.items()):
                 x = k * (wide + 0.12)
                 on.text(x, -0.05, name, size=8, color=PALE, va="bottom")
                 _, image = paint(on, values[n], grid, (x, 0, wide, high), scale, labels=(k == 0, True))
-            value_bar(on, image, scale, (len(panels) * (wide + 0.12), 0, 0.12, high), layer.units)
+            value_bar(on, image, scale, (len(panels) * (wide + 0.12), 0, 0.12, high), series.layer.units)
             picture = Image.open(io.BytesIO(on.bytes())).convert("RGB")
         size = size or picture.size
         canvas = Image.new("RGB", size, "white")
@@ -90,5 +75,5 @@ def _gif(frames: Sequence[np.ndarray]) -> bytes:
         quantized[0].save(buffer, "gif", **more)
         if buffer.tell() <= MOST_BYTES or pictures[0].width < 240:
             return buffer.getvalue()
-        smaller = tuple(max(round(side * 0.7), 1) for side in pictures[0].size)
-        pictures = [picture.resize(smaller, Image.Resampling.LANCZOS) for picture in pictures]
+        wide, high = (max(round(side * 0.7), 1) for side in pictures[0].size)
+        pictures = [picture.resize((wide, high), Image.Resampling.LANCZOS) for picture in pictures]

@@ -12,6 +12,7 @@ import numpy as np
 from weft.data.grids.grid import Grid, Layer
 from weft.data.grids.places import cell_edges, latitude_words, longitude_words
 from weft.errors import DataError
+from weft.inspect.fieldseries import layer_words
 from weft.inspect.figures import (
     DOTS_PER_INCH,
     EDGE,
@@ -35,7 +36,7 @@ WIDTH, HEIGHT = 8.6, 5.0  # inches: the box of a single map
 FLATTEST, STEEPEST = 0.16, 1.25  # height by width of a map: others are stretched or squeezed
 SVG_DETAIL = 2  # an SVG may be enlarged: times the pixels of a PNG
 LABEL_EDGE = 0.05  # a label in this share of the width at either end stands within the map
-DEGREES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90)  # between two labels of an axis
+DEGREES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 180)  # between two labels of an axis
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,10 @@ def field_map(
     scale = Scale.of(values, kind or kind_of(layer))
     wide, high = map_size(grid, WIDTH, HEIGHT)
     with sheet(format) as on:
-        on.text(0, -0.12, title or layer.title or layer.name, size=12, va="bottom")
+        on.text(0, -0.12, title or layer_words(layer), size=12, va="bottom")
         axis, image = paint(on, values, grid, (0, 0, wide, high), scale)
         if wind is not None:
-            draw_arrows(axis, *(checked(part, grid, "wind") for part in wind), grid, (wide, high))
+            draw_arrows(axis, checked(wind[0], grid, "wind"), checked(wind[1], grid, "wind"), grid, (wide, high))
         value_bar(on, image, scale, (wide + 0.15, 0, 0.14, high), layer.units)
         return on.bytes()
 

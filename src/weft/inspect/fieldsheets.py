@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.grids.grid import Grid, Layer
-from weft.errors import DataError
+from weft.data.grids.grid import Grid
 from weft.inspect.fieldmaps import Kind, Scale, kind_of, map_size, paint, value_bar
+from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.figures import INK, PALE, Format, Sheet, sheet
 from weft.inspect.winds import draw_arrows
 
 WIDTH = 8.1  # inches of all maps in a row, without what stands beside them
 MOST_COLUMNS = 6  # of many times these are shown, from the first to the last
 GAP, ROW_GAP = 0.1, 0.14  # inches between maps
+MOST_BORDER = 1.0  # sides of cells on the border for each cell within
 MAP_WIDTH, MAP_HEIGHT = 3.9, 3.4  # inches of the largest map
 
 
@@ -31,74 +32,71 @@ class MapRow:
 
 
 def forecast_sheet(
-    layer: Layer,
-    grid: Grid,
-    labels: Sequence[str],
+    series: FieldSeries,
     forecast: np.ndarray,
     *,
     truth: np.ndarray | None = None,
     spread: np.ndarray | None = None,
-    title: str = "",
     format: Format = "png",
 ) -> bytes:
     """A PNG or SVG: the truth, the forecast (n Y X), their difference and the model's own spread, a column for each lead.
 
-    `labels` name the times of the columns. What is None has no row.
+    What is None has no row.
     """
-    pick = _picked(len(labels))
-    known = [part for part in (truth, forecast) if part is not None]
-    scale = Scale.of([part[pick] for part in known], kind_of(layer))
-    rows = [] if truth is None else [MapRow("truth", truth[pick], scale)]
-    rows.append(MapRow("forecast", forecast[pick], scale))
+    pick, grid = series.picked(MOST_COLUMNS), series.grid
+    given = {"truth": truth, "forecast": forecast, "spread": spread}
+    known = {name: series.checked(part, name)[pick] for name, part in given.items() if part is not None}
+    scale = Scale.of([known[name] for name in ("truth", "forecast") if name in known], kind_of(series.layer))
+    rows = [MapRow(name, known[name], scale) for name in ("truth", "forecast") if name in known]
     if truth is not None:
-        rows.append(difference_row("forecast\n− truth", forecast[pick] - truth[pick], grid))
+        rows.append(difference_row("forecast\n− truth", known["forecast"] - known["truth"], grid))
     if spread is not None:
-        rows.append(MapRow("spread", spread[pick], Scale.of(spread[pick], "amounts")))
-    return draw_rows(rows, grid, [labels[n] for n in pick], units=layer.units, title=title or layer.name, format=format)
+        rows.append(MapRow("spread", known["spread"], Scale.of(known["spread"], "amounts")))
+    return draw_rows(rows, series, format=format)
 
 
 def wind_sheet(
-    grid: Grid,
-    labels: Sequence[str],
-    forecast: np.ndarray,
-    *,
-    truth: np.ndarray | None = None,
-    units: str = "",
-    title: str = "wind",
-    format: Format = "png",
+    series: FieldSeries, forecast: np.ndarray, *, truth: np.ndarray | None = None, format: Format = "png"
 ) -> bytes:
-    """The same for a wind (n 2 Y X), eastward part first: speed as colours under arrows; the difference is a vector too."""
-    pick = _picked(len(labels))
-    winds = {name: part[pick] for name, part in (("truth", truth), ("forecast", forecast)) if part is not None}
+    """The same for a wind (n 2 Y X), eastward part first: speed as colours under arrows; the difference is a vector too.
+
+    The layer of the series says the units.
+    """
+    pick = series.picked(MOST_COLUMNS)
+    given = {"truth": truth, "forecast": forecast}
+    for name, part in given.items():
+        if part is not None:
+            series.checked(_speed(part), name)
+    winds = {name: part[pick] for name, part in given.items() if part is not None}
     scale = Scale.of([_speed(wind) for wind in winds.values()], "amounts")
     rows = [MapRow(name, _speed(wind), scale, wind) for name, wind in winds.items()]
     if truth is not None:
         error = winds["forecast"] - winds["truth"]
-        rows.append(difference_row("error of\nthe wind", _speed(error), grid, "amounts", wind=error))
-    return draw_rows(rows, grid, [labels[n] for n in pick], units=units, title=title, format=format)
+        rows.append(difference_row("error of\nthe wind", _speed(error), series.grid, "amounts", wind=error))
+    return draw_rows(rows, series, format=format)
 
 
 def filling_sheet(
-    layer: Layer,
-    grid: Grid,
-    labels: Sequence[str],
+    series: FieldSeries,
     given: np.ndarray,
     filled: np.ndarray,
     *,
     truth: np.ndarray | None = None,
-    title: str = "",
     format: Format = "png",
 ) -> bytes:
     """A PNG or SVG: fields with gaps (n Y X), the same filled, the truth, and how far the filled cells are from it."""
-    pick = _picked(len(labels))
-    scale = Scale.of([part[pick] for part in (given, filled) if part is not None], kind_of(layer))
-    gaps = np.isnan(given[pick]) & np.isfinite(filled[pick])
-    rows = [MapRow("given", given[pick], scale), MapRow("filled", filled[pick], scale, outlines=gaps)]
+    pick = series.picked(MOST_COLUMNS)
+    given, filled = series.checked(given, "given")[pick], series.checked(filled, "filled")[pick]
+    scale = Scale.of([given, filled], kind_of(series.layer))
+    gaps = np.isnan(given) & np.isfinite(filled)
+    rows = [MapRow("given", given, scale), MapRow("filled", filled, scale, outlines=gaps)]
     if truth is not None:
-        rows.append(MapRow("truth", truth[pick], scale))
-        error = filled[pick] - truth[pick]
-        rows.append(difference_row("filled\n− truth", np.where(gaps | np.isnan(error), error, 0), grid, where=gaps))
-    return draw_rows(rows, grid, [labels[n] for n in pick], units=layer.units, title=title or layer.name, format=format)
+        truth = series.checked(truth, "truth")[pick]
+        rows.append(MapRow("truth", truth, scale))
+        error = filled - truth
+        error = np.where(gaps | np.isnan(error), error, 0)
+        rows.append(difference_row("filled\n− truth", error, series.grid, where=gaps))
+    return draw_rows(rows, series, format=format)
 
 
 def difference_row(
@@ -119,26 +117,18 @@ def difference_row(
     return MapRow(name, error, Scale.of(error if where is None else error[where], kind), wind, notes=notes)
 
 
-def draw_rows(
-    rows: Sequence[MapRow],
-    grid: Grid,
-    heads: Sequence[str],
-    *,
-    units: str = "",
-    title: str = "",
-    format: Format = "png",
-) -> bytes:
-    """A PNG or SVG of rows of maps under common heads; rows of one map stand two by two."""
-    _check(rows, grid, len(heads))
-    alone = len(heads) == 1
+def draw_rows(rows: Sequence[MapRow], series: FieldSeries, *, format: Format = "png") -> bytes:
+    """A PNG or SVG of rows of maps under the times of a series, or some of them; rows of one map stand two by two."""
+    heads = [series.labels[n] for n in series.picked(MOST_COLUMNS)]
+    alone, grid, units = len(heads) == 1, series.grid, series.layer.units
     columns = min(2, len(rows)) if alone else len(heads)
-    wide, high = map_size(grid, min((WIDTH - GAP * (columns - 1)) / columns, MAP_WIDTH), MAP_HEIGHT)
+    size = map_size(grid, min((WIDTH - GAP * (columns - 1)) / columns, MAP_WIDTH), MAP_HEIGHT)
     with sheet(format) as on:
-        on.text(0, -0.38, f"{title}, {heads[0]}" if alone else title, size=12, va="bottom")
+        on.text(0, -0.38, f"{series.heading}, {heads[0]}" if alone else series.heading, size=12, va="bottom")
         if alone:
-            _two_by_two(on, rows, grid, (wide, high), units)
+            _two_by_two(on, rows, grid, size, units)
         else:
-            _rows(on, rows, grid, heads, (wide, high), units)
+            _rows(on, rows, grid, heads, size, units)
         return on.bytes()
 
 
@@ -190,14 +180,15 @@ def _map(
     axis, image = paint(on, row.values[n], grid, place, row.scale, labels=labels)
     if row.wind is not None:
         draw_arrows(axis, row.wind[n, 0], row.wind[n, 1], grid, place[2:])
-    if row.outlines is not None and min(grid.shape) > 1 and row.outlines[n].any():
+    if row.outlines is not None and min(grid.shape) > 1 and _compact(row.outlines[n]):
         axis.contour(grid.x, grid.y, row.outlines[n].astype(float), levels=[0.5], colors=[INK], linewidths=0.5)
     return image
 
 
-def _picked(count: int) -> list[int]:
-    """Which of many times are shown: all of a few, else some from the first to the last."""
-    return sorted({round(n) for n in np.linspace(0, count - 1, min(count, MOST_COLUMNS))})
+def _compact(region: np.ndarray) -> bool:
+    """Whether cells form areas that a line can go around; the lines around scattered cells would hide the map."""
+    border = sum(int((np.diff(region.astype(np.int8), axis=axis) != 0).sum()) for axis in (0, 1))
+    return bool(region.any()) and border < MOST_BORDER * region.sum()
 
 
 def _short(head: str, width: float) -> str:
@@ -207,12 +198,3 @@ def _short(head: str, width: float) -> str:
 
 def _speed(wind: np.ndarray) -> np.ndarray:
     return np.hypot(wind[:, 0], wind[:, 1])
-
-
-def _check(rows: Sequence[MapRow], grid: Grid, count: int) -> None:
-    if not rows or not count:
-        raise DataError("there are no maps to show", where="maps")
-    for row in rows:
-        if np.shape(row.values) != (count, *grid.shape):
-            problem = f"expected {count} maps of {grid.shape} cells, found {np.shape(row.values)}"
-            raise DataError(problem, where=row.name.replace("\n", " "))

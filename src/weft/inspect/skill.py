@@ -51,17 +51,10 @@ def skill_chart(skills: Sequence[LayerSkill], *, unit: str = "steps", title: str
             x, y = n % columns * (WIDTH + GAP), n // columns * (tall + 0.15)
             on.text(x, y - 0.06, skill.layer.name, size=9, va="bottom")
             rmse = f"rmse, {skill.layer.units}" if skill.layer.units else "rmse"
-            _chart(on, (x, y), skill.leads, skill.rmse, names, ("" if with_acc else f"lead, {unit}", rmse), low=0.0)
+            _chart(on, (x, y), skill.leads, skill.rmse, names, ("" if with_acc else f"lead, {unit}", rmse))
             if with_acc:
-                _chart(
-                    on,
-                    (x, y + HEIGHT + 0.25),
-                    skill.leads,
-                    skill.acc,
-                    names,
-                    (f"lead, {unit}", "anomaly correlation"),
-                    high=1.0,
-                )
+                under = (x, y + HEIGHT + 0.25)
+                _chart(on, under, skill.leads, skill.acc, names, (f"lead, {unit}", "anomaly correlation"))
         if len(skills) > len(shown):
             below = -(-len(shown) // columns) * (tall + 0.15)
             on.text(0, below, f"the first {len(shown)} of {len(skills)} layers", color=PALE)
@@ -75,21 +68,16 @@ def _chart(
     numbers: Mapping[str, Sequence[float]],
     names: Sequence[str],
     axes: tuple[str, str],
-    low: float | None = None,
-    high: float | None = None,
 ) -> None:
-    """One chart; a forecast has the same colour in all of them."""
+    """One chart, from 0 up, or from below 0 where numbers are; a forecast has the same colour in all charts."""
     axis = on.axis(*corner, WIDTH, HEIGHT)
     series = {
         name: [(float(lead), float(y)) for lead, y in zip(leads, numbers.get(name, ()), strict=False) if np.isfinite(y)]
         for name in names
     }
     chart(axis, series, x=axes[0], y=axes[1], key=False)
-    known = [y for points in series.values() for _, y in points]
-    if known and low is not None:
-        axis.set_ylim(low, max(known) * 1.08 or 1.0)
-    if known and high is not None:
-        axis.set_ylim(min(0.0, min(known) * 1.08), high * 1.03)
+    known = [y for points in series.values() for _, y in points] or [1.0]
+    axis.set_ylim(min(0.0, min(known) * 1.08), max(max(known), 0.0) * 1.08 or 1.0)
 
 
 def _names(on: Sheet, names: Sequence[str]) -> None:
