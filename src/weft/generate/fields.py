@@ -44,7 +44,12 @@ class FieldPredictor:
 
     @torch.inference_mode()
     def predict(
-        self, values: np.ndarray, shown: np.ndarray, season: np.ndarray, hour: np.ndarray, time: np.ndarray | None = None
+        self,
+        values: np.ndarray,
+        shown: np.ndarray,
+        season: np.ndarray,
+        hour: np.ndarray,
+        time: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and spread of windows of anomalies (B V T Y X); known cells keep their values and have no spread."""
         config, means, spreads = self.codec.config, [], []
@@ -103,9 +108,9 @@ class FieldPredictor:
         mean, spread = self.predict(values, np.isfinite(values), *when)
         return mean[:, :, config.history :], spread[:, :, config.history :]
 
-    def filled(self, stretch: Stretch, hide: Callable[[int], np.ndarray] | None = None, count: Count | None = None) -> Iterator[
-        tuple[int, np.ndarray, np.ndarray]
-    ]:
+    def filled(
+        self, stretch: Stretch, hide: Callable[[int], np.ndarray] | None = None, count: Count | None = None
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Every field of a stretch with its gaps filled: its number, the values (V Y X) in their units, and their spread.
 
         `hide` gives further cells (V Y X) to be hidden in a field.

@@ -337,7 +337,13 @@ class ForecastTraining(SizedTraining):
 
     def check(self) -> None:
         super().check()
-        for name, least, most in (("history", 1, 100), ("ahead", 1, 100), ("patch", 1, 512), ("halo", 0, 64), ("span", 1, 200)):
+        for name, least, most in (
+            ("history", 1, 100),
+            ("ahead", 1, 100),
+            ("patch", 1, 512),
+            ("halo", 0, 64),
+            ("span", 1, 200),
+        ):
             within(self, name, least, most)
 
 

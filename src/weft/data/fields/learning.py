@@ -7,11 +7,11 @@ import torch
 
 from weft.codecs.field import FieldCodec, LayerEntry
 from weft.codecs.first_guess import LEVELS, Blend, in_space, in_time
+from weft.data.draws import draws
 from weft.data.fields.hiding import Chance, Hiding
 from weft.data.fields.windows import WindowReader
 from weft.data.grids.climatology import learn, pieces
 from weft.data.grids.grid import Stretch
-from weft.data.draws import draws
 from weft.data.order import key
 from weft.modalities.climate import Climate
 

@@ -1,22 +1,24 @@
 """Models for fields: sizes that suit data and budget, and the settings that go with them. Reads no files and trains nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from weft.codecs import FieldCodec
 from weft.data.datasets.fields import FieldData
 from weft.data.encoded.fields import SeenFields, tokens_of
+from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
-from weft.modalities.field import FieldEmbed
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, operations_in
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ForecastTraining
 
 ForecastDraft = Draft[FieldData, SeenFields, ForecastTraining]
-EFFICIENCY = 0.3  # the share of the bare matrix-multiply rate that a training step reaches, the making of windows included
+EFFICIENCY = (
+    0.3  # the share of the bare matrix-multiply rate that a training step reaches, the making of windows included
+)
 MOST_TOKENS = 640  # of a window whose tokens hold all its times, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 VALUES_PER_WEIGHT = 4.0  # values to train on for each weight of the trunk: with fewer they are learned by heart
@@ -59,7 +61,9 @@ def new_model(draft: ForecastDraft, name: str) -> Stream.Config:
         shape: dict[str, Any] = {"layers": len(config.layers), "times": config.times, "wraps": config.wraps}
         return build(size, **shape, span=training.span, dropout=training.dropout or 0.0)
 
-    sizes = [_with_own_numbers(size, draft) for size in ([PRESETS[preset]] if (preset := draft.request.preset) else LADDER)]
+    sizes = [
+        _with_own_numbers(size, draft) for size in ([PRESETS[preset]] if (preset := draft.request.preset) else LADDER)
+    ]
     work = EFFICIENCY * operations_in(draft.request, training, draft.budget)
     allowed = [size for size in sizes if 12 * size.dim**2 * size.depth * VALUES_PER_WEIGHT <= draft.encoded.values]
     windows = len(draft.data.train)
@@ -114,6 +118,3 @@ def embed_of(model: Stream.Config) -> FieldEmbed.Config:
 def field_facts(run: Loaded) -> Mapping[str, str]:
     """How much there was to learn from."""
     return {"fields": run.data.amount("train"), "layers": ", ".join(run.data.columns)}
-
-
-AnyBuild = Callable[..., Stream.Config]

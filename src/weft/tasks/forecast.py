@@ -1,0 +1,161 @@
+"""forecast: learn how fields on a grid change. netCDF or zarr in, a model that forecasts them and fills their gaps out."""
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+import numpy as np
+
+from weft.codecs import Codecs, FieldCodec
+from weft.config import from_json
+from weft.data.ahead import Ahead
+from weft.data.datasets.fields import FieldData
+from weft.data.encoded.fields import SeenFields
+from weft.data.fields.hiding import Hiding
+from weft.data.fields.learning import learned_codec
+from weft.data.fields.windows import FieldWindows, WindowReader
+from weft.data.grids.ahead import days_after, labels_of
+from weft.data.grids.grid import Stretch
+from weft.data.source import Source
+from weft.errors import ConfigError, DataError
+from weft.inspect.fieldattention import LookAtPlace, look_at_place
+from weft.inspect.views import View
+from weft.models.stream import Model, Stream
+from weft.objectives.hidden_cells import HiddenCells
+from weft.tasks import forecasting
+from weft.tasks.field_measures import measured_model
+from weft.tasks.finetuning import decided as with_head_lr
+from weft.tasks.finetuning import with_lora
+from weft.tasks.recipes import forecasts as recipes
+from weft.tasks.registry import card_named
+from weft.tasks.request import Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import ForecastTraining
+from weft.tasks.task import Task
+from weft.training.progress import Progress
+
+HISTORY, AHEAD = 6, 6  # fields of a window, where the user does not say
+LONGEST_SHARE = 0.25  # of the fields to train on, of a window
+
+
+@final
+class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
+    """A transformer over neighbourhoods in space and time, which gives every hidden value with a spread."""
+
+    name = "forecast"
+    training = ForecastTraining
+    recipe = recipes.FORECASTING
+    unit = "cell"
+    writes = forecasting.FILES
+    reads_files = True
+    Predict = forecasting.Forecasting
+    Look = LookAtPlace
+
+    def codecs(self, data: FieldData, training: ForecastTraining, known: Codecs) -> Codecs:
+        if isinstance(codec := known.get("field"), FieldCodec):
+            _same_fields(codec, data)
+            return {"field": codec}
+        most = max(1, int(LONGEST_SHARE * len(data.train)))
+        history, ahead = training.history or min(HISTORY, most), training.ahead or min(AHEAD, most)
+        return {"field": learned_codec(data.train, history, ahead)}
+
+    def encode(
+        self,
+        data: FieldData,
+        codecs: Codecs,
+        training: ForecastTraining,
+        known: Model.Config | None,
+        progress: Progress,
+    ) -> SeenFields:
+        codec = codecs["field"]
+        assert isinstance(codec, FieldCodec)
+        return SeenFields(data, codec)
+
+    def sized(self, draft: recipes.ForecastDraft) -> tuple[Model.Config, ForecastTraining]:
+        model = recipes.new_model(draft, self.recipe.model_name(draft.request))
+        return model, recipes.decided(draft.training, model, draft.encoded.codec)
+
+    def continued(self, draft: recipes.ForecastDraft, origin: Loaded) -> tuple[Model.Config, ForecastTraining]:
+        model = origin.model.config
+        assert isinstance(model, Stream.Config)
+        training = recipes.decided(draft.training, model, draft.encoded.codec)
+        return with_lora(model, training), with_head_lr(training, same_head=True)
+
+    def objective(self, encoded: SeenFields, codecs: Codecs, training: ForecastTraining) -> HiddenCells.Config:
+        return HiddenCells.Config()
+
+    def source(self, encoded: SeenFields, codecs: Codecs, model: Model.Config, training: ForecastTraining) -> Source:
+        data, config = encoded.data, encoded.codec.config
+        shape = (len(config.layers), config.times, len(config.y), len(config.x))
+        hiding = Hiding(shape, config.history, training.hide, patch=training.patch or 4)
+        return Ahead(
+            FieldWindows(
+                data.train, data.held_out, encoded.codec, hiding, fingerprint=data.fingerprint, seed=training.seed
+            )
+        )
+
+    def batch_in_words(self, training: ForecastTraining, source: Source) -> str:
+        return f"batches of {training.batch} windows"
+
+    def ability(self, run: Loaded) -> str:
+        return "Forecasts fields and fills their gaps"
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return recipes.field_facts(run)
+
+    def predict(
+        self, run: Loaded, inputs: Sequence[object], how: forecasting.Forecasting, listen: Listen | None
+    ) -> list[Prediction]:
+        output = forecasting.check_named(how.output)
+        stretch = forecasting.given_fields(run, inputs) if inputs else self._own(run).held_out
+        made = forecasting.predicted(run, stretch, how, Progress(quiet=how.output is None))
+        if output is not None:
+            forecasting.write_made(output, stretch.fields, made, how)
+        name = ", ".join(map(str, inputs)) if inputs else run.data.described
+        return [forecasting.as_prediction(name, stretch.fields, made, output)]
+
+    def shown(self, prediction: Prediction) -> str:
+        return forecasting.in_words(prediction)
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Stretch:
+        return forecasting.given_fields(run, sources)
+
+    def measure(self, run: Loaded, held_out: Stretch, progress: Progress, seconds: float | None = None) -> Measured:
+        train = Stretch(held_out.fields, 0, held_out.start) if held_out.start else self._trained_on(run)
+        return measured_model(forecasting.predictor_of(run), held_out, train, progress, seconds)
+
+    def look(self, run: Loaded, input: object, how: LookAtPlace) -> View:
+        stretch = self._own(run).held_out if input is None else forecasting.given_fields(run, [input])
+        predictor, fields = forecasting.predictor_of(run), stretch.fields
+        end = len(fields) - 1 if how.time is None else how.time - 1
+        if not 0 <= end < len(fields):
+            raise ConfigError(f"expected from 1 to {len(fields)}, found {how.time}", where="time")
+        codec, config = predictor.codec, predictor.codec.config
+        values, season, hour = WindowReader(Stretch(fields, 0, end + 1), codec).read(end)
+        steps = np.arange(1 - config.history, config.ahead + 1)
+        raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])
+        known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
+        before = known[0] - fields.times.step * np.arange(config.history - len(known), 0, -1)
+        labels = labels_of(fields, np.concatenate([before, known, days_after(fields.times, end, config.ahead)]))
+        layers, grid = forecasting.layers_of(codec), forecasting.grid_of(codec)
+        return look_at_place(predictor.model, raw.to(predictor.device), grid, layers, labels, how)
+
+    def _own(self, run: Loaded) -> FieldData:
+        """The run's own data."""
+        training = from_json(run.config["training"], ForecastTraining)
+        return card_named(self.name).reader.read(run.data.sources, run.data.valid, training)
+
+    def _trained_on(self, run: Loaded) -> Stretch | None:
+        """The fields that the run was trained on, where they are still there."""
+        try:
+            return self._own(run).train
+        except DataError:
+            return None
+
+
+def _same_fields(codec: FieldCodec, data: FieldData) -> None:
+    layers = tuple(layer.name for layer in data.fields.layers)
+    if forecasting.grid_of(codec).same(data.fields.grid) and layers == tuple(
+        x.name for x in forecasting.layers_of(codec)
+    ):
+        return
+    problem = "the run to start from has other layers or another grid"
+    raise DataError(problem, where="--from", fix="start from a run on fields like these, or train anew")

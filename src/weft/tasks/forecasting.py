@@ -1,0 +1,203 @@
+"""What is done with a model of fields: forecasts, gaps filled, states between; each as values, and as files to keep."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from weft.codecs import FieldCodec
+from weft.config import Config
+from weft.data.grids.ahead import days_after, labels_of
+from weft.data.grids.grid import Fields, Grid, Layer, Stretch
+from weft.data.grids.measured import measured_fields
+from weft.data.grids.writing import Written, check_output, write_fields
+from weft.errors import ConfigError, WeftError
+from weft.generate.fields import FieldPredictor
+from weft.inspect.fieldfilm import forecast_film
+from weft.inspect.fieldseries import FieldSeries
+from weft.inspect.fieldsheets import filling_sheet, forecast_sheet
+from weft.models.stream import Stream
+from weft.storage.store import write_file
+from weft.tasks.request import Loaded, Prediction
+from weft.training.progress import Progress, counter
+
+FILES = (".nc", ".nc4", ".zarr", ".png", ".gif")
+USUAL_MEMBERS = 8  # of an ensemble, where a forecast is rolled forward
+
+
+class Forecasting(Config):
+    """Settings of a prediction."""
+
+    steps: int = 6
+    members: int | None = None
+    fill: bool = False
+    between: bool = False
+    variable: str | None = None
+    seed: int = 0
+    output: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "steps": "fields to forecast after the last one",
+        "members": "forecasts that differ by chance (an ensemble), written too; by default 8 are used where a forecast is rolled "
+        "forward, for its spread",
+        "fill": "fill the gaps of all fields instead",
+        "between": "give the states half-way between neighbouring fields instead",
+        "variable": "the variable that is drawn in a .png or .gif; by default the first",
+        "seed": "another seed gives other members",
+        "output": "the file to write: .nc or .zarr with all values, .png with maps, .gif with an animation",
+    }
+
+    def check(self) -> None:
+        for name, most in (("steps", 10_000), ("members", 1000)):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= most:
+                raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
+        if self.fill and self.between:
+            raise ConfigError("either gaps are filled, or states between are given", where="fill")
+
+
+@dataclass(frozen=True)
+class Made:
+    """Predicted fields: values and spreads (n V Y X) at some days, with a word for how they came about."""
+
+    values: np.ndarray
+    spread: np.ndarray
+    days: np.ndarray
+    word: str
+    members: np.ndarray | None = None
+    note: str = ""
+
+
+def predictor_of(run: Loaded) -> FieldPredictor:
+    """The run's model and codec, ready to predict."""
+    if not isinstance(run.model, Stream):
+        raise WeftError("this model predicts no fields", where=str(run.folder.path))
+    return FieldPredictor(run.model, run.codec("field", FieldCodec))
+
+
+def layers_of(codec: FieldCodec) -> tuple[Layer, ...]:
+    """The layers that a model was trained on."""
+    return tuple(Layer(one.variable, one.level, one.units, one.title) for one in codec.config.layers)
+
+
+def grid_of(codec: FieldCodec) -> Grid:
+    """The cells that a model was trained on."""
+    config = codec.config
+    surface = "sphere" if config.sphere else "plane"
+    return Grid(np.array(config.y), np.array(config.x), surface, config.wraps)
+
+
+def given_fields(run: Loaded, sources: Sequence[object]) -> Stretch:
+    """The fields of a user's files, in the order and on the grid of the run's."""
+    for one in sources:
+        if not isinstance(one, str | Path):
+            raise WeftError(f"expected the name of a file, found {type(one).__name__}", where="weft predict")
+    codec = run.codec("field", FieldCodec)
+    return measured_fields([str(one) for one in sources], layers_of(codec), grid_of(codec))
+
+
+def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progress) -> Made:
+    """The fields that are asked for."""
+    predictor, fields = predictor_of(run), stretch.fields
+    if how.fill or how.between:
+        count = counter(progress, len(stretch), "fields")
+        if how.fill:
+            found = list(predictor.filled(stretch, count=count))
+            days, word = fields.times.days[[at for at, _, _ in found]], "gaps filled"
+        else:
+            if len(stretch) < 2:
+                raise WeftError("one field has none beside it to be between", where="--set between")
+            found = list(predictor.between(stretch, count))
+            places = np.array([at for at, _, _ in found])
+            days, word = np.interp(places, np.arange(len(fields)), fields.times.days), "states between"
+        progress.stop()
+        return Made(np.stack([v for _, v, _ in found]), np.stack([s for _, _, s in found]), days, word)
+    codec, end = predictor.codec, stretch.stop - 1
+    members = how.members or (USUAL_MEMBERS if how.steps > codec.config.ahead else 1)
+    rolled = predictor.roll(stretch, end, how.steps, members=members, seed=how.seed)
+    note = ""
+    if rolled.diverged is not None:
+        note = f"the forecast diverged at step {rolled.diverged}: it ends before it"
+        progress.say(f"warning: {note}")
+    if not len(rolled.mean):
+        raise WeftError(
+            "the forecast diverged at its first step", where=str(run.folder.path), fix="train anew with a lower lr"
+        )
+    days = days_after(fields.times, end, len(rolled.mean))
+    return Made(rolled.mean, rolled.spread, days, "forecast", rolled.members if how.members else None, note)
+
+
+def write_made(path: Path, fields: Fields, made: Made, how: Forecasting) -> None:
+    """Write predicted fields as values, maps or an animation, by the ending of the name."""
+    kind = path.suffix.lower()
+    if kind not in (".png", ".gif"):
+        values = made.values if made.members is None else made.members
+        write_fields(path, fields, Written(values, made.days, made.spread, made.word))
+        return
+    names = [layer.name for layer in fields.layers]
+    place = (
+        0
+        if how.variable is None
+        else next((i for i, n in enumerate(names) if how.variable in (n, n.split(" at ")[0])), None)
+    )
+    if place is None:
+        raise WeftError(
+            f"there is no variable {how.variable!r}", where="--set variable", fix=f"there are {', '.join(names)}"
+        )
+    labels = labels_of(fields, made.days)
+    series = FieldSeries(fields.layers[place], fields.grid, labels)
+    values, spread = made.values[:, place], made.spread[:, place]
+    if kind == ".gif":
+        write_file(path, forecast_film(series, values))
+    elif made.word == "gaps filled":
+        given = np.stack([fields.read(at, at + 1)[0, place] for at in range(len(fields))])
+        write_file(path, filling_sheet(series, given, values))
+    else:
+        write_file(path, forecast_sheet(series, values, spread=spread))
+
+
+def check_named(output: str | None) -> Path | None:
+    """The file to write, refused before anything is computed where it cannot be written."""
+    if output is None:
+        return None
+    path = Path(output)
+    if path.suffix.lower() not in (".png", ".gif"):
+        check_output(path)
+    return path
+
+
+def as_prediction(name: str, fields: Fields, made: Made, output: Path | None) -> Prediction:
+    """Predicted fields in a few plain values: their times, and the mean and spread of each layer over the area."""
+    weights = fields.grid.weights[:, None]
+
+    def over_area(values: np.ndarray) -> list[float | None]:
+        known = np.where(np.isfinite(values), weights, 0.0)
+        total = known.sum((1, 2))
+        mean = (known * np.nan_to_num(values)).sum((1, 2)) / np.where(total > 0, total, 1)
+        return [round(float(m), 4) if t > 0 else None for m, t in zip(mean, total, strict=True)]
+
+    layers = {
+        layer.name: {"units": layer.units, "mean": over_area(made.values[:, i]), "spread": over_area(made.spread[:, i])}
+        for i, layer in enumerate(fields.layers)
+    }
+    found: Prediction = {
+        "input": name,
+        "made": made.word,
+        "times": list(labels_of(fields, made.days)),
+        "layers": layers,
+    }
+    return found | ({} if output is None else {"output": str(output)}) | ({"note": made.note} if made.note else {})
+
+
+def in_words(prediction: Prediction) -> str:
+    """A prediction as lines for people."""
+    times = prediction["times"]
+    head = f"{prediction['input']}: {prediction['made']}, {len(times)} fields {times[0]} … {times[-1]}"
+    lines = [head + (f" -> {prediction['output']}" if "output" in prediction else "")]
+    for name, layer in prediction["layers"].items():
+        means = [f"{one:.4g}" for one in layer["mean"][:6] if one is not None]
+        more = ", …" if len(layer["mean"]) > 6 else ""
+        lines.append(f"  {name}: mean over the area {', '.join(means)}{more} {layer['units']}".rstrip())
+    return "\n".join(lines)
