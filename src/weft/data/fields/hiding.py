@@ -65,12 +65,9 @@ class Hiding:
 
     def hidden(self, chance: Chance) -> np.ndarray:
         """The hidden cells of one sample."""
-        pick = chance.next() * sum(share for _, share in self.kinds.values())
-        for name, (draw, share) in self.kinds.items():
-            pick -= share
-            if pick < 0:
-                break
-        hidden = draw(chance)
+        shares = np.cumsum([share for _, share in self.kinds.values()])
+        name = list(self.kinds)[int(np.searchsorted(shares, chance.next() * shares[-1], side="right"))]
+        hidden = self.kinds[name][0](chance)
         if name != "future" and "future" in self.kinds and chance.next() < WITH_FUTURE:
             hidden |= self.future(chance)
         return hidden

@@ -49,14 +49,16 @@ def baselines_of(
     leads: int,
     history: int = 1,
     train: Stretch | None = None,
+    most: tuple[int, int] = (MOST_STARTS, MOST_GAP_FIELDS),
     progress: Callable[[int, int], None] | None = None,
 ) -> Baselines:
     """The scores of every baseline on some held-out fields; DINEOF needs the fields to train on beside them.
 
     `history` is the number of fields that a model starts from: baselines start where it does.
+    `most` bounds the forecasts and the fields with gaps, which are then spread evenly.
     """
-    chosen = launches(stretch, leads, history, MOST_STARTS)
-    gaps = gap_fields(stretch, MOST_GAP_FIELDS)
+    chosen = launches(stretch, leads, history, most[0])
+    gaps = [gap for gap in gap_fields(stretch, most[1]) if gap.hidden.any()]
     return Baselines(
         launches=chosen,
         forecasts=forecast_baselines(stretch, climate, chosen, progress),

@@ -61,9 +61,8 @@ def new_model(draft: ForecastDraft, name: str) -> Stream.Config:
         shape: dict[str, Any] = {"layers": len(config.layers), "times": config.times, "wraps": config.wraps}
         return build(size, **shape, span=training.span, dropout=training.dropout or 0.0)
 
-    sizes = [
-        _with_own_numbers(size, draft) for size in ([PRESETS[preset]] if (preset := draft.request.preset) else LADDER)
-    ]
+    preset = draft.request.preset
+    sizes = [_with_own_numbers(size, draft) for size in (LADDER if preset is None else (PRESETS[preset],))]
     work = EFFICIENCY * operations_in(draft.request, training, draft.budget)
     allowed = [size for size in sizes if 12 * size.dim**2 * size.depth * VALUES_PER_WEIGHT <= draft.encoded.values]
     windows = len(draft.data.train)
