@@ -39,6 +39,13 @@ def test_a_chart_has_the_colours_of_its_lines():
         assert (shown == colour).all(2).sum() > 100
 
 
+def test_a_forecast_has_the_colour_of_its_name():
+    unknown = [np.nan] * 3
+    shown = pixels(skill_chart([LayerSkill(Layer("u"), [1, 2, 3], {"model": [1.0, 2.0, 3.0], "persistence": unknown})]))
+    blue, red = ((shown == colour).all(2).sum() for colour in ((0x1F, 0x5F, 0xA8), (0xD1, 0x49, 0x5B)))
+    assert blue > 2 * red  # the line of the model and its name; the name of the other alone
+
+
 def test_one_lead_and_perfect_forecasts_can_be_drawn():
     assert size(skill_chart([LayerSkill(Layer("u"), [1], {"model": [0.0]}, {"model": [np.nan]})]))
 
