@@ -79,15 +79,15 @@ def _steady(values: np.ndarray, missing: np.ndarray, modes: int) -> np.ndarray:
 
     The modes are eigenvectors of the product of all pairs of times; only times with gaps change it.
     """
-    values, rows = values.copy(), np.flatnonzero(missing.any(1))
-    gaps = missing[rows]
+    values, rows = values.copy(order="C"), np.flatnonzero(missing.any(1))
+    places, gaps = np.flatnonzero(missing), np.flatnonzero(missing[rows])  # in the matrix, and in its rows with gaps
     spread = values[~missing].std() or 1.0
     product = values @ values.T
     for _ in range(ITERATIONS):
         leading = np.linalg.eigh(product)[1][:, -modes:]
-        found = (leading[rows] @ (leading.T @ values))[gaps]
-        change = np.sqrt(np.mean((found - values[missing]) ** 2)) if len(found) else 0.0
-        values[missing] = found
+        found = (leading[rows] @ (leading.T @ values)).ravel()[gaps]
+        change = np.sqrt(np.mean((found - values.ravel()[places]) ** 2)) if len(found) else 0.0
+        values.ravel()[places] = found
         if change < STEADY * spread:
             break
         product[rows] = values[rows] @ values.T

@@ -11,7 +11,7 @@ from weft.objectives.measures.field_baselines import Launch, forecast_baselines,
 from weft.objectives.measures.field_scores import FieldScores
 from weft.objectives.measures.gap_baselines import FILLED, GapField, gap_baselines, gap_fields
 
-MOST_STARTS, MOST_GAP_FIELDS = 365, 60
+MOST_STARTS = 365
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def baselines_of(
     `history` is the number of fields that a model starts from: baselines start where it does.
     """
     chosen = launches(stretch, leads, history, MOST_STARTS)
-    gaps = gap_fields(stretch, MOST_GAP_FIELDS)
+    gaps = gap_fields(stretch)
     return Baselines(
         launches=chosen,
         forecasts=forecast_baselines(stretch, climate, chosen, progress),

@@ -15,7 +15,8 @@ from weft.objectives.measures.field_scores import FieldScores, Forecast
 from weft.objectives.measures.interpolation import between_cells
 
 MOST_VALUES = 4_000_000  # of the matrix that DINEOF decomposes; training times are thinned out to fit
-MOST_TIMES = 240  # to train DINEOF on
+MOST_TIMES = 120  # to train DINEOF on
+MOST_GAP_FIELDS = 24
 FILLED = 0  # the lead under which filled gaps are scored
 
 Progress = Callable[[int, int], None]
@@ -35,7 +36,7 @@ class GapField:
         return np.where(self.hidden, np.float32(np.nan), self.truth)
 
 
-def gap_fields(stretch: Stretch, most: int = 60, seed: int = 0) -> list[GapField]:
+def gap_fields(stretch: Stretch, most: int = MOST_GAP_FIELDS, seed: int = 0) -> list[GapField]:
     """Fields of the stretch, spread evenly, with 30 % of their known cells hidden in blocks of 8 × 8."""
     places = np.linspace(stretch.start, stretch.stop - 1, min(most, len(stretch)))
     found = []
