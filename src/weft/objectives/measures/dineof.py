@@ -45,9 +45,9 @@ def dineof(
     means = np.nanmean(np.where(known, values[:, ever], np.nan), 0) if ever.any() else np.zeros(0)
     anomalies = np.where(known, (values[:, ever] - means) * factors, 0.0)
     aside = known & ~known.all(1, keepdims=True) & (np.random.default_rng(seed).random(known.shape) < ASIDE)
-    modes, errors = _modes(anomalies, known, aside, most, progress)
-    for count in range(1, modes + 1):
-        anomalies = _steady(anomalies, ~known, count)
+    modes, errors, trial = _modes(anomalies, known, aside, most, progress)
+    if modes:  # the values set aside come back
+        anomalies = _steady(np.where(known, anomalies, trial), ~known, modes)
     whole = np.full(values.shape, np.nan)
     whole[:, ever] = np.where(known, values[:, ever], anomalies / factors + means)
     return Filled(whole, modes, errors)
@@ -55,23 +55,23 @@ def dineof(
 
 def _modes(
     anomalies: np.ndarray, known: np.ndarray, aside: np.ndarray, most: int, progress: Callable[[int, int], None] | None
-) -> tuple[int, tuple[float, ...]]:
-    """The number of modes that restores the values set aside best, and the errors with 0, 1, 2 … modes."""
+) -> tuple[int, tuple[float, ...], np.ndarray]:
+    """The number of modes that restores the values set aside best, the errors with 0, 1, 2 … modes, and the best fill."""
     if not aside.any():
-        return 0, ()
+        return 0, (), anomalies
     most = min(most, min(anomalies.shape) - 1)
-    trial = np.where(aside, 0.0, anomalies)
+    trial = filled = np.where(aside, 0.0, anomalies)
     best, errors = 0, [float(np.sqrt(np.mean(anomalies[aside] ** 2)))]
     for count in range(1, most + 1):
         trial = _steady(trial, ~known | aside, count)
         errors.append(float(np.sqrt(np.mean((trial[aside] - anomalies[aside]) ** 2))))
         if errors[count] < errors[best] - GAIN * errors[0]:
-            best = count
+            best, filled = count, trial
         if progress is not None:
             progress(count, most)
         if count - best >= PATIENCE:
             break
-    return best, tuple(errors)
+    return best, tuple(errors), filled
 
 
 def _steady(values: np.ndarray, missing: np.ndarray, modes: int) -> np.ndarray:
@@ -79,15 +79,15 @@ def _steady(values: np.ndarray, missing: np.ndarray, modes: int) -> np.ndarray:
 
     The modes are eigenvectors of the product of all pairs of times; only times with gaps change it.
     """
-    values, rows = values.copy(), np.flatnonzero(missing.any(1))
-    gaps = missing[rows]
+    values, rows = values.copy(order="C"), np.flatnonzero(missing.any(1))
+    places, gaps = np.flatnonzero(missing), np.flatnonzero(missing[rows])  # in the matrix, and in its rows with gaps
     spread = values[~missing].std() or 1.0
     product = values @ values.T
     for _ in range(ITERATIONS):
         leading = np.linalg.eigh(product)[1][:, -modes:]
-        found = (leading[rows] @ (leading.T @ values))[gaps]
-        change = np.sqrt(np.mean((found - values[missing]) ** 2)) if len(found) else 0.0
-        values[missing] = found
+        found = (leading[rows] @ (leading.T @ values)).ravel()[gaps]
+        change = np.sqrt(np.mean((found - values.ravel()[places]) ** 2)) if len(found) else 0.0
+        values.ravel()[places] = found
         if change < STEADY * spread:
             break
         product[rows] = values[rows] @ values.T

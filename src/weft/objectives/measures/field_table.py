@@ -11,7 +11,7 @@ from weft.objectives.measures.field_baselines import Launch, forecast_baselines,
 from weft.objectives.measures.field_scores import FieldScores
 from weft.objectives.measures.gap_baselines import FILLED, GapField, gap_baselines, gap_fields
 
-MOST_STARTS, MOST_GAP_FIELDS = 365, 60
+MOST_STARTS, MOST_GAP_FIELDS = 365, 24
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from weft.objectives.measures.field_baselines import new_scores
 from weft.objectives.measures.field_scores import FieldScores, Forecast
 from weft.objectives.measures.interpolation import between_cells
 
-MOST_VALUES = 4_000_000  # of the matrix that DINEOF decomposes; training times are thinned out to this
+MOST_VALUES = 4_000_000  # of the matrix that DINEOF decomposes; training times are thinned out to fit
+MOST_TIMES = 120  # to train DINEOF on
+MOST_GAP_FIELDS = 24
 FILLED = 0  # the lead under which filled gaps are scored
 
 Progress = Callable[[int, int], None]
@@ -34,7 +36,7 @@ class GapField:
         return np.where(self.hidden, np.float32(np.nan), self.truth)
 
 
-def gap_fields(stretch: Stretch, most: int = 60, seed: int = 0) -> list[GapField]:
+def gap_fields(stretch: Stretch, most: int = MOST_GAP_FIELDS, seed: int = 0) -> list[GapField]:
     """Fields of the stretch, spread evenly, with 30 % of their known cells hidden in blocks of 8 × 8."""
     places = np.linspace(stretch.start, stretch.stop - 1, min(most, len(stretch)))
     found = []
@@ -76,10 +78,10 @@ def dineof_filled(train: Stretch, shown: np.ndarray, progress: Progress | None =
     """Fields with gaps (n V Y X), filled together with the training fields.
 
     Layers are decomposed together, each divided by its spread; cells count by their area. Training times are thinned
-    out evenly where the matrix would be too large.
+    out evenly where they are too many.
     """
     grid, cells = train.fields.grid, int(np.prod(shown.shape[1:]))
-    room = max(MOST_VALUES // cells - len(shown), 1)
+    room = min(max(MOST_VALUES // cells - len(shown), 1), MOST_TIMES)
     every = max(-(-len(train) // room), 1)
     past = [
         field
