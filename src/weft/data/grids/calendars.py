@@ -89,7 +89,9 @@ def read_clock(name: str, values: np.ndarray, attributes: Mapping[str, Any], whe
     if unit in ("month", "year"):
         months = numbers * (12 if unit == "year" else 1)
         _within(name, months * 30, where)
-        return np.array([_after(origin, count) for count in months]), Clock(written, calendar, origin, 1.0, cyclic)
+        return np.array([months_after(origin, count) for count in months]), Clock(
+            written, calendar, origin, 1.0, cyclic
+        )
     if unit not in UNIT_DAYS:
         raise DataError(f"times are counted in {match[1]!r}", where=where, fix=f"known units: {', '.join(UNIT_DAYS)}")
     return _within(name, numbers * UNIT_DAYS[unit], where), Clock(units, calendar, origin, UNIT_DAYS[unit], cyclic)
@@ -130,6 +132,14 @@ def _calendar(attributes: Mapping[str, Any], where: str) -> str:
     return CALENDARS[said]
 
 
+def date_of(text: str, calendar: str) -> Any:
+    """A date; None where cftime is not installed."""
+    try:
+        return _origin(text, calendar, "")
+    except ImportError:
+        return None
+
+
 def _within(name: str, days: np.ndarray, where: str) -> np.ndarray:
     """Days that a calendar can date."""
     if np.abs(days).max(initial=0) > MOST_DAYS:
@@ -159,7 +169,7 @@ def _origin(text: str, calendar: str, where: str) -> Any:
         raise DataError(f"{text!r} is no date ({error})", where=where, fix=fix) from None
 
 
-def _after(origin: Any, months: float) -> float:
+def months_after(origin: Any, months: float) -> float:
     """The days from a date to some calendar months later; a fraction is that share of the month begun."""
 
     def start(count: int) -> float:
