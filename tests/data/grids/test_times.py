@@ -7,7 +7,9 @@ import pytest
 from gridded import dataset, everything, numbers, opened, refused, written
 
 from weft.data.grids.calendars import gaps, read_clock, step_in_words, times_of
+from weft.data.grids.following import following
 from weft.data.grids.grid import Times
+from weft.data.samples.atmosphere import SampleFields
 from weft.errors import DataError
 
 
@@ -76,6 +78,18 @@ def test_numbers_without_units_count_steps() -> None:
 def test_times_that_cannot_be_read_are_refused(values: list[float], units: str, calendar: str, words: str) -> None:
     with pytest.raises(DataError, match=words.replace("[", r"\[")):
         times(values, units, calendar)
+
+
+def test_the_next_times_follow_the_calendar(tmp_path: Path) -> None:
+    days = np.array([15, 45, 74, 105, 135, 166, 196, 227, 258, 288, 319, 349], np.float64)
+    data = dataset().assign_coords(time=("time", days, {"units": "days since 2001-01-01", "calendar": "noleap"}))
+    monthly = opened(written(tmp_path / "a.nc", data))
+    assert following(monthly, 11, 3).days.tolist() == [380, 411, 439]
+    daily = opened(written(tmp_path / "b.nc", dataset()))
+    assert following(daily, 11, 2).labels == ("2001-01-13", "2001-01-14")
+    longer, later = SampleFields(steps=6).times, following(SampleFields(steps=4), 3, 2)
+    assert later.labels == longer.labels[4:] and later.days.tolist() == [2.0, 2.5]
+    np.testing.assert_allclose(later.season, longer.season[4:])
 
 
 def test_gaps_are_listed_and_part_the_times() -> None:

@@ -69,6 +69,21 @@ class Axis:
     wraps: bool = False
 
 
+def taken(values: np.ndarray, take: np.ndarray, axis: int) -> np.ndarray:
+    """Entries along an axis in another order: a view where it is their own or the reverse, two parts where it is rolled."""
+    steps = np.diff(take)
+    jumps = np.flatnonzero(np.abs(steps) != 1)
+    runs = np.split(take, jumps + 1)
+    if not len(take) or len(runs) > 2 or any(len(set(np.diff(run).tolist())) > 1 for run in runs):
+        return values.take(take, axis)
+    pieces = []
+    for run in runs:
+        step = 1 if run[-1] >= run[0] else -1
+        stop = int(run[-1]) + step
+        pieces.append(values[(*[slice(None)] * axis, slice(int(run[0]), None if stop < 0 else stop, step))])
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis)
+
+
 def role_of(name: str, attributes: Mapping[str, Any]) -> Role | None:
     """Which axis a coordinate is; None where nothing says so."""
     said = {key: str(attributes.get(key, "")).strip().lower() for key in ("standard_name", "units", "axis", "positive")}

@@ -32,7 +32,7 @@ UNIT_DAYS = {"day": 1.0, "d": 1.0, "hour": 1 / 24, "hr": 1 / 24, "h": 1 / 24, "m
              "microsecond": 1 / 86400e6, "week": 7.0}  # fmt: skip
 LIKE_MONTHS = ((27.9, 31.6), (88.9, 92.6), (359.9, 366.1))  # days of months, seasons and years
 SAME_STEP = 0.02  # by which share the time between two fields may differ from the usual
-NO_UNITS = "{} has no units: its values count steps, without dates or seasons"
+MOST_DAYS = 1e8  # from the origin of a calendar
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,13 @@ def read_clock(name: str, values: np.ndarray, attributes: Mapping[str, Any], whe
     written = f"days since {origin.isoformat(sep=' ')}"
     if unit in ("month", "year"):
         months = numbers * (12 if unit == "year" else 1)
-        return np.array([_after(origin, count) for count in months]), Clock(written, calendar, origin, 1.0, cyclic)
+        _within(name, months * 30, where)
+        return np.array([months_after(origin, count) for count in months]), Clock(
+            written, calendar, origin, 1.0, cyclic
+        )
     if unit not in UNIT_DAYS:
         raise DataError(f"times are counted in {match[1]!r}", where=where, fix=f"known units: {', '.join(UNIT_DAYS)}")
-    return numbers * UNIT_DAYS[unit], Clock(units, calendar, origin, UNIT_DAYS[unit], cyclic)
+    return _within(name, numbers * UNIT_DAYS[unit], where), Clock(units, calendar, origin, UNIT_DAYS[unit], cyclic)
 
 
 def times_of(days: np.ndarray, clock: Clock) -> Times:
@@ -129,6 +132,22 @@ def _calendar(attributes: Mapping[str, Any], where: str) -> str:
     return CALENDARS[said]
 
 
+def date_of(text: str, calendar: str) -> Any:
+    """A date; None where cftime is not installed."""
+    try:
+        return _origin(text, calendar, "")
+    except ImportError:
+        return None
+
+
+def _within(name: str, days: np.ndarray, where: str) -> np.ndarray:
+    """Days that a calendar can date."""
+    if np.abs(days).max(initial=0) > MOST_DAYS:
+        at = int(np.abs(days).argmax())
+        raise DataError(f"{name}[{at}] is {days[at]:g} days from the origin of its calendar", where=where)
+    return days
+
+
 def _numbers(name: str, values: np.ndarray, where: str) -> np.ndarray:
     if values.dtype.kind not in "iuf":
         raise DataError(f"{name} holds {values.dtype}; expected times", where=where)
@@ -150,7 +169,7 @@ def _origin(text: str, calendar: str, where: str) -> Any:
         raise DataError(f"{text!r} is no date ({error})", where=where, fix=fix) from None
 
 
-def _after(origin: Any, months: float) -> float:
+def months_after(origin: Any, months: float) -> float:
     """The days from a date to some calendar months later; a fraction is that share of the month begun."""
 
     def start(count: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.data.grids.axes import Axis, Role
-from weft.data.grids.calendars import Clock
+from weft.data.grids.calendars import Clock, date_of
 from weft.data.grids.fields import OpenedFields
 from weft.data.grids.grid import Fields, Layer
 from weft.data.grids.measured import ChosenFields
@@ -66,7 +66,7 @@ def _own(fields: Fields) -> Convention:
         "lon": {"standard_name": "longitude", "units": "degrees_east"},
     }
     origin = fields.times.labels[0].replace("T", " ")
-    clock = Clock(f"hours since {origin}", "noleap", None, 1 / 24)
+    clock = Clock(f"hours since {origin}", "noleap", date_of(origin, "noleap"), 1 / 24)
     time = {"standard_name": "time", "units": clock.units, "calendar": clock.calendar}
     coordinates = {dims[0]: Coordinate(dims[0], fields.times.days * 24, time)}
     for dim, values in zip(dims[1:], (fields.grid.y, fields.grid.x), strict=True):

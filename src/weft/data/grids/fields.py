@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.data.grids.axes import grid_of
+from weft.data.grids.axes import grid_of, taken
 from weft.data.grids.calendars import Clock, times_of
 from weft.data.grids.grid import Fields
 from weft.data.grids.opening import damaged, open_store
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CACHE = 256 * 2**20  # bytes of fields that stay in memory
 OPEN = 64  # files that stay open
-BLOCK = 32 * 2**20  # bytes of fields that are read at once
+BLOCK = 4 * 2**20  # bytes of fields that are read at once, or the times of a whole chunk if they are not far too many
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,8 @@ class OpenedFields(Fields):
         self.skipped: tuple[tuple[str, str], ...] = tuple(dict.fromkeys(s for part in parts for s in part.skipped))
         cells = len(self.layers) * int(np.prod(self.grid.shape)) * 4
         chunk = max(variable.chunk for part in parts for variable in part.variables)
-        self.block = max(1, min(len(days), max(1, BLOCK // cells)))
-        if chunk < self.block:
-            self.block -= self.block % chunk
+        few, many = max(1, BLOCK // cells), max(1, CACHE // 4 // cells)
+        self.block = min(len(days), few - few % chunk if chunk <= few else min(chunk, many))
         self.kept = max(2, CACHE // (cells * self.block))
         self._forget()
 
@@ -100,7 +99,9 @@ class OpenedFields(Fields):
         if "level" not in roles:
             roles, numbers = ["level", *roles], numbers[None]
         ordered = numbers.transpose([roles.index(role) for role in ("time", "level", "y", "x")])
-        return ordered[:, source.levels][:, :, part.rows.take][:, :, :, part.columns.take]
+        for axis, take in ((1, source.levels), (2, part.rows.take), (3, part.columns.take)):
+            ordered = taken(ordered, take, axis)
+        return ordered
 
     def _block(self, block: int) -> np.ndarray:
         with self._lock:

@@ -82,6 +82,8 @@ def serve() -> None:
     _limit()
     request = json.loads(sys.stdin.read())
 
+    here = [""]  # the files that were read, the last one last
+
     def say(**words: Any) -> None:
         answers.write(json.dumps(words) + "\n")
         if hasattr(signal, "alarm"):
@@ -92,7 +94,8 @@ def serve() -> None:
         from weft.data.grids.scan import scan
 
         def at(path: Path) -> None:
-            say(at=shown(path))
+            here.append(shown(path))
+            say(at=here[-1])
 
         fields = joined(request["sources"], request["variables"], strict=request["strict"], at=at)
         found = scan(fields, at, lambda done, total: say(done=(done, total)))
@@ -100,7 +103,9 @@ def serve() -> None:
     except WeftError as error:
         say(error=(error.problem, error.where, error.fix), data=isinstance(error, DataError))
     except MemoryError:
-        say(error=("a block of its values does not fit into memory", "", DAMAGED), data=True)
+        say(error=("a block of its values does not fit into memory", here[-1], DAMAGED), data=True)
+    except Exception as error:  # whatever a damaged file leads a library to do
+        say(error=(f"cannot be read: {type(error).__name__}: {error}"[:300], here[-1], DAMAGED), data=True)
 
 
 def _limit() -> None:

@@ -106,27 +106,36 @@ def _times_bytes(fields: OpenedFields, source: Source, cells: int) -> int:
 
 def _look(found: Found, stored: np.ndarray, packing: Packing, start: int) -> None:
     """Add what is in some times of one layer (n Y X)."""
-    declared, values = packing.declared(stored), packing.values(stored)
+    values = packing.values(stored)
     gone = np.isnan(values)
-    if not packing.nan_declared:
-        _note(found, "nan", gone & ~declared, start)
-    _note(found, "infinite", np.isinf(values), start)
+    found.values += values.size
+    found.missing += int(gone.sum())
+    if not packing.nan_declared and gone.any():
+        _note(found, "nan", gone & ~packing.declared(stored), start)
     if packing.packed:
         ends = np.iinfo(packing.dtype)
-        found.limits += int((((stored == ends.min) | (stored == ends.max)) & ~declared).sum())
-    for filler in (*LIKELY, *CERTAIN):
+        limits = (stored == ends.min) | (stored == ends.max)
+        found.limits += int((limits & ~gone).sum())
+    low, high = _range(values)
+    if np.isinf(low) or np.isinf(high):
+        _note(found, "infinite", np.isinf(values), start)
+    suspects = [filler for filler in (*LIKELY, *CERTAIN) if low <= np.float32(filler) <= high]
+    for filler in suspects:
         same = values == np.float32(filler)
-        number = int(same.sum())
-        if number:
-            found.fillers[repr(filler)] = found.fillers.get(repr(filler), 0) + number
+        if same.any():
+            found.fillers[repr(filler)] = found.fillers.get(repr(filler), 0) + int(same.sum())
             gone |= same
-    rest = values[~gone & np.isfinite(values)]
-    if rest.size:
-        found.low, found.high = min(found.low, float(rest.min())), max(found.high, float(rest.max()))
-    found.values += values.size
-    found.missing += int(np.isnan(values).sum())
+            values[same] = np.nan
+    low, high = _range(values) if suspects else (low, high)
+    found.low, found.high = min(found.low, low), max(found.high, high)
     empty = np.flatnonzero(gone.reshape(len(gone), -1).all(axis=1))
     found.empty += [start + int(at) for at in empty][: STEPS_LISTED - len(found.empty)]
+
+
+def _range(values: np.ndarray) -> tuple[float, float]:
+    """The least and greatest of some values; infinite the other way round where all are missing."""
+    low, high = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)
+    return (float("inf"), float("-inf")) if np.isnan(low) else (float(low), float(high))
 
 
 def _note(found: Found, kind: str, where: np.ndarray, start: int) -> None:
