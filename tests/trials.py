@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import weft
 
@@ -36,6 +37,7 @@ class Trial:
     hf: dict[str, Any] | None = None  # settings of a model that the Hugging Face library has too
     returns: str | None = None  # the task that it comes back from there with, where that is another
     onnx: bool = True
+    needs: str | None = None  # a package of an extra, without which the trial is skipped
 
     @property
     def data(self) -> list[Path]:
@@ -151,12 +153,37 @@ TRIALS: dict[str, Trial] = {
         hf={},
         onnx=False,
     ),
+    "forecast": Trial(
+        files=("waves.nc",),
+        settings={"batch": 2, "history": 3, "ahead": 2, "patch": 3},
+        drawn={"dropout": 0.1},
+        sample={"patch": 12},
+        input=str(DATA / "waves.nc"),
+        answer={"input", "made", "times", "layers"},
+        metrics={
+            "rmse",
+            "acc",
+            "crps",
+            "spread_skill",
+            "persistence_rmse",
+            "climatology_rmse",
+            "monthly_rmse",
+            "damped_rmse",
+            "fill_rmse",
+            "interpolation_rmse",
+            "dineof_rmse",
+        },
+        onnx=False,
+        needs="xarray",
+    ),
 }
 
 
 def train(name: str, data: Any, **settings: Any) -> weft.Run:
     """A tiny run of a task; None takes a setting of the trial out."""
     trial = TRIALS[name]
+    if trial.needs is not None:
+        pytest.importorskip(trial.needs, reason=f"{trial.needs} is not installed")
     given = {**TINY, **trial.settings, **settings}
     task = name if trial.named or not data else None
     return weft.train(data, task=task, quiet=True, **{key: value for key, value in given.items() if value is not None})

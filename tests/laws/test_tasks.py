@@ -206,6 +206,11 @@ def rewritten(path: Path) -> Callable[[], None]:
         with zipfile.ZipFile(path, "w") as new:
             for name, data in members.items():
                 new.writestr(name, data)
+    elif path.suffix == ".nc":
+        from scipy.io import netcdf_file
+
+        with netcdf_file(path, "a", mmap=False) as file:
+            file.variables["v"][:] = file.variables["v"][:] * np.float32(1.5)
     else:
         words = path.read_text()
         for old, new in ((" the ", " our "), ("Town", "Tower"), ("moon", "star"), ("soup", "stew")):

@@ -18,7 +18,7 @@ from weft.codecs.codec import Codec, ReadFile
 from weft.codecs.first_guess import Blend, first_guess
 from weft.config import Config as BaseConfig
 from weft.errors import ConfigError, DataError
-from weft.modalities.climate import Climate
+from weft.modalities.climate import Climate, Number
 from weft.modalities.embedder import Embedder
 from weft.modalities.field import FieldEmbed, FieldWindow
 
@@ -126,11 +126,11 @@ class FieldCodec(Codec):
             points = points - (points.max((1, 2), keepdims=True) + points.min((1, 2), keepdims=True)) / 2
         return torch.from_numpy((points / max(np.abs(points).max(), 1e-9)).astype(np.float32))
 
-    def anomalies(self, values: np.ndarray, season: np.ndarray, hour: np.ndarray) -> np.ndarray:
+    def anomalies(self, values: np.ndarray, season: Number, hour: Number) -> np.ndarray:
         """Fields (n V Y X) as differences from the climatology, in units of the layer's spread; NaN stays NaN."""
         return (values - self.climate.mean(season, hour)) / self._scale[:, None, None]
 
-    def values(self, anomalies: np.ndarray, season: np.ndarray, hour: np.ndarray) -> np.ndarray:
+    def values(self, anomalies: np.ndarray, season: Number, hour: Number) -> np.ndarray:
         """Undoes `anomalies`."""
         return anomalies * self._scale[:, None, None] + self.climate.mean(season, hour)
 

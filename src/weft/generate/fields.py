@@ -12,6 +12,7 @@ import torch
 from weft.codecs.field import FieldCodec
 from weft.data.fields.windows import WindowReader, moments
 from weft.data.grids.grid import Stretch
+from weft.modalities.climate import Number
 from weft.models.stream import Stream
 
 AT_ONCE = 4  # windows computed at once
@@ -40,6 +41,7 @@ class FieldPredictor:
     def __init__(self, model: Stream, codec: FieldCodec):
         self.model, self.codec = model.eval(), codec
         self.device = next(model.parameters()).device
+        self._last: WindowReader | None = None
         self.never = ~codec.climate.known  # cells without a value at any time: land in a sea temperature
 
     @torch.inference_mode()
@@ -68,7 +70,7 @@ class FieldPredictor:
 
         Several members differ by random fields as large as the model's spread; the spread is then that of all of them.
         """
-        config, reader = self.codec.config, WindowReader(stretch, self.codec)
+        config, reader = self.codec.config, self._reader(stretch)
         times = stretch.fields.times
         season, hour = moments(times, np.arange(end - config.history + 1, end + 1 + steps))
         state = np.repeat(reader.read(end)[0][None, :, : config.history], members, 0)
@@ -108,34 +110,39 @@ class FieldPredictor:
         mean, spread = self.predict(values, np.isfinite(values), *when)
         return mean[:, :, config.history :], spread[:, :, config.history :]
 
-    def filled(
-        self, stretch: Stretch, hide: Callable[[int], np.ndarray] | None = None, count: Count | None = None
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Every field of a stretch with its gaps filled: its number, the values (V Y X) in their units, and their spread.
+    def fill(
+        self, stretch: Stretch, at: int, hide: Callable[[int], np.ndarray] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One field with its gaps filled, and its spread (V Y X); `hide` gives further cells to be hidden in each field."""
+        middle = self.codec.config.times // 2
+        ((_, field, spread),) = self._filled(stretch, at - middle, range(middle, middle + 1), hide)
+        return field, spread
 
-        `hide` gives further cells (V Y X) to be hidden in a field.
-        """
-        times, layout = stretch.fields.times, _windows(len(stretch), self.codec.config.times)
-        reader = WindowReader(stretch, self.codec)
-        for start, taken in layout:
-            first = stretch.start + start
-            values, season, hour = reader.around(first)
-            shown = np.isfinite(values)
-            if hide is not None:
-                for step in range(values.shape[1]):
-                    if 0 <= first + step < len(times):
-                        shown[:, step] &= ~hide(first + step)
-            mean, spread = self.predict(values[None], shown[None], season[None], hour[None])
-            for step in taken:
-                at = (season[step], hour[step])
-                field = self._in_units(mean[0, :, step], *at)
-                yield first + step, field, np.where(self.never, np.nan, self.codec.spreads(spread[0, :, step]))
+    def filled(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Every field of a stretch with its gaps filled: its number, the values (V Y X) in their units, and their spread."""
+        for start, taken in _windows(len(stretch), self.codec.config.times):
+            for at, field, spread in self._filled(stretch, stretch.start + start, taken):
+                yield at, field, spread
                 if count is not None:
-                    count(first + step - stretch.start + 1)
+                    count(at - stretch.start + 1)
+
+    def _filled(
+        self, stretch: Stretch, first: int, taken: range, hide: Callable[[int], np.ndarray] | None = None
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Some steps of the window that begins with field `first`."""
+        values, season, hour = self._reader(stretch).around(first)
+        shown = np.isfinite(values)
+        for step in range(values.shape[1]) if hide is not None else ():
+            if shown[:, step].any():
+                shown[:, step] &= ~hide(first + step)  # type: ignore[misc]
+        mean, spread = self.predict(values[None], shown[None], season[None], hour[None])
+        for step in taken:
+            field = self._in_units(mean[0, :, step], season[step], hour[step])
+            yield first + step, field, np.where(self.never, np.nan, self.codec.spreads(spread[0, :, step]))
 
     def between(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
         """The states half-way between neighbouring fields: their place (1.5 is between fields 1 and 2), values and spread."""
-        reader, config = WindowReader(stretch, self.codec), self.codec.config
+        reader, config = self._reader(stretch), self.codec.config
         half = np.arange(1 - config.history, config.ahead + 1) / 2
         for low, high in reader.pieces:
             low = max(low, stretch.start)
@@ -150,7 +157,13 @@ class FieldPredictor:
                         if count is not None:
                             count(low + (start + step + 1) // 2 - stretch.start)
 
-    def _in_units(self, anomalies: np.ndarray, season: np.ndarray, hour: np.ndarray) -> np.ndarray:
+    def _reader(self, stretch: Stretch) -> WindowReader:
+        """The reader of a stretch; the last one is kept, with the fields that it has read."""
+        if self._last is None or self._last.stretch != stretch:
+            self._last = WindowReader(stretch, self.codec)
+        return self._last
+
+    def _in_units(self, anomalies: np.ndarray, season: Number, hour: Number) -> np.ndarray:
         values = self.codec.values(anomalies, season, hour)
         return np.where(self.never, np.float32(np.nan), values).astype(np.float32)
 

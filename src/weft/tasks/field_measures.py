@@ -20,7 +20,7 @@ from weft.objectives.measures.gap_baselines import FILLED, GapField
 from weft.tasks.request import Measured
 from weft.training.progress import Progress, counter
 
-MOST_FORECASTS, MOST_GAP_FIELDS = 240, 24  # that are measured, spread evenly
+MOST_FORECASTS, MOST_GAP_FIELDS = 100, 24  # that are measured, spread evenly
 FEWEST = 6  # of both, however short the time
 TRIED = 2  # forecasts whose time tells how many there is time for
 DINEOF_VALUES_A_SECOND = 3e5  # of the matrix that it decomposes: it is left out of a run that has no time for it
@@ -85,8 +85,7 @@ def gap_scores(predictor: FieldPredictor, stretch: Stretch, gaps: Sequence[GapFi
 def fill_one(predictor: FieldPredictor, stretch: Stretch, at: int) -> Forecast:
     """One field with blocks hidden in it and in all fields around it, filled."""
     fields = stretch.fields
-    found = predictor.filled(Stretch(fields, at, at + 1), lambda time: hidden_at(fields.read(time, time + 1)[0], time))
-    _, mean, spread = next(found)
+    mean, spread = predictor.fill(stretch, at, lambda time: hidden_at(fields.read(time, time + 1)[0], time))
     return Forecast(mean, spread)
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
-import numpy as np
-
 from weft.codecs import Codecs, FieldCodec
 from weft.config import from_json
 from weft.data.ahead import Ahead
@@ -12,12 +10,11 @@ from weft.data.datasets.fields import FieldData
 from weft.data.encoded.fields import SeenFields
 from weft.data.fields.hiding import Hiding
 from weft.data.fields.learning import learned_codec
-from weft.data.fields.windows import FieldWindows, WindowReader
-from weft.data.grids.ahead import days_after, labels_of
+from weft.data.fields.windows import FieldWindows
 from weft.data.grids.grid import Stretch
 from weft.data.source import Source
-from weft.errors import ConfigError, DataError
-from weft.inspect.fieldattention import LookAtPlace, look_at_place
+from weft.errors import DataError
+from weft.inspect.fieldattention import LookAtPlace
 from weft.inspect.views import View
 from weft.models.stream import Model, Stream
 from weft.objectives.hidden_cells import HiddenCells
@@ -124,19 +121,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtPlace) -> View:
         stretch = self._own(run).held_out if input is None else forecasting.given_fields(run, [input])
-        predictor, fields = forecasting.predictor_of(run), stretch.fields
-        end = len(fields) - 1 if how.time is None else how.time - 1
-        if not 0 <= end < len(fields):
-            raise ConfigError(f"expected from 1 to {len(fields)}, found {how.time}", where="time")
-        codec, config = predictor.codec, predictor.codec.config
-        values, season, hour = WindowReader(Stretch(fields, 0, end + 1), codec).read(end)
-        steps = np.arange(1 - config.history, config.ahead + 1)
-        raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])
-        known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
-        before = known[0] - fields.times.step * np.arange(config.history - len(known), 0, -1)
-        labels = labels_of(fields, np.concatenate([before, known, days_after(fields.times, end, config.ahead)]))
-        layers, grid = forecasting.layers_of(codec), forecasting.grid_of(codec)
-        return look_at_place(predictor.model, raw.to(predictor.device), grid, layers, labels, how)
+        return forecasting.place_view(run, stretch, how)
 
     def _own(self, run: Loaded) -> FieldData:
         """The run's own data."""

@@ -9,15 +9,20 @@ import numpy as np
 
 from weft.codecs import FieldCodec
 from weft.config import Config
-from weft.data.grids.ahead import days_after, labels_of
+from weft.data.fields.windows import WindowReader
+from weft.data.grids.calendars import times_of
+from weft.data.grids.conventions import convention_of
+from weft.data.grids.following import following
 from weft.data.grids.grid import Fields, Grid, Layer, Stretch
 from weft.data.grids.measured import measured_fields
 from weft.data.grids.writing import Written, check_output, write_fields
 from weft.errors import ConfigError, WeftError
 from weft.generate.fields import FieldPredictor
+from weft.inspect.fieldattention import LookAtPlace, look_at_place
 from weft.inspect.fieldfilm import forecast_film
 from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.fieldsheets import filling_sheet, forecast_sheet
+from weft.inspect.placeview import PlaceView
 from weft.models.stream import Stream
 from weft.storage.store import write_file
 from weft.tasks.request import Loaded, Prediction
@@ -125,8 +130,29 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
         raise WeftError(
             "the forecast diverged at its first step", where=str(run.folder.path), fix="train anew with a lower lr"
         )
-    days = days_after(fields.times, end, len(rolled.mean))
+    days = following(fields, end, len(rolled.mean)).days
     return Made(rolled.mean, rolled.spread, days, "forecast", rolled.members if how.members else None, note)
+
+
+def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
+    """What a place read to forecast the fields that follow the last one, or the one that is named."""
+    predictor, fields = predictor_of(run), stretch.fields
+    end = len(fields) - 1 if how.time is None else how.time - 1
+    if not 0 <= end < len(fields):
+        raise ConfigError(f"expected from 1 to {len(fields)}, found {how.time}", where="time")
+    codec, config = predictor.codec, predictor.codec.config
+    values, season, hour = WindowReader(Stretch(fields, 0, end + 1), codec).read(end)
+    steps = np.arange(1 - config.history, config.ahead + 1)
+    raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])
+    known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
+    before = known[0] - fields.times.step * np.arange(config.history - len(known), 0, -1)
+    labels = labels_of(fields, np.concatenate([before, known, following(fields, end, config.ahead).days]))
+    return look_at_place(predictor.model, raw.to(predictor.device), grid_of(codec), layers_of(codec), labels, how)
+
+
+def labels_of(fields: Fields, days: np.ndarray) -> tuple[str, ...]:
+    """Times as people read them, in the calendar of some fields."""
+    return times_of(days, convention_of(fields).clock).labels
 
 
 def write_made(path: Path, fields: Fields, made: Made, how: Forecasting) -> None:

@@ -1,8 +1,9 @@
 """Fields on a grid, from netCDF and zarr files: where the cells are, when, what is measured there, and the values.
 
-grid          the types: Grid, Times, Layer, Fields (values by time, read when they are asked for)
-climatology   learns what is usual at each cell (a Climate) from the fields to train on
 grid       the types: Grid, Times, Layer, Fields (values by time, read when they are asked for)
+climatology learns what is usual at each cell (a Climate) from the fields to train on
+gaps       blocks of cells that are hidden to measure how gaps are filled
+places     coordinates as people write them, and the cells they fall into
 scanned    open_fields: a user's files, looked through once and then read as they are needed; fingerprint
 measured   measured_fields: a file for a trained model, refused where its fields are others
 writing    write_fields: values as a netCDF file or zarr store in the layout of the file they were made from
