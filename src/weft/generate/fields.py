@@ -82,7 +82,7 @@ class FieldPredictor:
             for lead in range(min(config.ahead, steps - at)):
                 drawn = mean[:, :, lead] + spread[:, :, lead] * next(noise) if members > 1 else mean[:, :, lead]
                 drawn[:, self.never] = np.nan
-                if not np.nanmax(np.abs(drawn), initial=0.0) < FARTHEST:
+                if not (np.abs(drawn[:, ~self.never]) < FARTHEST).all():  # nor is it where it is no number
                     diverged = at + lead + 1
                     break
                 means.append(mean[:, :, lead].mean(0))
@@ -129,7 +129,7 @@ class FieldPredictor:
     def _filled(
         self, stretch: Stretch, first: int, taken: range, hide: Callable[[int], np.ndarray] | None = None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Some steps of the window that begins with field `first`."""
+        """Some steps of the window that begins with field `first`; what was given stays to the last digit."""
         values, season, hour = self._reader(stretch).around(first)
         shown = np.isfinite(values)
         for step in range(values.shape[1]) if hide is not None else ():
@@ -137,8 +137,10 @@ class FieldPredictor:
                 shown[:, step] &= ~hide(first + step)  # type: ignore[misc]
         mean, spread = self.predict(values[None], shown[None], season[None], hour[None])
         for step in taken:
-            field = self._in_units(mean[0, :, step], season[step], hour[step])
-            yield first + step, field, np.where(self.never, np.nan, self.codec.spreads(spread[0, :, step]))
+            given, here = stretch.fields.read(first + step, first + step + 1)[0], shown[:, step]
+            field = np.where(here, given, self._in_units(mean[0, :, step], season[step], hour[step]))
+            doubt = self.codec.spreads(spread[0, :, step])
+            yield first + step, field, np.where(self.never & ~here, np.nan, doubt)
 
     def between(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
         """The states half-way between neighbouring fields: their place (1.5 is between fields 1 and 2), values and spread."""
