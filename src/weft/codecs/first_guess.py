@@ -47,6 +47,8 @@ def in_time(
     """The estimate from the nearest known values before and after, and its variance as a share of the anomalies'.
 
     `correlation` is that of anomalies 1, 2, ... steps apart. Cells with nothing known around them get 0 and variance 1.
+    Correlations measured on few values may contradict each other (no variance would be left): then the value that
+    correlates more counts alone.
     """
     steps = anomalies.shape[2]
     table = _every_lag(correlation, int((time[:, -1] - time[:, 0]).max().ceil()) + 1)
@@ -60,6 +62,9 @@ def in_time(
     first, second = (near - far * both) / rest, (far - near * both) / rest
     guess = first * back[0] + second * ahead[0]
     variance = 1 - first * near - second * far
+    alone = torch.where(near.abs() >= far.abs(), near * back[0], far * ahead[0])
+    guess = torch.where(variance >= 0, guess, alone)
+    variance = torch.where(variance >= 0, variance, 1 - torch.maximum(near.abs(), far.abs()) ** 2)
     return guess, variance.clamp(LEAST_VARIANCE, 1.0)
 
 
