@@ -95,7 +95,7 @@ def test_blocks_hide_the_share_that_is_drawn(shape):
 
 
 def test_blocks_go_round_the_globe_and_reach_the_poles():
-    hidden = np.mean([one for one in patterns("blocks", 200, (1, 4, 16, 16), 2)], (0, 1, 2))
+    hidden = np.mean(patterns("blocks", 200, (1, 4, 16, 16), 2), (0, 1, 2))
     assert hidden.min() > 0.5 * hidden.mean()
 
 
