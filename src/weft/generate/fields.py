@@ -12,6 +12,7 @@ import torch
 from weft.codecs.field import FieldCodec
 from weft.data.fields.windows import WindowReader, moments
 from weft.data.grids.grid import Stretch
+from weft.errors import WeftError
 from weft.modalities.climate import Number
 from weft.models.stream import Stream
 
@@ -72,7 +73,7 @@ class FieldPredictor:
         """
         config, reader = self.codec.config, self._reader(stretch)
         times = stretch.fields.times
-        season, hour = moments(times, np.arange(end - config.history + 1, end + 1 + steps))
+        season, hour = moments(times, np.arange(end - config.history + 1, end + 1 + steps + config.ahead))
         state = np.repeat(reader.read(end)[0][None, :, : config.history], members, 0)
         noise = Noise(self.codec, members, seed)
         fields, means, spreads, diverged = [], [], [], None
@@ -82,7 +83,8 @@ class FieldPredictor:
             for lead in range(min(config.ahead, steps - at)):
                 drawn = mean[:, :, lead] + spread[:, :, lead] * next(noise) if members > 1 else mean[:, :, lead]
                 drawn[:, self.never] = np.nan
-                if not (np.abs(drawn[:, ~self.never]) < FARTHEST).all():  # nor is it where it is no number
+                near = (np.abs(drawn[:, ~self.never]) < FARTHEST).all()  # False for NaN too
+                if not (near and np.isfinite(spread[:, :, lead]).all()):
                     diverged = at + lead + 1
                     break
                 means.append(mean[:, :, lead].mean(0))
@@ -91,22 +93,20 @@ class FieldPredictor:
                 state = np.concatenate([state, drawn[:, :, None]], 2)
             state = state[:, :, -config.history :]
         when = (season[config.history :][: len(means)], hour[config.history :][: len(means)])
-        empty = np.empty((0, *self.never.shape), np.float32)
-        mean = self._in_units(np.stack(means) if means else empty, *when)
-        spread = np.where(self.never, np.nan, self.codec.spreads(np.stack(spreads) if means else empty))
-        every = None
-        if members > 1:
-            every = np.stack([self._in_units(np.stack([one[m] for one in fields]), *when) for m in range(members)])
-        return Rolled(mean, spread, every, diverged)
+        shape = (len(means), *self.never.shape)  # of no field, where it diverged at once
+        mean = self._in_units(np.reshape(means, shape), *when)
+        spread = np.where(self.never, np.nan, self.codec.spreads(np.reshape(spreads, shape)))
+        if members == 1:
+            return Rolled(mean, spread, diverged=diverged)
+        every = [self._in_units(np.reshape([one[m] for one in fields], shape), *when) for m in range(members)]
+        return Rolled(mean, spread, np.stack(every), diverged)
 
     def _ahead(self, state: np.ndarray, season: np.ndarray, hour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and spread of the fields that follow some histories (B V H Y X)."""
         config, rows = self.codec.config, len(state)
         missing = np.full((*state.shape[:2], config.ahead, *state.shape[3:]), np.nan, np.float32)
         values = np.concatenate([state, missing], 2)
-        lacking = config.times - len(season)  # behind the last lead asked for
-        season, hour = (np.pad(one, (0, max(0, lacking)), mode="edge")[: config.times] for one in (season, hour))
-        when = (np.broadcast_to(one, (rows, config.times)) for one in (season, hour))
+        when = (np.broadcast_to(one[: config.times], (rows, config.times)) for one in (season, hour))
         mean, spread = self.predict(values, np.isfinite(values), *when)
         return mean[:, :, config.history :], spread[:, :, config.history :]
 
@@ -166,6 +166,9 @@ class FieldPredictor:
         return self._last
 
     def _in_units(self, anomalies: np.ndarray, season: Number, hour: Number) -> np.ndarray:
+        if not np.isfinite(anomalies[..., ~self.never]).all():
+            problem = "the model gives values that are not finite"
+            raise WeftError(problem, where="weft predict", fix="train anew with a lower lr")
         values = self.codec.values(anomalies, season, hour)
         return np.where(self.never, np.float32(np.nan), values).astype(np.float32)
 
