@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from fielded import codec_of, plain_codec, process, stretch_of
+from fielded import GLOBE, codec_of, plain_codec, process, stretch_of
 from safetensors.numpy import load, save
 
 from weft.codecs.field import FieldCodec
@@ -34,7 +34,8 @@ def test_values_become_anomalies_and_come_back(learned):
     np.testing.assert_allclose(learned.values(anomalies, season, hour), values, rtol=1e-5, atol=1e-5)
     assert np.isnan(anomalies[0, 0, 0, :3]).all()
     known = learned.anomalies(stretch_of(process(120)).fields.read(0, 120), np.zeros(120), np.zeros(120))
-    np.testing.assert_allclose((known**2).mean((0, 2, 3)), 1, atol=0.15)
+    squares = (known**2 * GLOBE.weights[:, None]).mean((0, 2, 3))  # by area
+    np.testing.assert_allclose(squares, 1, atol=0.02)
 
 
 def test_a_codec_comes_back_from_its_folder_bit_for_bit(learned):
