@@ -13,19 +13,35 @@ from typing import Any
 
 import pytest
 import torch
+from fielded import plain_codec
 from trials import DATA
 
 from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
-from weft.tasks.recipes import captions, encoders, language, pairs, picture_costs, pictures
+from weft.tasks.recipes import captions, encoders, forecasts, language, pairs, picture_costs, pictures
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
 from weft.training.schedule import Budget
 
 SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
 RATE = 1e11  # multiply-adds times two a second
-SHOWN = ("dim", "depth", "heads", "context", "patch", "batch", "tokens", "rows", "dropout", "strength", "lr", "warmup")
+SHOWN = (
+    "dim",
+    "depth",
+    "heads",
+    "context",
+    "patch",
+    "halo",
+    "span",
+    "batch",
+    "tokens",
+    "rows",
+    "dropout",
+    "strength",
+    "lr",
+    "warmup",
+)
 SIDE = 32  # pixels
 
 
@@ -129,6 +145,18 @@ def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
     return cache(lambda size: COSTS[task](make(size), draft.training))
 
 
+def of_fields(case: Case) -> dict[str, Any]:
+    """Fields of two layers on 36 x 72 cells; `amount` is how many there are to train on."""
+    request = case.request
+    name = forecasts.FORECASTING.model_name(request)
+    training = first_training(CARDS[case.task].training, forecasts.FORECASTING, request, name)
+    codec = plain_codec((2, 36, 72), history=6, ahead=6)
+    encoded: Any = SimpleNamespace(values=float(case.amount * 2 * 36 * 72), codec=codec)
+    data: Any = SimpleNamespace(train=range(case.amount))
+    draft = Draft(request, data, {"field": codec}, encoded, training, request.budget)
+    return vars(forecasts.decided(training, forecasts.new_model(draft, name), codec))
+
+
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "language-model": of_text,
     "translate": of_pairs,
@@ -140,6 +168,7 @@ PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "reconstruct-images": of_pictures,
     "distill-images": of_pictures,
     "caption": of_pictures,
+    "forecast": of_fields,
 }
 
 
@@ -153,8 +182,14 @@ def planned(case: Case) -> dict[str, Any]:
 def cases() -> Iterator[Case]:
     """Every task with its usual model over a grid; its other models and its (small) presets at one point of it."""
     for name, planner in PLANNERS.items():
-        card, seen = CARDS[name], planner is of_pictures
-        amounts = (300, 5_000, 100_000) if seen else (10_000, 1_000_000, 100_000_000)
+        card, seen = CARDS[name], planner in (of_pictures, of_fields)
+        amounts = (
+            (40, 500, 20_000)
+            if planner is of_fields
+            else (300, 5_000, 100_000)
+            if seen
+            else (10_000, 1_000_000, 100_000_000)
+        )
         vocabs = (None,) if seen else (64, 8192)
         for minutes in (1.0, 5.0, 20.0, 60.0, None):
             for amount in amounts:
