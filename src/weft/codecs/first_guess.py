@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 LEVELS = 7  # of squares: 2, 4, ... 128 cells along a side, then the whole field
-SMOOTHED = 6  # times that filled cells are replaced by the mean of their neighbours
+SMOOTHED = 8  # times that filled cells of each level are replaced by the mean of their neighbours
 LEAST_VARIANCE = 1e-3  # of a guess, as a share of the variance of anomalies
 NEAR_SURE = 0.999  # the largest correlation at some distance in time
 
@@ -120,9 +120,9 @@ def in_space(
     for depth in range(len(levels) - 1, -1, -1):
         rows, weight = levels[depth]
         here, shape = weight > 0, rows.shape[2:]
-        filled = torch.where(here, rows, _larger(filled, shape, wraps))
+        filled = _smoothed(torch.where(here, rows, _larger(filled, shape, wraps)), here, wraps)
         level = torch.where(here, depth, F.interpolate(level.float(), shape).long())
-    return _smoothed(filled, known[:, None], wraps)[:, 0], level[:, 0]
+    return filled[:, 0], level[:, 0]
 
 
 def _even(rows: Tensor) -> tuple[int, int, int, int]:
@@ -141,7 +141,7 @@ def _larger(coarse: Float[Tensor, "M 1 R S"], shape: torch.Size, wraps: bool) ->
 def _smoothed(
     filled: Float[Tensor, "M 1 Y X"], known: Bool[Tensor, "M 1 Y X"], wraps: bool
 ) -> Float[Tensor, "M 1 Y X"]:
-    """Filled cells drawn towards the mean of their four neighbours, which takes the steps out of them."""
+    """Filled cells drawn towards the mean of their four neighbours: over all levels nearly a harmonic function (Laplace's equation)."""
     for _ in range(SMOOTHED):
         wide = F.pad(filled, (1, 1, 0, 0), mode="circular" if wraps else "replicate")
         wide = F.pad(wide, (0, 0, 1, 1), mode="replicate")

@@ -110,7 +110,10 @@ def _tables(model: FieldScores, filled: FieldScores, known: Baselines, stretch: 
     gaps = {"model": filled, **known.filled} if filled.leads else {}
     return {
         "unit": units.pop() if len(units) == 1 else "spreads of each layer's anomalies",
-        "by_lead": {name: one.table() for name, one in {"model": model, **known.forecasts}.items()},
+        "by_lead": {
+            name: {str(lead): layers for lead, layers in one.table().items()}
+            for name, one in {"model": model, **known.forecasts}.items()
+        },
         "gaps": {name: one.table()[FILLED] for name, one in gaps.items()},
         "ratio_of_rmse": {name: {"ratio": ratio, "interval": interval} for name, (ratio, interval) in ratios.items()},
     }

@@ -101,13 +101,15 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def predict(
         self, run: Loaded, inputs: Sequence[object], how: forecasting.Forecasting, listen: Listen | None
     ) -> list[Prediction]:
-        output = forecasting.check_named(how.output)
-        stretch = forecasting.given_fields(run, inputs) if inputs else self._own(run).held_out
-        made = forecasting.predicted(run, stretch, how, Progress(quiet=how.output is None))
-        if output is not None:
-            forecasting.write_made(output, stretch.fields, made, how)
-        name = ", ".join(map(str, inputs)) if inputs else run.data.described
-        return [forecasting.as_prediction(name, stretch.fields, made, output)]
+        output = forecasting.check_named(how.output, len(inputs))
+        given = [(str(one), forecasting.given_fields(run, [one])) for one in inputs]
+        found = []
+        for name, stretch in given or [(run.data.described, self._own(run).held_out)]:
+            made = forecasting.predicted(run, stretch, how, Progress(quiet=how.output is None))
+            if output is not None:
+                forecasting.write_made(output, stretch.fields, made, how)
+            found.append(forecasting.as_prediction(name, stretch.fields, made, output))
+        return found
 
     def shown(self, prediction: Prediction) -> str:
         return forecasting.in_words(prediction)
@@ -120,8 +122,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         return measured_model(forecasting.predictor_of(run), held_out, train, progress, seconds)
 
     def look(self, run: Loaded, input: object, how: LookAtPlace) -> View:
-        stretch = self._own(run).held_out if input is None else forecasting.given_fields(run, [input])
-        return forecasting.place_view(run, stretch, how)
+        return forecasting.place_view(run, forecasting.given_fields(run, [input]), how)
 
     def _own(self, run: Loaded) -> FieldData:
         """The run's own data."""

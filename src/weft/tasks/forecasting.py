@@ -184,10 +184,15 @@ def write_made(path: Path, fields: Fields, made: Made, how: Forecasting) -> None
         write_file(path, forecast_sheet(series, values, spread=spread))
 
 
-def check_named(output: str | None) -> Path | None:
+def check_named(output: str | None, inputs: int) -> Path | None:
     """The file to write, refused before anything is computed where it cannot be written."""
     if output is None:
         return None
+    if inputs > 1:
+        problem = f"{inputs} inputs cannot be written to one file"
+        raise WeftError(
+            problem, where=f"--output {output}", fix="name one file, or a folder of files that follow each other"
+        )
     path = Path(output)
     if path.suffix.lower() not in (".png", ".gif"):
         check_output(path)
