@@ -189,7 +189,8 @@ def test_variables_that_are_no_fields_are_left_out_and_listed(tmp_path: Path) ->
     reasons = dict(fields.skipped)
     assert set(reasons) == {"land", "ensemble", "words"}
     assert "no time axis" in reasons["land"] and "ds.isel(member=0)" in reasons["ensemble"]
-    assert "member of size 3" in refused(path, names=("ensemble",))
+    for names in (("ensemble",), ("t2m", "ensemble")):
+        assert "member of size 3" in refused(path, names=names)
     assert "did you mean 't2m'?" in refused(path, names=("t2",))
 
 
