@@ -135,6 +135,14 @@ def test_projected_coordinates_are_a_plane(tmp_path: Path) -> None:
     assert (fields.grid.weights == 1).all()
 
 
+def test_cells_without_coordinates_are_a_plane_whatever_their_names(tmp_path: Path) -> None:
+    fields = opened(written(tmp_path / "a.nc", data := dataset().drop_vars(["lat", "lon"])))
+    assert fields.grid.surface == "plane" and fields.grid.x.tolist() == list(range(8))
+    back = as_dataset(fields, Written(everything(fields), fields.times.days))
+    np.testing.assert_array_equal(back.t2m.values, data.t2m.values)
+    assert set(back.coords) == {"time"}
+
+
 @pytest.mark.parametrize(
     ("axis", "at", "value", "words"),
     [
