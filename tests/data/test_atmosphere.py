@@ -43,6 +43,7 @@ def test_the_truth_is_continuous_and_moves(sample: SampleFields) -> None:
 
 def test_the_sample_is_the_same_every_time_and_needs_no_file() -> None:
     asked = SimpleNamespace(variables=None)
-    one, two = GriddedFields().read([], None, asked), GriddedFields().read([], None, asked)
-    assert one.fingerprint == two.fingerprint and len(one.train) == 1200 and len(one.held_out) == 300
-    np.testing.assert_array_equal(one.fields.read(0, 3), two.fields.read(0, 3))
+    data = GriddedFields().read([], None, asked)
+    assert len(data.train) == 1200 and len(data.held_out) == 300
+    one, two = SampleFields(steps=10), SampleFields(steps=10)
+    np.testing.assert_array_equal(one.read(0, 10), two.read(0, 10))

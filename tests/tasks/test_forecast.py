@@ -131,7 +131,7 @@ def test_without_a_file_the_held_out_part_goes_on(run, tmp_path, capsys):
 
 def test_one_output_for_several_inputs_is_refused_before_anything_is_computed(run, tmp_path, capsys):
     words = refused(capsys, "predict", str(run.folder), str(WAVES), str(WAVES), "--output", str(tmp_path / "a.nc"))
-    assert "2 inputs" in words and "pattern in quotes" in words and not (tmp_path / "a.nc").exists()
+    assert "2 inputs" in words and "a folder or pattern" in words and not (tmp_path / "a.nc").exists()
 
 
 def test_files_that_belong_together_are_named_by_a_pattern(run, waves, tmp_path):
@@ -301,7 +301,7 @@ def test_another_file_is_measured(run, waves, tmp_path):
     ).to_netcdf(path)
     found = run.evaluate(path)
     assert found["metrics"].keys() == run.report["metrics"].keys()
-    assert set(found["by_lead"]["model"]) == {1, 2} and {"persistence", "damped"} <= set(found["by_lead"])
+    assert set(found["by_lead"]["model"]) == {"1", "2"} and {"persistence", "damped"} <= set(found["by_lead"])
     json.dumps(found, allow_nan=False)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 LEVELS = 7  # of squares: 2, 4, ... 128 cells along a side, then the whole field
-SMOOTHED = 6  # times that filled cells are replaced by the mean of their neighbours
+SMOOTHED = 8  # times that filled cells of each level are replaced by the mean of their neighbours
 LEAST_VARIANCE = 1e-3  # of a guess, as a share of the variance of anomalies
 NEAR_SURE = 0.999  # the largest correlation at some distance in time
 
@@ -46,26 +46,26 @@ def in_time(
 ) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
     """The estimate from the nearest known values before and after, and its variance as a share of the anomalies'.
 
-    `correlation` is that of anomalies 1, 2, ... steps apart. Cells with nothing known around them get 0 and variance 1.
-    Correlations measured on few values may contradict each other (no variance would be left): then the value that
-    correlates more counts alone.
+    `correlation` is that of anomalies 1, 2, ... steps apart. Known cells, and those without a known value at any time, get
+    0 with variance 1. Correlations measured on few values may contradict each other (less than no variance would be
+    left): then the value that correlates more counts alone.
     """
-    steps = anomalies.shape[2]
+    steps, hidden = anomalies.shape[2], (~known).flatten().nonzero()[:, 0]
     table = _every_lag(correlation, int((time[:, -1] - time[:, 0]).max().ceil()) + 1)
-    back, ahead = (
-        _nearest(anomalies, known, time, range(steps)),
-        _nearest(anomalies, known, time, range(steps - 1, -1, -1)),
-    )
-    near, far = _at_lag(table, back[1]), _at_lag(table, ahead[1])
-    both = _at_lag(table, back[1] + ahead[1])
+    before, after = (_nearest(anomalies, known, time, order) for order in (range(steps), range(steps - 1, -1, -1)))
+    last, back, following, ahead = (part.flatten()[hidden] for part in (*before, *after))
+    field = correlation[0, 0].numel()
+    cell = hidden // (steps * field) % anomalies.shape[1] * field + hidden % field
+    near, far, both = (_at_lag(table, lag, cell) for lag in (back, ahead, back + ahead))
     rest = 1 - both**2
     first, second = (near - far * both) / rest, (far - near * both) / rest
-    guess = first * back[0] + second * ahead[0]
-    variance = 1 - first * near - second * far
-    alone = torch.where(near.abs() >= far.abs(), near * back[0], far * ahead[0])
-    guess = torch.where(variance >= 0, guess, alone)
-    variance = torch.where(variance >= 0, variance, 1 - torch.maximum(near.abs(), far.abs()) ** 2)
-    return guess, variance.clamp(LEAST_VARIANCE, 1.0)
+    alone = torch.where(near.abs() >= far.abs(), near * last, far * following)
+    left = 1 - first * near - second * far
+    guess, variance = torch.zeros_like(anomalies), torch.ones_like(anomalies)
+    guess.view(-1)[hidden] = torch.where(left >= 0, first * last + second * following, alone)
+    left = torch.where(left >= 0, left, 1 - torch.maximum(near.abs(), far.abs()) ** 2)
+    variance.view(-1)[hidden] = left.clamp(LEAST_VARIANCE, 1.0)
+    return guess, variance
 
 
 def _nearest(
@@ -85,27 +85,25 @@ def _nearest(
 
 def _every_lag(correlation: Float[Tensor, "L V Y X"], most: int) -> Float[Tensor, "M V Y X"]:
     """The correlation at 0, 1, 2, ... steps; beyond those that were measured it goes on falling by the last factor."""
-    lags = [torch.full_like(correlation[0], 1.0), *correlation.clamp(-NEAR_SURE, NEAR_SURE)]
+    lags = [torch.full_like(correlation[0], NEAR_SURE), *correlation.clamp(-NEAR_SURE, NEAR_SURE)]
     fall = (lags[-1] / lags[-2].clamp(min=1e-3)).clamp(0.0, NEAR_SURE)
     while len(lags) <= most:
         lags.append(lags[-1] * fall)
     return torch.stack(lags)
 
 
-def _at_lag(table: Float[Tensor, "M V Y X"], lag: Float[Tensor, "B V T Y X"]) -> Float[Tensor, "B V T Y X"]:
-    """The correlation at a distance in time, between two whole steps in proportion; none at an infinite distance."""
-    last = table.shape[0] - 1
-    near = lag.clamp(max=last)
-    below = near.floor().long().clamp(max=max(0, last - 1))
-    moved = table.permute(1, 0, 2, 3)[None].expand(lag.shape[0], *(-1,) * 4)
-    low = moved.gather(2, below)
-    high = moved.gather(2, (below + 1).clamp(max=last))
-    found = low + (near - below) * (high - low)
-    return (
-        torch.where(lag.isinf(), torch.zeros_like(found), found)
-        .clamp(-NEAR_SURE, 1.0)
-        .where(lag > 0, torch.tensor(NEAR_SURE))
-    )
+def _at_lag(table: Float[Tensor, "M V Y X"], lag: Float[Tensor, "C"], cell: Int[Tensor, "C"]) -> Float[Tensor, "C"]:
+    """The correlation of some cells at distances in time, between two whole steps in proportion; none at an infinite distance."""
+    flat, last = table.flatten(), table.shape[0] - 1
+    far = lag.isinf()
+    lag = lag.clamp(max=last)
+    below = lag.long()
+    found = flat[below * table[0].numel() + cell]
+    share = lag - below
+    if bool(share.any()):
+        above = flat[(below + 1).clamp(max=last) * table[0].numel() + cell]
+        found = found + share * (above - found)
+    return found.masked_fill_(far, 0.0)
 
 
 def in_space(
@@ -126,9 +124,9 @@ def in_space(
     for depth in range(len(levels) - 1, -1, -1):
         rows, weight = levels[depth]
         here, shape = weight > 0, rows.shape[2:]
-        filled = torch.where(here, rows, _larger(filled, shape, wraps))
+        filled = _smoothed(torch.where(here, rows, _larger(filled, shape, wraps)), here, wraps)
         level = torch.where(here, depth, F.interpolate(level.float(), shape).long())
-    return _smoothed(filled, known[:, None], wraps)[:, 0], level[:, 0]
+    return filled[:, 0], level[:, 0]
 
 
 def _even(rows: Tensor) -> tuple[int, int, int, int]:
@@ -147,7 +145,7 @@ def _larger(coarse: Float[Tensor, "M 1 R S"], shape: torch.Size, wraps: bool) ->
 def _smoothed(
     filled: Float[Tensor, "M 1 Y X"], known: Bool[Tensor, "M 1 Y X"], wraps: bool
 ) -> Float[Tensor, "M 1 Y X"]:
-    """Filled cells drawn towards the mean of their four neighbours, which takes the steps out of them."""
+    """Filled cells drawn towards the mean of their four neighbours: over all levels nearly a harmonic function (Laplace's equation)."""
     for _ in range(SMOOTHED):
         wide = F.pad(filled, (1, 1, 0, 0), mode="circular" if wraps else "replicate")
         wide = F.pad(wide, (0, 0, 1, 1), mode="replicate")

@@ -119,9 +119,9 @@ def _tables(model: FieldScores, filled: FieldScores, known: Baselines, stretch: 
 
 
 def _plain(table: Any) -> Any:
-    """A table as JSON has it: None for what cannot be measured, such as the correlation of a forecast that never varies."""
+    """A table as JSON has it: None for what cannot be measured, as the correlation of a forecast that never varies."""
     if isinstance(table, dict):
-        return {name: _plain(part) for name, part in table.items()}
+        return {str(name): _plain(part) for name, part in table.items()}
     return table if np.isfinite(table) else None
 
 

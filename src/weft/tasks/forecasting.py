@@ -191,8 +191,8 @@ def check_named(output: str | None, inputs: int) -> Path | None:
     if output is None:
         return None
     if inputs > 1:
-        fix = "for files that belong together name their folder, or a pattern in quotes as in 'winds-*.nc'"
-        raise WeftError(f"one file cannot be written for {inputs} inputs", where="--output", fix=fix)
+        fix = "name one file, or a folder or pattern (in quotes) of files that follow each other"
+        raise WeftError(f"{inputs} inputs cannot be written to one file", where=f"--output {output}", fix=fix)
     path = Path(output)
     if path.suffix.lower() not in (".png", ".gif"):
         check_output(path)

@@ -64,37 +64,52 @@ def without_units(data: Any) -> Any:
 LAYOUTS = [flipped, rolled, closed, beyond, jittered, last_dimension_first, as_float64, one_level, without_units]
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The fingerprint of the fields in a plain file."""
+    return fingerprint(opened(written(tmp_path_factory.mktemp("plain") / "b.nc", dataset())))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
-def test_fields_are_the_same_in_every_layout(layout: Any, tmp_path: Path) -> None:
+def test_fields_are_the_same_in_every_layout(layout: Any, plain: str, tmp_path: Path) -> None:
     fields = opened(written(tmp_path / "a.nc", layout(dataset())))
     np.testing.assert_array_equal(everything(fields), WEST_FIRST[:, None])
     np.testing.assert_allclose(fields.grid.x, np.arange(-180, 180, 45), atol=1e-4)
     np.testing.assert_allclose(fields.grid.y, np.linspace(75, -75, 6))
     assert fields.grid.wraps and fields.grid.surface == "sphere"
-    assert fingerprint(fields) == fingerprint(opened(written(tmp_path / "b.nc", dataset())))
+    assert fingerprint(fields) == plain
 
 
-@pytest.mark.parametrize(
-    ("layout", "ending"),
-    [*((layout, ".nc") for layout in LAYOUTS), (closed, ".zarr")],
-    ids=lambda one: str(getattr(one, "__name__", one)),
-)
-def test_what_is_written_has_the_layout_of_the_file_that_was_read(layout: Any, ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+def test_what_is_written_has_the_layout_of_the_file_that_was_read(layout: Any, tmp_path: Path) -> None:
     data = layout(dataset())
     fields = opened(written(tmp_path / "a.nc", data))
-    write_fields(tmp_path / f"out{ending}", fields, Written(everything(fields), fields.times.days))
+    same(as_dataset(fields, Written(everything(fields), fields.times.days)), data)
+
+
+@pytest.mark.parametrize("ending", [".nc", ".zarr"])
+def test_files_are_written_whole_and_may_be_written_again(ending: str, tmp_path: Path) -> None:
+    data = closed(dataset())
+    fields = opened(written(tmp_path / "a.nc", data))
+    for _ in range(2):
+        write_fields(tmp_path / f"out{ending}", fields, Written(everything(fields), fields.times.days))
     with xr.open_dataset(tmp_path / f"out{ending}", decode_times=False) as back:
-        assert back.t2m.dims == data.t2m.dims and back.t2m.attrs["units"] == "K"
-        np.testing.assert_array_equal(back.t2m.values, data.t2m.values)
-        for dim in data.t2m.dims:
-            np.testing.assert_array_equal(back[dim].values, data[dim].values)
-            assert back[dim].attrs == data[dim].attrs
-        assert back.attrs["history"].startswith("weft ")
+        same(back, data)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", f"out{ending}"]
 
 
+def same(back: Any, data: Any) -> None:
+    """Values, dimensions, coordinates and attributes are those of the file that was read."""
+    assert back.t2m.dims == data.t2m.dims and back.t2m.attrs["units"] == "K"
+    np.testing.assert_array_equal(back.t2m.values, data.t2m.values)
+    for dim in data.t2m.dims:
+        np.testing.assert_array_equal(back[dim].values, data[dim].values)
+        assert back[dim].attrs == data[dim].attrs
+    assert back.attrs["history"].startswith("weft ")
+
+
 @pytest.mark.parametrize("form", ["classic", "packed", "chunked", "zarr2", "zarr3", "zip"])
-def test_fields_are_the_same_in_every_format(form: str, tmp_path: Path) -> None:
+def test_fields_are_the_same_in_every_format(form: str, plain: str, tmp_path: Path) -> None:
     data = dataset()
     if form == "classic":
         data.to_netcdf(path := tmp_path / "a.nc", engine="scipy")
@@ -110,7 +125,7 @@ def test_fields_are_the_same_in_every_format(form: str, tmp_path: Path) -> None:
         path = stored(tmp_path / "folder", data, zarr_format=int(form[-1]))
     fields = opened(path)
     np.testing.assert_allclose(everything(fields)[:, 0], WEST_FIRST, atol=0.005 if form == "packed" else 0)
-    assert fingerprint(fields) == fingerprint(opened(written(tmp_path / "b.nc", dataset())))
+    assert fingerprint(fields) == plain
     assert fields.notes == ("no value is missing",)
 
 
@@ -133,6 +148,14 @@ def test_projected_coordinates_are_a_plane(tmp_path: Path) -> None:
     fields = opened(written(tmp_path / "a.nc", data))
     assert fields.grid.surface == "plane" and not fields.grid.wraps
     assert (fields.grid.weights == 1).all()
+
+
+def test_cells_without_coordinates_are_a_plane_whatever_their_names(tmp_path: Path) -> None:
+    fields = opened(written(tmp_path / "a.nc", data := dataset().drop_vars(["lat", "lon"])))
+    assert fields.grid.surface == "plane" and fields.grid.x.tolist() == list(range(8))
+    back = as_dataset(fields, Written(everything(fields), fields.times.days))
+    np.testing.assert_array_equal(back.t2m.values, data.t2m.values)
+    assert set(back.coords) == {"time"}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +212,8 @@ def test_variables_that_are_no_fields_are_left_out_and_listed(tmp_path: Path) ->
     reasons = dict(fields.skipped)
     assert set(reasons) == {"land", "ensemble", "words"}
     assert "no time axis" in reasons["land"] and "ds.isel(member=0)" in reasons["ensemble"]
-    assert "member of size 3" in refused(path, names=("ensemble",))
+    for names in (("ensemble",), ("t2m", "ensemble")):
+        assert "member of size 3" in refused(path, names=names)
     assert "did you mean 't2m'?" in refused(path, names=("t2",))
 
 

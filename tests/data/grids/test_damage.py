@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from gridded import dataset, everything, numbers, opened, refused, stored, writt
 
 from weft.data.grids import probe
 from weft.data.grids.scanned import open_fields
-from weft.errors import DataError
+from weft.errors import DataError, WeftError
 
 h5py = pytest.importorskip("h5py")
 
@@ -168,6 +169,19 @@ def test_names_and_links_that_leave_a_store_are_refused(tmp_path: Path) -> None:
     (path / "t2m" / "3.0.0").unlink()
     os.symlink(written(tmp_path / "secret.nc", dataset()), path / "t2m" / "3.0.0")
     assert "leads out of the store" in refused(path)
+
+
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h5netcdf", None)
+    with pytest.raises(WeftError, match=r"need h5netcdf, which is not installed\n  -> pip install 'weft\[weather\]'"):
+        open_fields(["a.nc"])
+
+
+def test_without_a_process_of_its_own_a_file_is_looked_through_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "no python"))
+    assert open_fields([written(tmp_path / "a.nc", dataset())]).notes == ("no value is missing",)
 
 
 def test_other_files_are_refused_with_the_formats_that_are_read(tmp_path: Path) -> None:

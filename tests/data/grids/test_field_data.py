@@ -13,6 +13,7 @@ from weft.data.datasets import fields as datasets
 from weft.data.datasets.fields import GriddedFields, split_by_time
 from weft.data.grids.grid import Layer
 from weft.data.grids.measured import measured_fields
+from weft.data.grids.writing import Written, as_dataset
 from weft.data.survey import Survey
 from weft.errors import DataError
 
@@ -72,6 +73,19 @@ def test_a_file_for_a_model_has_its_layers_in_the_order_of_the_model(tmp_path: P
     q, t2m = fields.layers[1], Layer("t2m", None, "kelvin")
     found = measured_fields([path], [q, t2m], fields.grid)
     np.testing.assert_array_equal(found.fields.read(0, 5), everything(fields)[:5, [1, 0]])
+
+
+def test_levels_stand_in_the_order_of_the_model(tmp_path: Path) -> None:
+    data = dataset().drop_vars("t2m")
+    data["z"] = (("time", "plev", "lat", "lon"), np.stack([numbers(), numbers(seed=1)], axis=1), {"units": "m"})
+    data = data.assign_coords(plev=[500, 850])
+    fields = opened(written(tmp_path / "a.nc", data))
+    upside_down = written(tmp_path / "b.nc", data.isel(plev=[1, 0]))
+    found = measured_fields([upside_down], fields.layers, fields.grid)
+    np.testing.assert_array_equal(found.fields.read(0, 12), everything(fields))
+    back = as_dataset(found.fields, Written(found.fields.read(0, 12), fields.times.days))
+    assert back.plev.values.tolist() == [850, 500]
+    np.testing.assert_array_equal(back.z.values, data.isel(plev=[1, 0]).z.values)
 
 
 def test_other_fields_are_refused_with_a_table(tmp_path: Path) -> None:

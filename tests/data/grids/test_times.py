@@ -36,6 +36,11 @@ def test_the_same_share_of_the_year_is_the_same_season_in_every_calendar(calenda
     np.testing.assert_allclose(found.hour, shares * days % 1, atol=1e-7)
 
 
+def test_years_were_leap_years_by_the_calendar_of_their_time() -> None:
+    for calendar, days in (("standard", 366), ("julian", 366), ("proleptic_gregorian", 365), ("noleap", 365)):
+        np.testing.assert_allclose(times([0, 364], "days since 1500-01-01", calendar).season, [0, 364 / days])
+
+
 @pytest.mark.parametrize(
     ("units", "factor"), [("hours since 2001-01-01", 24), ("hour since 2001-1-1 00:00", 24), ("seconds since 2001-01-01", 86400),
                           ("minutes since 2001-01-01 02:00 +02:00", 1440), ("Days since 2001-01-01T00:00:00Z", 1)],

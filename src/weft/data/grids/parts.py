@@ -122,9 +122,12 @@ class _File:
         return [str(name) for name in self.dataset.variables if str(name) not in apart and not _is_bounds(str(name))]
 
     def role(self, dim: str) -> Role | None:
-        """Which axis a dimension is."""
+        """Which axis a dimension is. Rows and columns without coordinates are a plane: nobody knows their latitudes."""
         variable = self.dataset.variables.get(self.named[dim])
-        return role_of(self.named[dim], {} if variable is None else variable.attrs)
+        if variable is not None:
+            return role_of(self.named[dim], variable.attrs)
+        role = role_of(dim, {})
+        return "y" if role == "latitude" else "x" if role == "longitude" else role
 
     def coordinate(self, dim: str) -> tuple[np.ndarray, Mapping[str, Any]]:
         """The values along a dimension and their attributes; it is counted where the file gives none."""

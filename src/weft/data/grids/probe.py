@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +27,31 @@ DAMAGED = "the file may be damaged: get it again, or write it anew"
 
 def look_apart(
     sources: Sequence[str | Path], variables: Sequence[str], *, strict: bool, count: Count | None = None
-) -> Scan:
-    """What a child finds in files. Where it dies, the error names the file."""
+) -> Scan | None:
+    """What a child finds in files. Where it dies, the error names the file. None where no child can be started."""
+    if not sys.executable or getattr(sys, "frozen", False):  # then the executable is the user's program
+        return None
     request = {"sources": [os.fspath(source) for source in sources], "variables": list(variables), "strict": strict}
     command = [sys.executable, "-P", "-m", MODULE]
     path = os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
-    ) as child:
+    try:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            text=True,
+        )
+    except OSError:
+        return None
+    with child:
         assert child.stdin is not None and child.stdout is not None
         try:
-            child.stdin.write(json.dumps(request))
-            child.stdin.close()
+            with suppress(BrokenPipeError):  # a child that is dead already has said all it will say
+                child.stdin.write(json.dumps(request))
+                child.stdin.close()
             answer, at = _listen(child.stdout, count)
         except BaseException:
             child.kill()

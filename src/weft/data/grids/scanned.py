@@ -10,6 +10,7 @@ from weft.data.decoding import shown
 from weft.data.grids.fields import OpenedFields
 from weft.data.grids.grid import Fields
 from weft.data.grids.joining import joined
+from weft.data.grids.opening import libraries
 from weft.data.grids.probe import look_apart
 from weft.data.grids.scan import Count, Found, Scan, scan
 from weft.errors import DataError, listed
@@ -28,8 +29,9 @@ def open_fields(
     """The fields in files, in the convention of weft: all variables that are fields, or those named.
 
     Where one that is named is missing it is an error, or, not `strict`, all are taken. `apart` looks through the values in a process of
-    its own, which a damaged file may crash.
+    its own, which a damaged file may crash; where none can be started, here.
     """
+    libraries()
     found = look_apart(sources, variables, strict=strict, count=count) if apart else None
     fields = joined(sources, variables, strict=strict)
     found = found or scan(fields, count=count)
