@@ -1,10 +1,11 @@
 """The sizes that are planned, against a table of them: for budgets, amounts of data, models and presets.
 
 tests/fixtures/sizes.json says what was decided when it was written; the rate of matrix products is stated, not measured.
-How to ask the planners is known to the four functions that `PLANNERS` names, and to nothing else here.
+How to ask the planners is known to the five functions that `PLANNERS` names, and to nothing else here.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +27,7 @@ from weft.training.schedule import Budget
 
 SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
 RATE = 1e11  # multiply-adds times two a second
-SHOWN = (
+SHOWN = [
     "dim",
     "depth",
     "heads",
@@ -41,13 +42,13 @@ SHOWN = (
     "strength",
     "lr",
     "warmup",
-)
+]
 SIDE = 32  # pixels
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What a size is asked for; `amount` is the tokens or the pictures to learn from."""
+    """What a size is asked for; `amount` is the tokens, the pictures or the fields to learn from."""
 
     task: str
     model: str | None = None
@@ -145,13 +146,13 @@ def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
     return cache(lambda size: COSTS[task](make(size), draft.training))
 
 
-def of_fields(case: Case) -> dict[str, Any]:
-    """Fields of two layers on 36 x 72 cells; `amount` is how many there are to train on."""
+def of_fields(case: Case, shape: tuple[int, int, int] = (2, 36, 72)) -> dict[str, Any]:
+    """Fields of some layers, rows and columns; `amount` is how many there are to train on."""
     request = case.request
     name = forecasts.FORECASTING.model_name(request)
     training = first_training(CARDS[case.task].training, forecasts.FORECASTING, request, name)
-    codec = plain_codec((2, 36, 72), history=6, ahead=6)
-    encoded: Any = SimpleNamespace(values=float(case.amount * 2 * 36 * 72), codec=codec)
+    codec = plain_codec(shape, history=6, ahead=6, lags=1)
+    encoded: Any = SimpleNamespace(values=float(case.amount * math.prod(shape)), codec=codec)
     data: Any = SimpleNamespace(train=range(case.amount))
     draft = Draft(request, data, {"field": codec}, encoded, training, request.budget)
     return vars(forecasts.decided(training, forecasts.new_model(draft, name), codec))
@@ -222,3 +223,15 @@ def test_the_table_is_no_constant() -> None:
     for task in PLANNERS:
         sizes = [size for key, size in SIZES.items() if key.split()[0] == task and "preset" not in key]
         assert len({(size.get("dim"), size.get("depth"), str(size.get("net"))) for size in sizes}) >= 3, task
+
+
+def test_few_fields_get_a_small_model_however_long_there_is() -> None:
+    few, many = (planned(Case(task="forecast", minutes=600.0, amount=amount)) for amount in (10, 20_000))
+    assert (few["dim"], few["depth"]) == (48, 1) and many["dim"] > 96
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 4, 8), (3, 36, 72), (1, 181, 360)])
+def test_patches_keep_the_number_of_tokens_bearable(shape: tuple[int, int, int]) -> None:
+    patch = of_fields(Case(task="forecast", minutes=1.0, amount=500), shape)["patch"]
+    tokens = shape[0] * math.prod(-(-side // patch) for side in shape[1:])
+    assert tokens <= 640 and (patch <= 4 or tokens > 100)
