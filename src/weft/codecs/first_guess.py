@@ -123,9 +123,9 @@ def in_space(
         here, shape = weight > 0, rows.shape[2:]
         filled = torch.where(here, rows, _larger(filled, shape, wraps))
         level = torch.where(here, depth, F.interpolate(level.float(), shape).long())
-    lines = [_along(anomalies, known, axis, wraps=wraps and axis == 2) for axis in (1, 2)]
-    weight = sum(weight**2 for _, weight in lines)
-    crossed = sum(value * weight**2 for value, weight in lines) / weight.clamp(min=1e-9)
+    (rows, near), (columns, beside) = (_along(anomalies, known, axis, wraps=wraps and axis == 2) for axis in (1, 2))
+    weight = near**2 + beside**2
+    crossed = (rows * near**2 + columns * beside**2) / weight.clamp(min=1e-9)
     first = torch.where(known, anomalies, torch.where(weight > 0, crossed, filled[:, 0]))
     return _smoothed(first[:, None], known[:, None], wraps)[:, 0], level[:, 0]
 
@@ -137,12 +137,12 @@ def _along(
     size = anomalies.shape[axis]
     if wraps:  # once more on either side
         anomalies, known = torch.cat([anomalies] * 3, axis), torch.cat([known] * 3, axis)
-    sides = [_last_known(anomalies, known, axis)]
-    sides.append(tuple(part.flip(axis) for part in _last_known(anomalies.flip(axis), known.flip(axis), axis)))
+    before, near = _last_known(anomalies, known, axis)
+    after, far = (part.flip(axis) for part in _last_known(anomalies.flip(axis), known.flip(axis), axis))
     if wraps:
-        sides = [tuple(part.narrow(axis, size, size) for part in side) for side in sides]
-    weight = sides[0][1] + sides[1][1]
-    return (sides[0][0] * sides[0][1] + sides[1][0] * sides[1][1]) / weight.clamp(min=1e-9), weight
+        before, near, after, far = (part.narrow(axis, size, size) for part in (before, near, after, far))
+    weight = near + far
+    return (before * near + after * far) / weight.clamp(min=1e-9), weight
 
 
 def _last_known(anomalies: Tensor, known: Tensor, axis: int) -> tuple[Tensor, Tensor]:
