@@ -20,6 +20,7 @@ commands = typer.Typer()
         'weft predict runs/phrasebook-1 "My house is tiny and cozy." --set beam=5 --set best=3 --json',
         "weft predict runs/phrasebook-1 --input film.srt --output film.fr.srt",
         "weft predict runs/photos-1 picture.jpg more/*.png --json",
+        "weft predict runs/tapestry-1 --set size=2048x1536 --output large.png",
     )
 )
 def predict(
@@ -43,15 +44,21 @@ def predict(
         if document is not None:
             output.document(document[0], output_)
             return
-    asked = [*(inputs or ()), *(lines_in(input) if input else ())] or piped()
-    if not asked and not loaded.task.streams:
+    named = [] if input is None else [str(input)] if loaded.task.reads_files else lines_in(input)
+    writes = output_ is not None and output_.suffix.lower() in loaded.task.writes
+    settings |= {"output": str(output_)} if writes else {}
+    asked = [*(inputs or ()), *named] or ([] if loaded.task.writes and settings else piped())
+    if not asked and not loaded.task.streams and not (loaded.task.writes and settings):
         raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
-    asked = asked or [""]
+    asked = asked or ([""] if loaded.task.streams else [])
     streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
     stream = output.LiveText(asked[0]) if streams else None
     found = loaded.predict(asked, listen=stream, **settings)
     report = {"run": run, "task": loaded.task.name, "predictions": found}
-    output.predicted(report, loaded.task.shown, json, output_, stream)
+    if writes and not json:
+        output.say(f"wrote {output_}")
+        return
+    output.predicted(report, loaded.task.shown, json, None if writes else output_, stream)
 
 
 @commands.command(

@@ -105,10 +105,10 @@ class Harmonics(Code):
 
 
 def _recurrence(degree: int) -> tuple[Tensor, Tensor]:
-    """a and b for m = 0 ... l - 2 in Q_lm = a (z Q_l-1,m - b Q_l-2,m)."""
-    m, l = torch.arange(degree - 1, dtype=torch.float64), float(degree)
-    ahead = ((4 * l**2 - 1) / (l**2 - m**2)).sqrt()
-    behind = (((l - 1) ** 2 - m**2) / (4 * (l - 1) ** 2 - 1)).sqrt()
+    """The factors a and b for m = 0 ... l - 2 in Q_lm = a (z Q_l-1,m - b Q_l-2,m)."""
+    m, n = torch.arange(degree - 1, dtype=torch.float64), float(degree)
+    ahead = ((4 * n**2 - 1) / (n**2 - m**2)).sqrt()
+    behind = (((n - 1) ** 2 - m**2) / (4 * (n - 1) ** 2 - 1)).sqrt()
     return ahead.float(), behind.float()
 
 

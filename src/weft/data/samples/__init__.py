@@ -3,6 +3,7 @@
 from weft.data.images.album import Album
 from weft.data.readers.corpus import Given
 from weft.data.readers.labelled_texts import LabelledTexts
+from weft.data.readers.places import Places
 from weft.data.readers.tagged_texts import TaggedTexts
 from weft.errors import DataError
 
@@ -57,3 +58,11 @@ def digits() -> Album:
         raise DataError("the sample of pictures comes with scikit-learn, which is not installed", fix=fix) from None
     found = load_digits()
     return album_of("digits", (found.images * (255 / 16)).round().astype("uint8"), found.target)
+
+
+def woven_picture() -> Places:
+    """A picture of our own of 256 x 256 pixels, with fine threads and wide shades."""
+    from weft.data.readers.place_grids import picture_places
+    from weft.data.samples.tapestry import sample_tapestry
+
+    return picture_places((sample_tapestry(), None), "weft's tapestry")

@@ -39,7 +39,14 @@ class FieldSize:
 
 
 def field(
-    size: FieldSize, axes: tuple[str, ...], *, outputs: int, code: CodeName, scale: float = 10.0, omega: float = OMEGA
+    size: FieldSize,
+    axes: tuple[str, ...],
+    *,
+    outputs: int,
+    code: CodeName,
+    scale: float = 4.0,
+    omega: float = OMEGA,
+    dropout: float = 0.0,
 ) -> Stream.Config:
     """A network over the coordinates of single points. `scale` is the typical number of waves of a Fourier code."""
     made, width = _code(size, axes, code, scale)
@@ -52,7 +59,7 @@ def field(
         embed=PointEmbed.Config(axes=axes, code=made, width=width, activation=activation, omega=frequency),
         trunk=Trunk.Config(
             depth=size.depth,
-            block=Block.Config(transform=layer, wiring=Plain.Config()),
+            block=Block.Config(transform=layer, wiring=Plain.Config(), dropout=dropout),
             norm=None,
             init=SineInit.Config(omega=frequency) if sines else ReluInit.Config(),
         ),
