@@ -14,11 +14,12 @@ from weft.core.transforms import Activation
 from weft.errors import ConfigError
 from weft.modalities.points import PointEmbed
 from weft.models.stream import Stream
-from weft.position import DIRECTION, Code, Coordinates, Fourier, Harmonics, Joined
+from weft.position import Code, Coordinates, Fourier, Harmonics, Joined
+from weft.position.places import DIRECTION
 
 CodeName = Literal["fourier", "siren", "harmonics", "raw"]
 CODES: tuple[str, ...] = get_args(CodeName)
-OMEGA = 30.0  # of SIREN's layers
+OMEGA = {"siren": 30.0, "harmonics": 10.0}  # of layers of sines; harmonics are fine waves already
 TIME_WIDTH, TIME_SCALE = 32, 1.0  # of the code of time beside harmonics, and its typical waves over half the span
 
 
@@ -45,14 +46,13 @@ def field(
     outputs: int,
     code: CodeName,
     scale: float = 4.0,
-    omega: float = OMEGA,
     dropout: float = 0.0,
 ) -> Stream.Config:
     """A network over the coordinates of single points. `scale` is the typical number of waves of a Fourier code."""
     made, width = _code(size, axes, code, scale)
     activation: Activation = "sine" if code in ("siren", "harmonics") else "relu"
     sines = activation == "sine"
-    frequency = omega if sines else 1.0
+    frequency = OMEGA.get(code, 1.0)
     layer = Layer.Config(activation=activation, omega=frequency)
     return Stream.Config(
         dim=size.dim,

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 NEIGHBOURS = 5
-MOST_PAIRS = 2_000_000_000  # of places compared; beyond it some of those asked for are left out, spread evenly
-AT_ONCE = 50_000_000  # pairs compared at once
+MOST_PAIRS = 100_000_000  # of places compared; beyond it some of those asked for are left out, spread evenly
+AT_ONCE = 10_000_000  # pairs compared at once
 LEAST_DISTANCE = 1e-6  # below which a place counts as the same
 
 

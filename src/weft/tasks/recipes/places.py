@@ -16,7 +16,8 @@ from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import FieldTraining
 
 EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
-SIZING = Rounds(50, enough=20_000_000)  # through the places that a model should make in its budget
+SIZING = Rounds(24, enough=2_000_000)  # through the places that a model should make in its budget
+FEWEST_PLACES = 65_536  # by which rounds are reckoned: fewer places are gone through more often
 SCALE_PLACES = 64  # along a side, for each typical wave of a Fourier code
 DEGREE_PLACES = 6  # square root of the number of places, for each degree of harmonics
 LADDER = (
@@ -35,8 +36,9 @@ PRESETS = {
     "base": FieldSize(dim=512, depth=5, features=512),
 }
 RELU = {"lr": 1e-2, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
-SINES = {"lr": 2e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
-RATES: dict[str, dict[str, Any]] = {"fourier": RELU, "raw": RELU, "siren": SINES, "harmonics": SINES}
+SIREN = {"lr": 1e-3, "optimizer": "adamw", "head_lr": 1.0, "weight_decay": 0.0}  # Muon's steps grow too long for it
+HARMONICS = {"lr": 1e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
+RATES: dict[str, dict[str, Any]] = {"fourier": RELU, "raw": RELU, "siren": SIREN, "harmonics": HARMONICS}
 OF_A_FIELD = (*OF_A_TRUNK, "code", "scale", "features", "degree")
 RECIPE = Recipe(
     models={"field": field},
@@ -98,7 +100,9 @@ def _own(size: FieldSize, training: FieldTraining) -> FieldSize:
 def _choose(draft: FieldDraft, rungs: list[FieldSize], make: Any) -> FieldSize:
     """The largest size that still sees the places often enough."""
     work = EFFICIENCY * operations_in(draft.request, draft.training, draft.budget)
-    return SIZING.choose(rungs, lambda size: work / (6 * weights(make(size))), len(draft.encoded.train))
+    return SIZING.choose(
+        rungs, lambda size: work / (6 * weights(make(size))), max(FEWEST_PLACES, len(draft.encoded.train))
+    )
 
 
 def weights(config: Stream.Config) -> int:
