@@ -12,6 +12,7 @@ from weft.inspect.views import page, svg_figure
 
 PAGE_INCHES = 7.2  # width of a picture of several panels
 GAP_INCHES = 0.18
+SCALE_INCHES = 0.55  # for the scale of numbers
 LINE_INCHES = 0.3  # above a panel, for its title
 MARK_POINTS = 5.0  # size of the cross at a place
 LOW_SHARE, HIGH_SHARE = 0.01, 0.99  # of the values, between which shades run
@@ -54,7 +55,7 @@ def class_colours(classes: int) -> np.ndarray:
 
 def panels(given: Sequence[Panel], *, columns: int = 2, title: str = "", format: Format = "png") -> bytes:
     """Fields beside and below each other, each with its title and its scale."""
-    columns = min(columns, len(given))
+    columns, scaled = min(columns, len(given)), any(panel.values.ndim == 2 for panel in given)
     wide = (PAGE_INCHES - (columns - 1) * GAP_INCHES) / columns
     with sheet(format) as on:
         if title:
@@ -63,23 +64,27 @@ def panels(given: Sequence[Panel], *, columns: int = 2, title: str = "", format:
         for start in range(0, len(given), columns):
             tallest = 0.0
             for n, panel in enumerate(given[start : start + columns]):
-                tallest = max(tallest, _panel(on, panel, n * (wide + GAP_INCHES), y, wide))
+                tallest = max(tallest, _panel(on, panel, n * (wide + GAP_INCHES), y, wide - SCALE_INCHES * scaled))
             y += tallest + GAP_INCHES
         return on.bytes()
 
 
 def _panel(on: Sheet, panel: Panel, x: float, y: float, wide: float) -> float:
-    """Draws one field and returns its height, title and all."""
+    """Draws one field in a box and returns its height, title and all; its scale stands to the right of the box."""
     numbers = panel.values.ndim == 2
-    room = wide - (0.55 if numbers else 0.0)
-    width, height = fitted(panel.values, room, room)
+    width, height = fitted(panel.values, wide, wide)
     on.text(x, y + 0.05, panel.title, size=8.5, color=INK)
     top = y + LINE_INCHES
     if numbers:
         low, high = panel.span()
         scale = shades(SIGNS) if panel.signed else "viridis"
         image = on.cells(panel.values, (x, top, width, height), cmap=scale, vmin=low, vmax=high)
-        on.bar(image, (x + width + 0.06, top, 0.09, min(height, 1.6)), (low, (low + high) / 2, high), ".3g")
+        on.bar(
+            image,
+            (x + width + 0.06, top, 0.09, min(height, 1.6)),
+            (low, (low + high) / 2, high),
+            ".0f" if max(-low, high) >= 1000 else ".3g",
+        )
     else:
         on.picture(panel.values, x, top, width, height)
     if panel.mark is not None:

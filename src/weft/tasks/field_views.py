@@ -87,7 +87,7 @@ def field_panel(raster: Raster, label: LabelCodec, model: Stream, mark: tuple[fl
 
 
 def code_view(codec: PlaceCodec, model: Stream) -> FieldView:
-    """Some channels of the position code over the plane or the globe, evenly chosen, and their similarity by distance."""
+    """Some channels of the position code over the plane or the globe, evenly chosen."""
     raster = Raster.usual(codec, CODE_SIDE)
     codes = raster.codes(model)
     chosen = np.unique(np.linspace(0, codes.shape[-1] - 1, CHANNELS).round().astype(int))
@@ -111,7 +111,7 @@ def error_view(codec: PlaceCodec, label: LabelCodec, model: Stream, rows: PlaceR
         count[cell] += 1
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     words = f"mean {unit} at {len(rows):,} places that were learned: {errors.mean():.4g}"
-    shown = (field_panel(raster, label, model), Panel(unit, mean, 0.0))
+    shown = (field_panel(raster, label, model), Panel(f"{unit}; blank: not learned from", mean, 0.0))
     return FieldView(f"the field and its {unit}", shown, words, {"mean": float(errors.mean())})
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.codecs import ClassCodec, ColourCodec, LabelCodec, NumberCodec, PlaceCodec
+from weft.core.threads import each_on_one_thread
 from weft.data.readers.place_grids import pixel_places
 from weft.errors import ConfigError
 from weft.inspect.fields import HIGH_SHARE, LOW_SHARE, class_colours, field_colours
@@ -19,18 +20,21 @@ MAP_SIDE = 256  # cells along the longer side of a raster, where nobody gives a 
 MOST_CELLS = 200_000_000
 
 
-@torch.inference_mode()
 def values_at(model: Stream, places: np.ndarray, count: Callable[[int], None] | None = None) -> Tensor:
     """The values of the model's head at places as it takes them, (N, A) in float32."""
     model.eval()
     device = next(model.parameters()).device
     found = torch.empty(len(places), model.config.outputs or 1)
     given = torch.from_numpy(np.ascontiguousarray(places, np.float32))
-    for start in range(0, len(given), AT_ONCE):
+
+    def compute(start: int) -> None:
         some = slice(start, start + AT_ONCE)
-        found[some] = model(Points(given[some].to(device))).float().cpu()
+        with torch.inference_mode():
+            found[some] = model(Points(given[some].to(device))).float().cpu()
         if count is not None:
             count(min(start + AT_ONCE, len(given)))
+
+    each_on_one_thread(compute, range(0, len(given), AT_ONCE))
     return found
 
 
