@@ -209,7 +209,7 @@ def known_places(task: "Task[Any, Any, Any]", run: Loaded) -> PlaceRows | None:
 def measured(run: Loaded, held_out: PlaceRows, known: PlaceRows | None, progress: Progress) -> Measured:
     """How well the field is known at held-out places, beside the nearest known places and a constant."""
     codec, label = run.codec("place", PlaceCodec), run.codec("label", LabelCodec)
-    truth = held_out.values if isinstance(label, ColourCodec) else held_out.values.tolist()
+    truth: Any = held_out.values if isinstance(label, ColourCodec) else held_out.values.tolist()
     label.encode(truth)  # refuses unknown classes before anything is computed
     values = values_at(stream_of(run), codec.encode(held_out.where), counter(progress, len(held_out), "places"))
     progress.stop()
@@ -231,7 +231,7 @@ def _usual_picture(codec: PlaceCodec, label: LabelCodec, model: Stream) -> np.nd
 def baselines(codec: PlaceCodec, label: LabelCodec, known: PlaceRows, asked: PlaceRows) -> dict[str, float]:
     """The same measure for the nearest known places, and for one answer everywhere."""
     some = asked.take(asked_within(len(asked), len(known)))
-    rows, weights = neighbours(*(codec.apart(part.where) for part in (known, some)))
+    rows, weights = neighbours(codec.apart(known.where), codec.apart(some.where))
     if isinstance(label, ClassCodec):
         learned, truth = (label.encode(part.values.tolist()) for part in (known, some))
         near = nearest_classes(rows, weights, learned, label.outputs)

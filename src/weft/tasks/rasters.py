@@ -100,7 +100,8 @@ class Raster:
         """Where a place is, as shares of the height and the width."""
         if self.codec.globe:
             return (90 - place[0]) / 180, (place[1] + 180) % 360 / 360
-        x, y, *_ = *self.codec.encode(np.array([place]))[0].tolist(), 0.0
+        scaled: list[float] = [*self.codec.encode(np.array([place]))[0].tolist(), 0.0]
+        x, y = scaled[:2]
         if self.codec.config.picture:
             height, width = self.codec.config.cells or (1, 1)
             longest = max(height, width)

@@ -330,7 +330,7 @@ class FieldTraining(RowTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "heads"},
         "batch": "handfuls of 64 places in a step",
-        "code": "of positions: fourier (pictures, planes), siren, harmonics (the globe) or raw",
+        "code": "of positions: fourier (pictures, planes, classes), siren, harmonics (numbers on the globe) or raw",
         "scale": "typical waves of a Fourier code over half the picture; more resolve finer detail and blur less",
         "features": "numbers in a Fourier code",
         "degree": "of the finest harmonics, which have this many waves around the globe",

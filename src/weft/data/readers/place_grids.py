@@ -44,7 +44,7 @@ def picture_places(picture: tuple[np.ndarray, np.ndarray | None], where: str) ->
     height, width, channels = pixels.shape
     rows = PlaceRows(pixel_places(height, width), pixels.reshape(-1, channels))
     known = np.arange(len(rows)) if missing is None else np.flatnonzero(~missing.ravel())
-    notes = (f"{where}: {width} x {height} pixels, {'colour' if channels == 3 else 'grey'}",)
+    notes: tuple[str, ...] = (f"{where}: {width} x {height} pixels, {'colour' if channels == 3 else 'grey'}",)
     if len(known) < len(rows):
         notes += (f"transparent pixels, left out: {len(rows) - len(known):,}",)
     cells = (height, width)
@@ -87,7 +87,7 @@ def _grid(lat: np.ndarray, lon: np.ndarray, values: np.ndarray, name: str, where
     places = np.stack(np.meshgrid(lat, lon, indexing="ij"), -1).reshape(-1, 2).astype(np.float64)
     flat = values.astype(np.float64).ravel()
     known = np.flatnonzero(np.isfinite(flat))
-    notes = (f"{where}: {name} in {len(lat)} rows of {len(lon)} cells",)
+    notes: tuple[str, ...] = (f"{where}: {name} in {len(lat)} rows of {len(lon)} cells",)
     if len(known) < len(flat):
         notes += (f"cells that are no number, left out: {len(flat) - len(known):,}",)
     rows = PlaceRows(places, flat).take(known)

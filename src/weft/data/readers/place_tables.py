@@ -41,7 +41,9 @@ class _Gathered:
 
 def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Places:
     """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
-    gathered, notes, columns, axes = _Gathered(BadRows(asked.allowed)), list[str](), (), GLOBE
+    gathered, notes = _Gathered(BadRows(asked.allowed)), list[str]()
+    columns: tuple[str, ...] = ()
+    axes: tuple[str, ...] = GLOBE
     for path in paths:
         roles, names, axes = _roles(asked)
         table = open_table(path, roles, names, objects=OBJECT)

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from weft.codecs import LabelCodec, PlaceCodec
+from weft.codecs import ClassCodec, LabelCodec, PlaceCodec
 from weft.data.datasets.places import PlaceData
 from weft.data.encoded.places import EncodedPlaces
 from weft.models.stream import Model, Stream
@@ -56,7 +56,8 @@ def new_field(draft: FieldDraft) -> tuple[Stream.Config, FieldTraining]:
     """A network that suits data and budget, and the settings with everything decided."""
     place, label, training = draft.codec("place", PlaceCodec), draft.codec("label", LabelCodec), draft.training
     places = len(draft.encoded.train)
-    code: CodeName = training.code or ("harmonics" if place.globe else "fourier")
+    smooth = place.globe and not isinstance(label, ClassCodec)  # borders of classes are sharp
+    code: CodeName = training.code or ("harmonics" if smooth else "fourier")
     scale = training.scale or float(f"{min(10.0, max(0.5, math.sqrt(places) / SCALE_PLACES)):.2g}")
 
     def make(size: FieldSize) -> Stream.Config:
