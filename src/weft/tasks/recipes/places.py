@@ -37,7 +37,7 @@ PRESETS = {
 }
 RELU = {"lr": 1e-2, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
 SIREN = {"lr": 1e-3, "optimizer": "adamw", "head_lr": 1.0, "weight_decay": 0.0}  # Muon's steps grow too long for it
-HARMONICS = {"lr": 1e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
+HARMONICS = {"lr": 1e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 3.0}  # decay keeps their waves wide
 RATES: dict[str, dict[str, Any]] = {"fourier": RELU, "raw": RELU, "siren": SIREN, "harmonics": HARMONICS}
 OF_A_FIELD = (*OF_A_TRUNK, "code", "scale", "features", "degree")
 RECIPE = Recipe(
