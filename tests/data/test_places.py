@@ -127,6 +127,12 @@ def test_pixels_are_places_in_proportion_and_transparent_ones_are_left_out(tmp_p
     assert np.allclose(coarse[0], fine.reshape(30, 60, 2)[1, 1])  # the same place, whatever the number of pixels
 
 
+def test_columns_are_asked_of_tables_alone(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
+    with pytest.raises(DataError, match="plane_columns: only tables have columns"):
+        read_places([str(tmp_path / "p.png")], ASKED.replace(plane_columns="x,y"))
+
+
 def test_equal_places_fall_on_the_same_side_and_every_class_is_learned(tmp_path: Path) -> None:
     rows = [f"{i % 30},{i % 30},{'abc'[i % 3]}" for i in range(90)] + ["80,80,rare", "79,79,b"]
     data = PlacesWithValues().read([written(tmp_path / "s.csv", "lat,lon,kind", *rows)], None, ASKED)

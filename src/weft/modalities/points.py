@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from weft.config import at_least
 from weft.core.cache import Slots
 from weft.core.transforms import ACTIVATIONS, Activation
-from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.position import Code, direction
+from weft.position.codes import some_axes
 from weft.tokens import Tokens
 
 
@@ -56,8 +56,7 @@ class PointEmbed(Embedder):
         def check(self) -> None:
             at_least(self, 1, "width")
             at_least(self, 0, "omega")
-            if not self.axes or len(set(self.axes)) != len(self.axes):
-                raise ConfigError(f"expected different axes, found {list(self.axes)}", where="PointEmbed.axes")
+            some_axes(self.axes, where="PointEmbed.axes")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()

@@ -25,6 +25,9 @@ def read_cells(path: Path, asked: PlaceColumns) -> Places:
     """The cells of a grid or the pixels of a picture."""
     if path.is_dir():
         raise DataError("a folder, expected one file", where=shown(path), fix=KNOWN)
+    for name in ("lat_column", "lon_column", "time_column", "plane_columns"):
+        if getattr(asked, name) is not None:
+            raise DataError("only tables have columns", where=f"{shown(path)}: --set {name}", fix="leave it out")
     ending = path.suffix.lower()
     if ending in ARRAYS:
         return _grid(*_arrays(path, asked.value_column), shown(path))
