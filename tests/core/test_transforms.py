@@ -62,12 +62,16 @@ def test_dropout_zeroes_a_share_and_keeps_the_mean():
 
 
 def test_layers_of_sines_keep_their_spread_however_deep() -> None:
-    """What the initialisation of SIREN is for: the spread of the last layer is that of the first."""
+    """What the initialisation of SIREN is for: every sine is of numbers with a spread of 1."""
     torch.manual_seed(0)
     block = Block.Config(transform=Layer.Config(activation="sine", omega=30.0), wiring=Plain.Config())
     trunk = Trunk.Config(depth=8, block=block, norm=None, init=SineInit.Config(omega=30.0)).build(dim=256)
-    x = Tokens.free(torch.sin(torch.rand(512, 1, 256) * 6.28))
-    assert trunk(x).x.std().item() == pytest.approx(0.7, abs=0.05)
+    x = torch.sin(torch.rand(512, 1, 256) * 6.28)
+    *first, last = (block.transform for block in trunk.blocks)
+    for layer in first:
+        x = layer(x)
+    assert x.std().item() == pytest.approx(0.7, abs=0.05)
+    assert (30.0 * x @ last.linear.weight.T).std().item() == pytest.approx(1.0, abs=0.1)  # as the paper derives
 
 
 def test_layers_of_relu_keep_their_spread_however_deep() -> None:
