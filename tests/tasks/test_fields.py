@@ -16,7 +16,15 @@ from weft.errors import WeftError
 from weft.objectives.measures.nearest import nearest_classes, nearest_numbers, neighbours, psnr
 from weft.tasks.rasters import Raster, values_at
 
-TINY: dict[str, Any] = {"dim": 16, "depth": 1, "steps": 60, "batch": 4, "features": 32, "evaluate_every": 10, "quiet": True}
+TINY: dict[str, Any] = {
+    "dim": 16,
+    "depth": 1,
+    "steps": 60,
+    "batch": 4,
+    "features": 32,
+    "evaluate_every": 10,
+    "quiet": True,
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +44,9 @@ def globe(tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
     lat, lon = np.linspace(-85, 85, 18), np.arange(36) * 10.0
     waves = 1000 * np.sin(np.deg2rad(lat))[:, None] + 300 * np.cos(np.deg2rad(lat))[:, None] * np.cos(np.deg2rad(lon))
     np.savez(folder / "waves.npz", lat=lat, lon=lon, metres=waves)
-    return weft.train(folder / "waves.npz", out=folder / "run", degree=4, **{**TINY, "steps": 150, "evaluate_every": 75})
+    return weft.train(
+        folder / "waves.npz", out=folder / "run", degree=4, **{**TINY, "steps": 150, "evaluate_every": 75}
+    )
 
 
 def test_a_picture_is_drawn_at_any_size(picture: weft.Run, tmp_path: Path) -> None:
