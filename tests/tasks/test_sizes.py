@@ -15,10 +15,11 @@ import pytest
 import torch
 from trials import DATA
 
+from weft.codecs import NumberCodec, PlaceCodec
 from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
-from weft.tasks.recipes import captions, encoders, language, pairs, picture_costs, pictures
+from weft.tasks.recipes import captions, encoders, language, pairs, picture_costs, pictures, places
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
 from weft.training.schedule import Budget
@@ -129,6 +130,17 @@ def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
     return cache(lambda size: COSTS[task](make(size), draft.training))
 
 
+def of_places(case: Case) -> dict[str, Any]:
+    request = case.request
+    training = first_training(CARDS[case.task].training, places.RECIPE, request, "field")
+    codecs = {
+        "place": PlaceCodec(PlaceCodec.Config(axes=("x", "y"), middle=(0.0, 0.0), reach=(1.0, 1.0)), read=str),
+        "label": NumberCodec(NumberCodec.Config(), read=str),
+    }
+    encoded: Any = SimpleNamespace(train=range(case.amount))
+    return vars(places.new_field(Draft(request, None, codecs, encoded, training, request.budget))[1])
+
+
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "language-model": of_text,
     "translate": of_pairs,
@@ -140,6 +152,7 @@ PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "reconstruct-images": of_pictures,
     "distill-images": of_pictures,
     "caption": of_pictures,
+    "fit-field": of_places,
 }
 
 
@@ -155,7 +168,7 @@ def cases() -> Iterator[Case]:
     for name, planner in PLANNERS.items():
         card, seen = CARDS[name], planner is of_pictures
         amounts = (300, 5_000, 100_000) if seen else (10_000, 1_000_000, 100_000_000)
-        vocabs = (None,) if seen else (64, 8192)
+        vocabs = (None,) if seen or planner is of_places else (64, 8192)
         for minutes in (1.0, 5.0, 20.0, 60.0, None):
             for amount in amounts:
                 for vocab in vocabs:

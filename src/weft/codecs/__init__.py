@@ -2,10 +2,12 @@
 
 from weft.codecs.classes import ClassCodec
 from weft.codecs.codec import Codec, Codecs, codecs_from_json
+from weft.codecs.colours import ColourCodec
 from weft.codecs.field import FieldCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec
+from weft.codecs.places import PlaceCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
 
@@ -13,10 +15,12 @@ __all__ = [
     "ClassCodec",
     "Codec",
     "Codecs",
+    "ColourCodec",
     "FieldCodec",
     "LabelCodec",
     "NumberCodec",
     "PictureCodec",
+    "PlaceCodec",
     "TagCodec",
     "TextCodec",
     "TextMarks",

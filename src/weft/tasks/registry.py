@@ -258,6 +258,24 @@ CARDS: dict[str, Card] = {
             },
             presets=FIELD_PRESETS,
         ),
+        Card(
+            name="fit-field",
+            summary="learn a picture or values at places as a function of the coordinates",
+            files=".csv, .tsv or .jsonl (gzip too) with lat, lon (and time) or other coordinates, and a number or class in "
+            "each row; a grid as .npz (lat, lon, values) or netCDF; one picture",
+            sample="weft's tapestry (a picture of 256 x 256 pixels)",
+            example="0.5, 0.5",
+            home="fit_field.FitField",
+            reads="places.PlacesWithValues",
+            training=settings.FieldTraining,
+            models={"field": "a position code (--set code=fourier|siren|harmonics|raw), then layers within each place"},
+            presets={
+                "tiny": "2 layers, 64 wide: trains in seconds",
+                "mini": "3 layers, 128 wide",
+                "small": "4 layers, 256 wide",
+                "base": "5 layers, 512 wide",
+            },
+        ),
     )
 }
 

@@ -347,6 +347,48 @@ class ForecastTraining(SizedTraining):
             within(self, name, least, most)
 
 
+class FieldTraining(RowTraining):
+    """Settings of a training on places with a value each. Rounded numbers would blur places: it computes in fp32."""
+
+    batch: int = 32
+    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    code: Literal["fourier", "siren", "harmonics", "raw"] | None = None
+    scale: float | None = None
+    features: int | None = None
+    degree: int | None = None
+    lat_column: str | None = None
+    lon_column: str | None = None
+    time_column: str | None = None
+    plane_columns: str | None = None
+    value_column: str | None = None
+    labels: Literal["classes", "numbers"] | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in RowTraining.about.items() if name != "heads"},
+        "batch": "handfuls of 64 places in a step",
+        "code": "of positions: fourier (pictures, planes, classes), siren, harmonics (numbers on the globe) or raw",
+        "scale": "typical waves of a Fourier code over half the picture; more resolve finer detail and blur less",
+        "features": "numbers in a Fourier code",
+        "degree": "of the finest harmonics, which have this many waves around the globe",
+        "lat_column": "the column of the latitude in degrees: its name, or its number from 1",
+        "lon_column": "the one of the longitude",
+        "time_column": "the one of the time: numbers, or dates as 2024-07-01",
+        "plane_columns": "the columns of coordinates that are not on the globe, as in x,y",
+        "value_column": "the column, array or variable to learn",
+        "labels": "classes or numbers; by default as they look",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "features", 2, 2**16)
+        within(self, "degree", 1, 40)
+        if self.scale is not None and not self.scale > 0:
+            raise ConfigError(f"must be above 0, found {self.scale}", where="scale")
+        if self.features is not None and self.features % 2:
+            raise ConfigError(f"a sine and a cosine of each frequency: expected an even number, found {self.features}",
+                              where="features")  # fmt: skip
+
+
 def within(settings: Training, name: str, least: int, most: int) -> None:
     """Refuse a setting that is given and out of bounds."""
     value = getattr(settings, name)

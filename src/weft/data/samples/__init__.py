@@ -4,6 +4,7 @@ from weft.data.grids.grid import Fields
 from weft.data.images.album import Album
 from weft.data.readers.corpus import Given
 from weft.data.readers.labelled_texts import LabelledTexts
+from weft.data.readers.places import Places
 from weft.data.readers.tagged_texts import TaggedTexts
 from weft.errors import DataError
 
@@ -65,3 +66,11 @@ def travelling_waves() -> Fields:
     from weft.data.samples.atmosphere import SampleFields
 
     return SampleFields()
+
+
+def woven_picture() -> Places:
+    """A picture of our own of 256 x 256 pixels, with fine threads and wide shades."""
+    from weft.data.readers.place_grids import picture_places
+    from weft.data.samples.tapestry import sample_tapestry
+
+    return picture_places((sample_tapestry(), None), "weft's tapestry")
