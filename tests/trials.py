@@ -151,6 +151,16 @@ TRIALS: dict[str, Trial] = {
         hf={},
         onnx=False,
     ),
+    "embed-words": Trial(
+        files=("book.txt",),
+        settings={"batch": 4},
+        named=True,
+        input="loom",
+        answer={"input", "nearest"},
+        metrics={"loss", "frequency_loss"},
+        embeds=True,
+        onnx=False,
+    ),
 }
 
 

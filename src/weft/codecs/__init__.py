@@ -7,6 +7,7 @@ from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
+from weft.codecs.words import WordCodec
 
 __all__ = [
     "ClassCodec",
@@ -18,5 +19,6 @@ __all__ = [
     "TagCodec",
     "TextCodec",
     "TextMarks",
+    "WordCodec",
     "codecs_from_json",
 ]
