@@ -10,6 +10,8 @@ from weft.inspect.nearest import WordSpace
 from weft.inspect.views import page, svg_figure
 
 SIDE = 5.6  # inches of the picture
+LETTER = 0.078  # inches that a letter of a label is wide
+GAP = 0.07  # inches between a point and its label
 MARGIN = 0.12  # of the picture, left free around the words
 
 
@@ -33,9 +35,9 @@ class WordMapView:
             axis.axhline(0, color=LINES, linewidth=0.8, zorder=0)
             axis.axvline(0, color=LINES, linewidth=0.8, zorder=0)
             axis.scatter(*self.places.T, s=18, color=SERIES[0], zorder=2)
-            for word, (x, y) in zip(self.words, self.places, strict=True):
-                inches = (x - middle[0] + half) / (2 * half) * SIDE, (middle[1] + half - y) / (2 * half) * SIDE
-                on.text(inches[0] + 0.07, inches[1], word, size=9, color=INK, va="center")
+            points = np.stack((self.places[:, 0] - middle[0] + half, middle[1] + half - self.places[:, 1]), 1)
+            for word, (x, y) in zip(self.words, beside(points / (2 * half) * SIDE, self.words), strict=True):
+                on.text(x, y, word, size=9, color=INK, va="center", ha="center")
             return on.bytes()
 
     def page(self) -> bytes:
@@ -60,6 +62,25 @@ class WordMapView:
 
     def _repr_png_(self) -> bytes:
         return self.picture()
+
+
+def beside(points: np.ndarray, words: Sequence[str]) -> list[tuple[float, float]]:
+    """The middle of each label, in inches: to the right of its point, or where it covers least of points and other labels."""
+    sizes = [np.array([LETTER * len(word), 2 * LETTER]) for word in words]
+    placed: list[tuple[np.ndarray, np.ndarray]] = [(point, np.full(2, LETTER)) for point in points]
+    found = []
+    for i, (point, size) in enumerate(zip(points, sizes, strict=True)):
+        ways = [point + np.array(way) * (size / 2 + GAP) for way in ((1, 0), (-1, 0), (0, -1), (0, 1))]
+
+        def covered(middle: np.ndarray, size: np.ndarray = size, own: int = i) -> float:
+            outside = np.maximum(0, np.abs(middle - SIDE / 2) + size / 2 - SIDE / 2).sum()
+            shared = [np.maximum(0, (size + other) / 2 - np.abs(middle - centre)) for centre, other in placed]
+            return float(outside + sum(part.prod() for j, part in enumerate(shared) if j != own))
+
+        best = min(ways, key=covered)
+        placed.append((best, size))
+        found.append((float(best[0]), float(best[1])))
+    return found
 
 
 def plane_of(directions: np.ndarray) -> tuple[np.ndarray, float]:

@@ -12,6 +12,7 @@ class PairCount(Objective):
         """Nothing to choose: the weights f are those of the samples."""
 
     unit = "pairs"
+    comparable = False  # pairs that a small held-out text happens to have are not a sample of those learned
 
     def __init__(self, config: Config):
         self.config = config

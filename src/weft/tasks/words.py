@@ -67,6 +67,7 @@ def source_of(streams: tuple[np.ndarray, np.ndarray], codec: WordCodec, training
     assert window is not None
     if training.contexts == "counts":
         train, held = (count_pairs(ids, len(counts), window) for ids in streams)
+        held = held.scaled(float(counts.sum()) / max(1, int((streams[1] != len(counts)).sum())))
         return CountedPairs(train, held, most=training.most, fingerprint=mark, seed=seed)
     span = min(STRETCH, max(8, len(streams[0]) // training.batch))
     how = Thinning(window, training.sample)

@@ -25,6 +25,10 @@ class NearbyPairs:
     def __len__(self) -> int:
         return len(self.first)
 
+    def scaled(self, factor: float) -> "NearbyPairs":
+        """The counts that a text `factor` times as long would have."""
+        return NearbyPairs(self.first, self.second, factor * self.counts)
+
 
 def count_pairs(ids: np.ndarray, words: int, window: int) -> NearbyPairs:
     """The pairs within a window in a stream of ids, in which the number of words stands where sentences end.

@@ -112,8 +112,8 @@ class NeighbourLines:
         alone = -1 - np.arange(
             empty, dtype=np.int32
         )  # padding: each place is a sentence of its own, with no neighbours
-        drawn = dice.unit("drawn", -(-span // LINE + 1) * DRAWN).T.reshape(-1, DRAWN)
-        drawn = np.resize(self.noise.words(drawn[: min(lines, len(drawn))]), (lines, DRAWN))
+        most = -(-span // LINE)  # lines of a stretch of which every word is kept
+        drawn = self.noise.words(dice.unit("drawn", most * DRAWN).T.reshape(-1, DRAWN)[:lines])
         return WordLines(
             TableRows.of(words),
             Neighbours(
