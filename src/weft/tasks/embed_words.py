@@ -59,8 +59,8 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
     def codecs(self, data: WordData, training: WordTraining, known: Codecs) -> Codecs:
         if "word" in known:
             return {"word": known["word"]}
-        how = {"lower": training.lower, "breaks": training.breaks}
-        return {"word": learn_words(data, fewest=training.fewest, most=training.vocab, **how)}
+        lower, breaks = training.lower, training.breaks
+        return {"word": learn_words(data, fewest=training.fewest, most=training.vocab, lower=lower, breaks=breaks)}
 
     def encode(
         self, data: WordData, codecs: Codecs, training: WordTraining, known: Model.Config | None, progress: Progress
@@ -138,4 +138,4 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
         if missing:
             problem = f"{count(len(missing))} of {len(numbers)} words have no vector, such as {missing[0]!r:.60}"
             raise WeftError(problem, where=str(run.folder.path), fix="give words, one each")
-        return table[[number for _, number in numbers]]
+        return table[[number for _, number in numbers if number is not None]]

@@ -227,7 +227,7 @@ class WordTraining(SizedTraining):
     window: int | None = None
     negatives: float = 5.0
     sample: float = 1e-3
-    most: float = 100.0
+    most: float = 10.0
     fewest: int | None = None
     vocab: int | None = None
     lower: bool = True
@@ -247,7 +247,7 @@ class WordTraining(SizedTraining):
         "window": "words on either side that are neighbours; by default 5, with glove 10",
         "negatives": "drawn words that count for each pair (negative sampling)",
         "sample": "share of the text above which a word is thinned out (subsampling); 0 keeps all",
-        "most": "with glove: number of times that two words stand together above which they count fully",
+        "most": "with glove: number of times that two words stand together above which they count fully; 100 suits billions of words",
         "fewest": "leave out words seen fewer times than this; by default 5, in small texts fewer",
         "vocab": "the most words to learn, the most frequent ones",
         "lower": "read all words in lower case",

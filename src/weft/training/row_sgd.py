@@ -19,7 +19,7 @@ class RowSgd(torch.optim.Optimizer):
         super().__init__(tables, {"lr": lr, "clip": clip})
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Update the rows with gradients."""
         for group in self.param_groups:
             for table in group["params"]:

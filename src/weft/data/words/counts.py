@@ -36,7 +36,8 @@ def count_pairs(ids: np.ndarray, words: int, window: int) -> NearbyPairs:
     A pair stands in both orders. Pairs are added up by sorting, some millions at a time.
     """
     sentence = np.cumsum(ids == words)
-    keys, counts = np.zeros(0, np.int64), np.zeros(0)
+    keys: np.ndarray = np.zeros(0, np.int64)
+    counts: np.ndarray = np.zeros(0)
     for distance in range(1, min(window, len(ids) - 1) + 1):
         for start in range(0, len(ids) - distance, AT_ONCE):
             left, right = ids[start : start + AT_ONCE + distance], sentence[start : start + AT_ONCE + distance]

@@ -20,12 +20,12 @@ PRESETS = {
 }
 KEPT = ("dim", "contexts", "window", "negatives", "sample", "most", "lower", "breaks", "batch", "lr", "clip")
 RECIPE = Recipe(
-    models={name: partial(word_vectors, name) for name in WINDOWS},
+    models={"word2vec": partial(word_vectors, "word2vec"), "glove": partial(word_vectors, "glove")},
     presets=PRESETS,
     default="word2vec",
     rates={
         "word2vec": {"lr": 0.035, "clip": 14.0, "warmup": 0},
-        "glove": {"contexts": "counts", "lr": 0.05, "clip": 5.0, "warmup": 0, "batch": 32},
+        "glove": {"contexts": "counts", "lr": 0.1, "clip": 5.0, "warmup": 0, "batch": 16},
     },
     of_preset={},
     fixed=("dim", "vocab", "fewest", "lower"),
