@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from weft.codecs.words import WordCodec, count_words
+from weft.data.datasets.words import WordTexts
 from weft.data.words.counts import CountedPairs, NearbyPairs, count_pairs
 from weft.data.words.lines import BLOCK, DRAWN, LINE, NeighbourLines, NoiseTable, Thinning
 from weft.modalities.words import plain_words
+from weft.tasks.settings import WordTraining
 
 TEXT = ["The dog sees the cat.\nThe cat, it ", "doesn't see l'accord.\n\nthe end", None, "the dog", None]
 
@@ -121,3 +123,8 @@ def test_every_pair_is_met_once_in_a_round() -> None:
     assert torch.allclose(first.wanted.logs, counts.log()) and torch.allclose(
         first.wanted.weights, (counts / 10).clamp(max=1) ** 0.75
     )
+
+
+def test_the_sample_is_read_again_as_it_was() -> None:
+    one, other = (WordTexts().read((), None, WordTraining()) for _ in range(2))
+    assert one.fingerprint == other.fingerprint and one.held_out.questions == other.held_out.questions

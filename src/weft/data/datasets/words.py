@@ -42,7 +42,9 @@ class WordTexts(Reader[WordData]):
 
     def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> WordData:
         questions = None if valid is None else questions_in(valid)
-        text = read_texts(sources or [samples.small_world()], valid if questions is None else None, asked.held_out)
+        text = read_texts(
+            sources or [samples.small_world_sentences()], valid if questions is None else None, asked.held_out
+        )
         own = () if sources or valid is not None else (samples.small_world_questions(),)
         rule, fingerprint = text.rule, text.fingerprint
         if questions is not None and valid is not None:

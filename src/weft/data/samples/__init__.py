@@ -24,7 +24,7 @@ def english_sentences() -> Given:
     return Given("weft-sentences", "".join(f"{text}\n" for _, _, text in train))
 
 
-def small_world() -> Given:
+def small_world_sentences() -> Given:
     """Sentences about a small world of our own, in which analogies hold: 60,000 short ones, one a line."""
     from weft.data.samples.small_world import drawn_sentences
 
