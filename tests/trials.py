@@ -184,6 +184,16 @@ TRIALS: dict[str, Trial] = {
         answer={"input", "label", "probabilities"},
         metrics={*COUNTED, "nearest_accuracy", "constant_accuracy"},
     ),
+    "embed-words": Trial(
+        files=("book.txt",),
+        settings={"batch": 4},
+        named=True,
+        input="loom",
+        answer={"input", "nearest"},
+        metrics={"loss", "frequency_loss"},
+        embeds=True,
+        onnx=False,
+    ),
 }
 
 

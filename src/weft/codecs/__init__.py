@@ -10,6 +10,7 @@ from weft.codecs.picture import PictureCodec
 from weft.codecs.places import PlaceCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
+from weft.codecs.words import WordCodec
 
 __all__ = [
     "ClassCodec",
@@ -24,5 +25,6 @@ __all__ = [
     "TagCodec",
     "TextCodec",
     "TextMarks",
+    "WordCodec",
     "codecs_from_json",
 ]

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from weft.core.adapters import Adapted
+from weft.core.tables import RowTable
 
 T = TypeVar("T")
 
@@ -21,7 +22,7 @@ def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
     The rule depends on the model alone, so that the same run always computes in the same order. A user who sets
     OMP_NUM_THREADS overrides it.
     """
-    weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear | Adapted))
+    weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear | Adapted | RowTable))
     before = torch.get_num_threads()
     if weights >= small or "OMP_NUM_THREADS" in os.environ:
         yield

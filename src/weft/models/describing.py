@@ -5,12 +5,15 @@ from weft.modalities.image import PictureEmbed
 from weft.modalities.points import PointEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
+from weft.models.word_vectors import WordVectors
 
 
 def in_words(config: Model.Config) -> str:
     """The sizes of a model, for plans and model cards."""
     if isinstance(config, Seq2Seq.Config):
         return _pair(config)
+    if isinstance(config, WordVectors.Config):
+        return f"{config.words:,} words, {config.dim} numbers each"
     stream = config.reader()
     if isinstance(stream.embed, FieldEmbed.Config):
         return _fields(stream, stream.embed)

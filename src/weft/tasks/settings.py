@@ -216,6 +216,66 @@ class MaskTraining(EncoderTraining):
             raise ConfigError(f"must be above 0 and below 1, found {self.hide}", where="hide")
 
 
+class WordTraining(SizedTraining):
+    """Settings of a training of vectors of words."""
+
+    lr: float = 0.035
+    clip: float = 14.0
+    warmup: int = 0
+    batch: int = 24
+    contexts: Literal["skip-gram", "cbow", "counts"] = "skip-gram"
+    window: int | None = None
+    negatives: float = 5.0
+    sample: float = 1e-3
+    most: float = 10.0
+    fewest: int | None = None
+    vocab: int | None = None
+    lower: bool = True
+    breaks: Literal["lines", "paragraphs", "documents"] = "lines"
+    held_out: int | None = HELD_OUT_BYTES
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{
+            name: text
+            for name, text in SizedTraining.about.items()
+            if name not in ("depth", "heads", "dropout", "lora")
+        },
+        "dim": "numbers in the vector of a word",
+        "clip": "norm above which the gradient of one word is scaled down; 0 turns it off",
+        "batch": "stretches of 512 words in a step, or of 512 pairs of words with glove",
+        "contexts": "skip-gram (each neighbour from the word), cbow (the word from the mean of its neighbours), or counts (glove alone)",
+        "window": "words on either side that are neighbours; by default 5, with glove 10",
+        "negatives": "drawn words that count for each pair (negative sampling)",
+        "sample": "share of the text above which a word is thinned out (subsampling); 0 keeps all",
+        "most": "with glove: number of times that two words stand together above which they count fully; 100 suits billions of words",
+        "fewest": "leave out words seen fewer times than this; by default 5, in small texts fewer",
+        "vocab": "the most words to learn, the most frequent ones",
+        "lower": "read all words in lower case",
+        "breaks": "where neighbours end: at the end of each line, at empty lines (paragraphs), or at the end of documents",
+        "held_out": HELD_OUT,
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, least, most in (
+            ("window", 1, 1000),
+            ("fewest", 1, 2**40),
+            ("vocab", 2, 2**31),
+            ("held_out", 1, 2**40),
+        ):
+            within(self, name, least, most)
+        for name in ("depth", "heads"):
+            if getattr(self, name) not in (None, 1):
+                raise ConfigError("vectors of words have no layers and no heads", where=name, fix="leave it out")
+        if self.lora or self.dropout:
+            where = "lora" if self.lora else "dropout"
+            raise ConfigError("vectors of words have no trunk", where=where, fix="leave it out")
+        for name in ("negatives", "most"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"must be above 0, found {getattr(self, name)}", where=name)
+        share(self, "sample")
+
+
 class PictureTraining(RowTraining):
     """Settings of a training on pictures."""
 

@@ -6,6 +6,7 @@ from weft.data.readers.corpus import Given
 from weft.data.readers.labelled_texts import LabelledTexts
 from weft.data.readers.places import Places
 from weft.data.readers.tagged_texts import TaggedTexts
+from weft.data.readers.word_questions import Analogies
 from weft.errors import DataError
 
 
@@ -23,6 +24,20 @@ def english_sentences() -> Given:
 
     train, _ = drawn()
     return Given("weft-sentences", "".join(f"{text}\n" for _, _, text in train))
+
+
+def small_world_sentences() -> Given:
+    """Sentences about a small world of our own, in which analogies hold: 60,000 short ones, one a line."""
+    from weft.data.samples.small_world import drawn_sentences
+
+    return Given("weft-small-world", "".join(f"{text}\n" for text in drawn_sentences()))
+
+
+def small_world_questions() -> Analogies:
+    """The analogies that hold in it: capitals, people, young animals, plurals."""
+    from weft.data.samples.small_world import questions
+
+    return Analogies(questions())
 
 
 def labelled_opinions() -> LabelledTexts:
