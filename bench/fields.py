@@ -2,7 +2,7 @@
 
     python bench/fields.py skill DATA.nc --minutes 10 [--set hide=future]   rmse over that of every baseline, on the last year
     python bench/fields.py tokens DATA.nc --minutes 2                       swift (all times in a token) beside atmorep (one each)
-    python bench/fields.py recover --minutes 5                              v hidden, recovered from z, on weft's atmosphere
+    python bench/fields.py recover --run RUN                                v hidden, recovered from z, on weft's atmosphere
     python bench/fields.py between --run RUN                                states between two times, on weft's atmosphere
     python bench/fields.py store --gigabytes 3 --minutes 2                  memory while a large zarr store is trained on
 
@@ -57,30 +57,23 @@ def tokens(data: str, minutes: float, settings: dict[str, Any]) -> dict[str, Any
     return found
 
 
-def recover(minutes: float) -> dict[str, Any]:
-    """How well v is recovered from z and u alone: correlation with the truth, which is the geostrophic wind."""
-    with tempfile.TemporaryDirectory() as folder:
-        run = weft.train(task="forecast", minutes=minutes, out=Path(folder) / "run")
-        predictor = predictor_of(run)
-        sample = SampleFields()
-        config = predictor.codec.config
-        truth, found = [], []
-        for first in range(1200, 1200 + 20 * config.times, config.times):
-            values = sample.read(first, first + config.times)
-            season, hour = (part[first : first + config.times] for part in (sample.times.season, sample.times.hour))
-            anomalies = predictor.codec.anomalies(values, season, hour).swapaxes(0, 1).astype(np.float32)
-            shown = np.isfinite(anomalies)
-            shown[2] = False
-            mean, _ = predictor.predict(anomalies[None], shown[None], season[None], hour[None])
-            back = predictor.codec.values(mean[0].swapaxes(0, 1), season, hour)
-            truth.append(sample.truth(sample.times.days[first : first + config.times])[:, 2])
-            found.append(back[:, 2])
-        a, b = np.concatenate(truth).ravel(), np.concatenate(found).ravel()
-    return {
-        "correlation": float(np.corrcoef(a, b)[0, 1]),
-        "rmse": float(np.sqrt(((a - b) ** 2).mean())),
-        "spread": float(a.std()),
-    }
+def recover(folder: str) -> dict[str, Any]:
+    """How well v is recovered where it is hidden and z and u are known: correlation with the truth, the geostrophic wind."""
+    predictor, sample = predictor_of(weft.load(folder)), SampleFields()
+    times = predictor.codec.config.times
+    truth, found = [], []
+    for first in range(1200, 1200 + 20 * times, times):
+        season, hour = (part[first : first + times] for part in (sample.times.season, sample.times.hour))
+        values = predictor.codec.anomalies(sample.read(first, first + times), season, hour)
+        anomalies = values.swapaxes(0, 1).astype(np.float32)
+        shown = np.isfinite(anomalies)
+        shown[2] = False
+        mean, _ = predictor.predict(anomalies[None], shown[None], season[None], hour[None])
+        truth.append(sample.truth(sample.times.days[first : first + times])[:, 2])
+        found.append(predictor.codec.values(mean[0].swapaxes(0, 1), season, hour)[:, 2])
+    a, b = np.concatenate(truth).ravel(), np.concatenate(found).ravel()
+    rmse = float(np.sqrt(((a - b) ** 2).mean()))
+    return {"correlation": float(np.corrcoef(a, b)[0, 1]), "rmse": rmse, "spread": float(a.std())}
 
 
 def between(folder: str) -> dict[str, Any]:
@@ -157,7 +150,7 @@ def main() -> None:
     found = {
         "skill": lambda: skill(given.data, given.minutes, settings),
         "tokens": lambda: tokens(given.data, given.minutes, settings),
-        "recover": lambda: recover(given.minutes),
+        "recover": lambda: recover(given.run),
         "between": lambda: between(given.run),
         "store": lambda: store(given.gigabytes, given.minutes),
     }[given.what]()

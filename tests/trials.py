@@ -176,6 +176,24 @@ TRIALS: dict[str, Trial] = {
         onnx=False,
         needs="xarray",
     ),
+    "fit-field": Trial(
+        files=("terrain.csv",),
+        settings={"batch": 1, "code": "fourier", "features": 8},
+        drawn={"dropout": 0.1},
+        input="48.1, 11.6",
+        answer={"input", "label", "probabilities"},
+        metrics={*COUNTED, "nearest_accuracy", "constant_accuracy"},
+    ),
+    "embed-words": Trial(
+        files=("book.txt",),
+        settings={"batch": 4},
+        named=True,
+        input="loom",
+        answer={"input", "nearest"},
+        metrics={"loss", "frequency_loss"},
+        embeds=True,
+        onnx=False,
+    ),
 }
 
 

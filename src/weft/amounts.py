@@ -1,4 +1,8 @@
-"""Amounts in words: times, counts and sizes as people read them at a glance."""
+"""Amounts as people read and write them: times, counts and sizes at a glance; dates and degrees."""
+
+from datetime import UTC, datetime
+
+DEGREES = {"lat": 90.0, "lon": 540.0}  # the most to either side, by axis; some grids go on past 360
 
 
 def duration(seconds: float) -> str:
@@ -22,3 +26,21 @@ def count(number: float) -> str:
 def amount(size: int) -> str:
     """A number of bytes: 950 bytes, 12.3 kB, 4.56 MB."""
     return f"{count(size)}B" if size >= 1000 else f"{size} bytes"
+
+
+def day(text: str) -> float | None:
+    """Days since 1970 of a date, or of a date and a time of day, in UTC where nothing else is said; None: no date."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp() / 86_400
+
+
+def beyond_globe(axis: str, value: float) -> str | None:
+    """What is wrong with a coordinate, if its axis is `lat` or `lon` and it is not on the globe."""
+    most = DEGREES.get(axis)
+    if most is None or abs(value) <= most:
+        return None
+    name = "latitude" if axis == "lat" else "longitude"
+    return f"a {name} of {value:g} degrees, expected from {-most:g} to {most:g}"

@@ -5,8 +5,9 @@ import torch
 from tiny import close, numbers, randomised
 from torch.nn import functional as F
 
-from weft.core import Gated, Mlp, Out
+from weft.core import Block, Gated, Layer, Mlp, Out, Plain, ReluInit, SineInit, Trunk
 from weft.core.transforms import ACTIVATIONS, dropout, relu_squared
+from weft.tokens import Tokens
 
 KINDS = {"mlp": Mlp, "gated": Gated}
 
@@ -58,3 +59,24 @@ def test_dropout_zeroes_a_share_and_keeps_the_mean():
     assert (dropped == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)
     assert dropped.mean().item() == pytest.approx(1, abs=0.03)
     assert dropout(x, 0.25, False) is x and dropout(x, 0.0, True) is x
+
+
+def test_layers_of_sines_keep_their_spread_however_deep() -> None:
+    """What the initialisation of SIREN is for: every sine is of numbers with a spread of 1."""
+    torch.manual_seed(0)
+    block = Block.Config(transform=Layer.Config(activation="sine", omega=30.0), wiring=Plain.Config())
+    trunk = Trunk.Config(depth=8, block=block, norm=None, init=SineInit.Config(omega=30.0)).build(dim=256)
+    x = torch.sin(torch.rand(512, 1, 256) * 6.28)
+    *first, last = (block.transform for block in trunk.blocks)
+    for layer in first:
+        x = layer(x)
+    assert x.std().item() == pytest.approx(0.7, abs=0.05)
+    assert (30.0 * x @ last.linear.weight.T).std().item() == pytest.approx(1.0, abs=0.1)  # as the paper derives
+
+
+def test_layers_of_relu_keep_their_spread_however_deep() -> None:
+    torch.manual_seed(0)
+    block = Block.Config(transform=Layer.Config(), wiring=Plain.Config())
+    trunk = Trunk.Config(depth=8, block=block, norm=None, init=ReluInit.Config()).build(dim=256)
+    x = Tokens.free(torch.randn(512, 1, 256).relu())
+    assert 0.4 < trunk(x).x.pow(2).mean().sqrt() / x.x.pow(2).mean().sqrt() < 2.5

@@ -1,7 +1,7 @@
 """The sizes that are planned, against a table of them: for budgets, amounts of data, models and presets.
 
 tests/fixtures/sizes.json says what was decided when it was written; the rate of matrix products is stated, not measured.
-How to ask the planners is known to the five functions that `PLANNERS` names, and to nothing else here.
+How to ask the planners is known to the functions that `PLANNERS` names, and to nothing else here.
 """
 
 import json
@@ -17,10 +17,11 @@ import torch
 from fielded import plain_codec
 from trials import DATA
 
+from weft.codecs import NumberCodec, PlaceCodec
 from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
-from weft.tasks.recipes import captions, encoders, forecasts, language, pairs, picture_costs, pictures
+from weft.tasks.recipes import captions, encoders, forecasts, language, pairs, picture_costs, pictures, places
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
 from weft.training.schedule import Budget
@@ -158,6 +159,17 @@ def of_fields(case: Case, shape: tuple[int, int, int] = (2, 36, 72)) -> dict[str
     return vars(forecasts.decided(training, forecasts.new_model(draft, name), codec))
 
 
+def of_places(case: Case) -> dict[str, Any]:
+    request = case.request
+    training = first_training(CARDS[case.task].training, places.RECIPE, request, "field")
+    codecs = {
+        "place": PlaceCodec(PlaceCodec.Config(axes=("x", "y"), middle=(0.0, 0.0), reach=(1.0, 1.0)), read=str),
+        "label": NumberCodec(NumberCodec.Config(), read=str),
+    }
+    encoded: Any = SimpleNamespace(train=range(case.amount))
+    return vars(places.new_field(Draft(request, None, codecs, encoded, training, request.budget))[1])
+
+
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "language-model": of_text,
     "translate": of_pairs,
@@ -170,6 +182,7 @@ PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "distill-images": of_pictures,
     "caption": of_pictures,
     "forecast": of_fields,
+    "fit-field": of_places,
 }
 
 
@@ -184,14 +197,10 @@ def cases() -> Iterator[Case]:
     """Every task with its usual model over a grid; its other models and its (small) presets at one point of it."""
     for name, planner in PLANNERS.items():
         card, seen = CARDS[name], planner in (of_pictures, of_fields)
-        amounts = (
-            (40, 500, 20_000)
-            if planner is of_fields
-            else (300, 5_000, 100_000)
-            if seen
-            else (10_000, 1_000_000, 100_000_000)
-        )
-        vocabs = (None,) if seen else (64, 8192)
+        amounts = (300, 5_000, 100_000) if seen else (10_000, 1_000_000, 100_000_000)
+        if planner is of_fields:
+            amounts = (40, 500, 20_000)
+        vocabs = (None,) if seen or planner is of_places else (64, 8192)
         for minutes in (1.0, 5.0, 20.0, 60.0, None):
             for amount in amounts:
                 for vocab in vocabs:

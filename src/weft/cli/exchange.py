@@ -15,14 +15,20 @@ commands = typer.Typer()
     epilog=examples(
         "weft import models/minilm --out runs/minilm      a folder with config.json and model.safetensors",
         "weft import sentence-transformers/all-MiniLM-L6-v2   fetched from the Hub, because you named it",
+        "weft import vectors.txt --out runs/glove         word vectors: word2vec's text or binary, GloVe's text, .npz",
     ),
 )
 def import_(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A Hugging Face folder, or owner/name on the Hub.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="A Hugging Face folder, owner/name on the Hub, or a file of word vectors."
+        ),
+    ],
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Make a run of a model from the Hugging Face library."""
+    """Make a run of a model from the Hugging Face library, or of a file of word vectors."""
     output.prepare(computes=True)
     from weft.runs.importing import import_run
     from weft.runs.run import Run
@@ -35,12 +41,16 @@ def import_(
     epilog=examples(
         "weft export runs/book-1 --to hf --out book-hf       for transformers: AutoModel, AutoTokenizer",
         "weft export runs/book-1 --to onnx --out book-onnx   for onnxruntime; free batch and length",
+        "weft export runs/words-1 --to word2vec --out words.txt   vectors of words as text; as words.bin binary",
     )
 )
 def export(
     run: RunFolder,
-    out: Annotated[str, typer.Option(metavar="FOLDER", help="The folder to write; it must not exist yet.")],
-    to: Annotated[str, typer.Option(metavar="NAME", help="hf or onnx.")] = "hf",
+    out: Annotated[
+        str,
+        typer.Option(metavar="FOLDER", help="The folder to write, or the file of word vectors; it must not exist yet."),
+    ],
+    to: Annotated[str, typer.Option(metavar="NAME", help="hf, onnx or word2vec.")] = "hf",
     broken: Broken = False,
     json: Json = False,
 ) -> None:

@@ -98,7 +98,8 @@ def exported(report: Report, as_json: bool) -> None:
         emit(report)
         return
     print(harmless(f"wrote {report['folder']} as {report['model_type']}"))
-    print(f"opened there in a fresh process, its values differ by {report['difference']:.2g} at most")
+    if report["to"] != "word2vec":
+        print(f"opened there in a fresh process, its values differ by {report['difference']:.2g} at most")
 
 
 def embedded(report: Report, as_json: bool) -> None:

@@ -88,12 +88,14 @@ def evaluate(
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set token=maison --set layer=1 --set head=2',
         "weft look runs/photos-1 picture.jpg -o look.png",
         "weft look runs/photos-1 --what filters,positions -o learned.png",
+        "weft look runs/words-1 paris france rome italy -o words.png       words on a plane",
     )
 )
 def look(
     run: RunFolder,
     inputs: Annotated[
-        list[str] | None, typer.Argument(metavar="INPUT", help="What to look at the model with; one input.")
+        list[str] | None,
+        typer.Argument(metavar="INPUT", help="What to look at the model with; one input, or several words."),
     ] = None,
     output_: Annotated[
         Path | None,
@@ -113,12 +115,15 @@ def look(
         raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
                         fix="use .png, .svg or .html")  # fmt: skip
     asked = inputs or ([] if what else piped())
-    if len(asked) != (0 if what else 1):
+    loaded = load_run(run, broken=broken)
+    several = loaded.task.looks_at_several and len(asked) > 1 and not what
+    if len(asked) != (0 if what else 1) and not several:
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
         raise WeftError(problem, where="weft look", fix=fix)
-    loaded = load_run(run, broken=broken)
-    view = loaded.look(asked[0] if asked else None, **settings_of(set_, loaded.look, {"what": what}))
+    view = loaded.look(
+        asked if several else asked[0] if asked else None, **settings_of(set_, loaded.look, {"what": what})
+    )
     output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
 

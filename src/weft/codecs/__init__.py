@@ -2,23 +2,29 @@
 
 from weft.codecs.classes import ClassCodec
 from weft.codecs.codec import Codec, Codecs, codecs_from_json
+from weft.codecs.colours import ColourCodec
 from weft.codecs.field import FieldCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec
+from weft.codecs.places import PlaceCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
+from weft.codecs.words import WordCodec
 
 __all__ = [
     "ClassCodec",
     "Codec",
     "Codecs",
+    "ColourCodec",
     "FieldCodec",
     "LabelCodec",
     "NumberCodec",
     "PictureCodec",
+    "PlaceCodec",
     "TagCodec",
     "TextCodec",
     "TextMarks",
+    "WordCodec",
     "codecs_from_json",
 ]

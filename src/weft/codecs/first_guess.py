@@ -1,8 +1,9 @@
 """The first guess of hidden cells, before any model: from the same place at other times, and from places nearby.
 
 In time: the best linear estimate from the nearest known values before and after, given how anomalies of this cell
-correlate over time. With a past alone this is damped anomaly persistence. In space: anomalies are averaged over ever
-larger squares and filled in from the coarsest that knows something. `Blend` joins both. Knows tensors alone.
+correlate over time. With a past alone this is damped anomaly persistence. In space: linearly along rows and columns, the
+nearer known cells counting more, or from ever larger squares where a row and a column know nothing; then smoothed.
+`Blend` joins both. Knows tensors alone.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 LEVELS = 7  # of squares: 2, 4, ... 128 cells along a side, then the whole field
-SMOOTHED = 8  # times that filled cells of each level are replaced by the mean of their neighbours
+SMOOTHED = 6  # times that filled cells are replaced by the mean of their neighbours
 LEAST_VARIANCE = 1e-3  # of a guess, as a share of the variance of anomalies
 NEAR_SURE = 0.999  # the largest correlation at some distance in time
 
@@ -124,9 +125,37 @@ def in_space(
     for depth in range(len(levels) - 1, -1, -1):
         rows, weight = levels[depth]
         here, shape = weight > 0, rows.shape[2:]
-        filled = _smoothed(torch.where(here, rows, _larger(filled, shape, wraps)), here, wraps)
+        filled = torch.where(here, rows, _larger(filled, shape, wraps))
         level = torch.where(here, depth, F.interpolate(level.float(), shape).long())
-    return filled[:, 0], level[:, 0]
+    (rows, near), (columns, beside) = (_along(anomalies, known, axis, wraps=wraps and axis == 2) for axis in (1, 2))
+    weight = near**2 + beside**2
+    crossed = (rows * near**2 + columns * beside**2) / weight.clamp(min=1e-9)
+    first = torch.where(known, anomalies, torch.where(weight > 0, crossed, filled[:, 0]))
+    return _smoothed(first[:, None], known[:, None], wraps)[:, 0], level[:, 0]
+
+
+def _along(
+    anomalies: Float[Tensor, "M Y X"], known: Bool[Tensor, "M Y X"], axis: int, *, wraps: bool
+) -> tuple[Float[Tensor, "M Y X"], Float[Tensor, "M Y X"]]:
+    """Linearly between the nearest known cells on both sides of a line, and how much that tells: 1 / distance, summed."""
+    size = anomalies.shape[axis]
+    if wraps:  # once more on either side
+        anomalies, known = torch.cat([anomalies] * 3, axis), torch.cat([known] * 3, axis)
+    before, near = _last_known(anomalies, known, axis)
+    after, far = (part.flip(axis) for part in _last_known(anomalies.flip(axis), known.flip(axis), axis))
+    if wraps:
+        before, near, after, far = (part.narrow(axis, size, size) for part in (before, near, after, far))
+    weight = near + far
+    return (before * near + after * far) / weight.clamp(min=1e-9), weight
+
+
+def _last_known(anomalies: Tensor, known: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """The last known value on the way along an axis, and 1 / its distance: 0 where there is none."""
+    shape = [1, 1, 1]
+    shape[axis] = -1
+    place = torch.arange(anomalies.shape[axis], device=known.device).reshape(shape).expand_as(known)
+    last = torch.where(known, place, -1).cummax(axis).values
+    return anomalies.gather(axis, last.clamp(min=0)), (last >= 0) / (place - last).clamp(min=1)
 
 
 def _even(rows: Tensor) -> tuple[int, int, int, int]:
@@ -145,7 +174,7 @@ def _larger(coarse: Float[Tensor, "M 1 R S"], shape: torch.Size, wraps: bool) ->
 def _smoothed(
     filled: Float[Tensor, "M 1 Y X"], known: Bool[Tensor, "M 1 Y X"], wraps: bool
 ) -> Float[Tensor, "M 1 Y X"]:
-    """Filled cells drawn towards the mean of their four neighbours: over all levels nearly a harmonic function (Laplace's equation)."""
+    """Filled cells drawn towards the mean of their four neighbours, which takes the steps out of them."""
     for _ in range(SMOOTHED):
         wide = F.pad(filled, (1, 1, 0, 0), mode="circular" if wraps else "replicate")
         wide = F.pad(wide, (0, 0, 1, 1), mode="replicate")

@@ -5,7 +5,7 @@ from weft.core.attention import Attention
 from weft.core.block import Block, Plain, PostNorm, PreNorm, Wiring
 from weft.core.cache import Cache, Slots
 from weft.core.heads import Dense, Head, PerClassToken, PerToken, Pooled, Summary
-from weft.core.linear import Gpt2Init, Init, Out, SilentInit
+from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer, TokenShift
 from weft.core.norms import LayerNorm, Norm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
@@ -13,12 +13,12 @@ from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Window
 from weft.core.scope import Pass, Scope
 from weft.core.scores import Additive, Dot, Score
-from weft.core.transforms import Gated, Mlp, Transform
+from weft.core.transforms import Gated, Layer, Mlp, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
     "Additive", "Attention", "Average", "Block", "Cache", "Dense", "Dot", "Edges", "Gated", "Gpt2Init", "Head", "Init", "Last",
-    "LayerNorm", "LowRank", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pooled", "PostNorm", "PreNorm",
-    "Reading", "Recorder", "Recurrent", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit", "Slots", "Stride",
+    "Layer", "LayerNorm", "LowRank", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pooled", "PostNorm", "PreNorm",
+    "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit", "SineInit", "Slots", "Stride",
     "Summary", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

@@ -77,3 +77,40 @@ class XavierInit(Init):
                 nn.init.xavier_uniform_(layer.weight)
                 if layer.bias is not None:
                     nn.init.zeros_(layer.bias)
+
+
+class SineInit(Init):
+    """Uniform within sqrt(6 / D) / omega: what sines of omega (W x + b) need to keep their spread (Sitzmann et al., 2020)."""
+
+    class Config(Init.Config):
+        """`omega` is the frequency of the layers."""
+
+        omega: float = 30.0
+
+    def __init__(self, config: Config):
+        self.omega = config.omega
+
+    def apply(self, trunk: nn.Module, *, depth: int) -> None:
+        for layer in trunk.modules():
+            if isinstance(layer, nn.Linear):
+                bound = (6 / layer.in_features) ** 0.5 / self.omega
+                nn.init.uniform_(layer.weight, -bound, bound)
+                if layer.bias is not None:
+                    nn.init.uniform_(layer.bias, -(layer.in_features**-0.5), layer.in_features**-0.5)
+
+
+class ReluInit(Init):
+    """N(0, 2 / D), which keeps the spread of numbers through layers of ReLU (He et al., 2015)."""
+
+    class Config(Init.Config):
+        """Nothing to choose."""
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def apply(self, trunk: nn.Module, *, depth: int) -> None:
+        for layer in trunk.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.normal_(layer.weight, std=(2 / layer.in_features) ** 0.5)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)

@@ -12,7 +12,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.core.linear import Out
 
-Activation = Literal["relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "tanh"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh"]
 
 
 class _ReluSquared(torch.autograd.Function):
@@ -42,6 +42,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "quick": lambda x: x * torch.sigmoid(1.702 * x),  # an approximation of gelu (Hendrycks and Gimpel, 2016)
     "relu_squared": relu_squared,
     "silu": F.silu,
+    "sine": torch.sin,
     "tanh": torch.tanh,
 }
 
@@ -56,6 +57,28 @@ class Transform(Part, nn.Module):
 
     def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
         raise NotImplementedError
+
+
+class Layer(Transform):
+    """act(omega (W x + b)): one layer of a perceptron. With sines, a layer of SIREN (Sitzmann et al., 2020)."""
+
+    class Config(Transform.Config):
+        """`omega` is the frequency of sines: SIREN's weights are that many times smaller, and learn that much faster."""
+
+        activation: Activation = "relu"
+        omega: float = 1.0
+
+        def check(self) -> None:
+            at_least(self, 0, "omega")
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.linear = nn.Linear(dim, dim)
+        self.omega, self.act = config.omega, ACTIVATIONS[config.activation]
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        x = self.linear(x)
+        return self.act(x if self.omega == 1 else self.omega * x)
 
 
 class Mlp(Transform):

@@ -125,10 +125,10 @@ class Classes:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A number for each sample, on the scale that is learned. A sample mixed of two has an `other` number too."""
+    """A number for each sample, or several, on the scale that is learned. A sample mixed of two has an `other` number too."""
 
-    values: Float[Tensor, "B"]
-    other: Float[Tensor, "B"] | None = None
+    values: Float[Tensor, "B *C"]
+    other: Float[Tensor, "B *C"] | None = None
     share: Float[Tensor, "B"] | None = None
 
     def to(self, device: torch.device | str) -> "Numbers":

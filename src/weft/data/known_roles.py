@@ -27,6 +27,10 @@ PICTURE_NAMES = (
 )  # fmt: skip
 CLASS_NAMES = ("label", "class", "category", "labels")  # of pictures
 NUMBER_NAMES = ("value", "number", "target", "score")  # of numbers to be learned of pictures
+LAT_NAMES = ("lat", "latitude", "lat_deg", "latitude_deg", "breitengrad")
+LON_NAMES = ("lon", "lng", "long", "longitude", "lon_deg", "longitude_deg", "laengengrad")
+TIME_NAMES = ("time", "date", "datetime", "timestamp", "valid_time")
+VALUE_NAMES = ("value", "label", "class", "category", "target")  # at places
 CAPTION_NAME = re.compile(r"(?:caption|text|sentence|title|description|comment)s?_?\d*")
 COUNTED = re.compile(r"(.+\.\w+)#\d+")  # a picture's name with the number of the caption behind it
 OFTEN_NUMBERS = ("id", "no")  # "id, en, fr" numbers its rows far more often than it holds Indonesian
@@ -111,4 +115,19 @@ PICTURE = known_as("picture", PICTURE_NAMES, _pictures)
 CAPTION = Role("caption", _captions, lambda columns: [], lambda name: "caption" if _captions([name]) else None)
 CAPTIONED = (PICTURE, CAPTION)
 
-ALL = (*PAIR, *LABELLED, *CAPTIONED)
+# Places
+
+
+def _only_other(columns: Sequence[Column]) -> list[int]:
+    """The one column that is left."""
+    filled = [column for column in columns if column.values]
+    return [filled[0].place] if len(filled) == 1 else []
+
+
+LAT = known_as("latitude", LAT_NAMES, lambda columns: [])
+LON = known_as("longitude", LON_NAMES, lambda columns: [])
+TIME = known_as("time", TIME_NAMES, lambda columns: [])
+VALUE = known_as("value", VALUE_NAMES, _only_other, last=True)
+PLACED = (LAT, LON, VALUE)
+
+ALL = (*PAIR, *LABELLED, *CAPTIONED, LAT, LON)

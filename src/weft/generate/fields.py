@@ -76,7 +76,10 @@ class FieldPredictor:
         season, hour = moments(times, np.arange(end - config.history + 1, end + 1 + steps + config.ahead))
         state = np.repeat(reader.read(end)[0][None, :, : config.history], members, 0)
         noise = Noise(self.codec, members, seed)
-        fields, means, spreads, diverged = [], [], [], None
+        fields: list[np.ndarray] = []
+        means: list[np.ndarray] = []
+        spreads: list[np.ndarray] = []
+        diverged = None
         while len(means) < steps and diverged is None:
             at = len(means)
             mean, spread = self._ahead(state, season[at:], hour[at:])

@@ -1,7 +1,11 @@
-"""Which tokens lie nearest to a word in the table of a trained model, and to sums of words: king - man + woman."""
+"""Which words lie nearest to a word in a space of vectors, and to sums of words: king - man + woman.
+
+The vectors are those of a model of words, or the table of tokens of any model of texts.
+"""
 
 import html
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,32 +16,90 @@ from weft.inspect.figures import INK, PALE, sheet
 from weft.inspect.views import page, svg_figure
 from weft.modalities.tokenizer import Tokenizer
 
-NEIGHBOURS = 10  # tokens listed
+NEIGHBOURS = 10  # words listed
 TERM = re.compile(r"\s*([+-])\s*")
+SPACED_TERM = re.compile(r"(?:^|\s+)([+-])\s*")  # a sign within a word belongs to it: co-operate
 
 
 @dataclass(frozen=True)
 class Near:
-    """A token and the cosine of the angle between it and what was asked for."""
+    """A word or token and the cosine of the angle between it and what was asked for."""
 
     token: str
     similarity: float
 
 
-class NearestView:
-    """The neighbours of a word, or of a sum of words, in a table of vectors. Shows itself in a notebook."""
+@dataclass(frozen=True)
+class WordSpace:
+    """Directions by number, `unit` of length 1; the `names` of those that may be found, None for the others.
 
-    def __init__(self, table: np.ndarray, tokenizer: Tokenizer, asked: str, count: int = NEIGHBOURS):
-        """`table` has a row for each token."""
+    `numbers` gives the rows that a word is made of; none where it is unknown. `terms` cuts a sum at its signs.
+    """
+
+    unit: np.ndarray
+    names: Callable[[int], str | None]
+    numbers: Callable[[str], Sequence[int]]
+    terms: re.Pattern[str] = TERM
+
+    @staticmethod
+    def of_tokens(table: np.ndarray, tokenizer: Tokenizer) -> "WordSpace":
+        """The table of a model's tokens; a word may be several."""
+        own = table[: tokenizer.size]
+        special = set(tokenizer.special.tolist())
+
+        def name(i: int) -> str | None:
+            return None if i in special else tokenizer.decode([i]).strip() or repr(tokenizer.names[i])
+
+        def numbers(word: str) -> list[int]:
+            ids: list[int] = tokenizer.encode(f" {word}" if tokenizer.cuts_at_words else word).tolist()
+            return ids
+
+        return WordSpace(own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12), name, numbers)
+
+    def sum(self, asked: str, where: str) -> tuple[np.ndarray, set[int]]:
+        """The sum of the words' directions, and the rows that they are made of."""
+        whole = ["+", *self.terms.split(asked)] if asked else []
+        parts = whole if whole[1:2] != [""] else whole[2:]  # a sum may begin with a sign
+        wanted, used = np.zeros(self.unit.shape[1]), set[int]()
+        for sign, word in zip(parts[::2], parts[1::2], strict=True):
+            if not word:
+                raise WeftError(f"expected words joined by + and -, found {asked!r}", where=where)
+            vector = self.direction(word, where)
+            wanted += vector if sign == "+" else -vector
+            used.update(self.numbers(word))
+        if not used:
+            raise WeftError("no word to look for", where=where, fix='give one, or a sum: "king - man + woman"')
+        return wanted, used
+
+    def direction(self, word: str, where: str) -> np.ndarray:
+        """The direction of a word."""
+        ids = list(self.numbers(word))
+        if not ids:
+            fix = "give a word that stands in the text that the model learned from, often enough to be learned"
+            raise WeftError(f"the word {word!r:.60} has no vector", where=where, fix=fix)
+        vector = self.unit[ids].mean(0)
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
+
+    def nearest(self, asked: str, count: int = NEIGHBOURS, where: str = "weft look") -> list[Near]:
+        """The words nearest to a word or a sum of words, without these words themselves."""
+        wanted, used = self.sum(asked, where)
+        cosine = self.unit @ (wanted / max(float(np.linalg.norm(wanted)), 1e-12))
+        found: list[Near] = []
+        for i in np.argsort(-cosine, kind="stable").tolist():
+            name = None if i in used else self.names(i)
+            if name is not None:
+                found.append(Near(name, float(cosine[i])))
+            if len(found) == count:
+                break
+        return found
+
+
+class NearestView:
+    """The neighbours of a word, or of a sum of words, in a space of vectors. Shows itself in a notebook."""
+
+    def __init__(self, space: WordSpace, asked: str, count: int = NEIGHBOURS):
         self.asked = asked.strip()
-        unit = table[: tokenizer.size] / np.maximum(
-            np.linalg.norm(table[: tokenizer.size], axis=1, keepdims=True), 1e-12
-        )
-        wanted, used = _sum(unit, tokenizer, self.asked)
-        cosine = unit @ (wanted / max(float(np.linalg.norm(wanted)), 1e-12))
-        left_out = {*used, *tokenizer.special.tolist()}
-        order = [int(i) for i in np.argsort(-cosine) if int(i) not in left_out][:count]
-        self.found = [Near(tokenizer.decode([i]).strip() or repr(tokenizer.names[i]), float(cosine[i])) for i in order]
+        self.found = space.nearest(self.asked, count)
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """A bar for each neighbour, as long as it is near."""
@@ -71,19 +133,3 @@ class NearestView:
 
     def _repr_png_(self) -> bytes:
         return self.picture()
-
-
-def _sum(unit: np.ndarray, tokenizer: Tokenizer, asked: str) -> tuple[np.ndarray, set[int]]:
-    """The sum of the words' directions, and the tokens that they are made of."""
-    parts = ["+", *TERM.split(asked)] if asked else []
-    wanted, used = np.zeros(unit.shape[1]), set[int]()
-    for sign, word in zip(parts[::2], parts[1::2], strict=True):
-        ids = tokenizer.encode(f" {word}" if tokenizer.cuts_at_words else word).tolist()
-        if not word or not ids:
-            raise WeftError(f"expected words joined by + and -, found {asked!r}", where="weft look")
-        vector = unit[ids].mean(0)
-        wanted += (1 if sign == "+" else -1) * vector / max(float(np.linalg.norm(vector)), 1e-12)
-        used.update(ids)
-    if not used:
-        raise WeftError("no word to look for", where="weft look", fix='give one, or a sum: "king - man + woman"')
-    return wanted, used

@@ -8,7 +8,7 @@ import torch
 
 from weft.config import Config
 from weft.data.batch import PaddedIds
-from weft.inspect.nearest import NearestView
+from weft.inspect.nearest import NearestView, WordSpace
 from weft.inspect.reading import ReadingView
 from weft.inspect.translation import Look
 from weft.inspect.views import View
@@ -50,7 +50,7 @@ def look_at_text(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str
     """What was read within a text, or what lies near it in the table."""
     if how.table:
         embed: Any = model.embed
-        return NearestView(embed.table.weight.detach().float().cpu().numpy(), tokenizer, text)
+        return NearestView(WordSpace.of_tokens(embed.table.weight.detach().float().cpu().numpy(), tokenizer), text)
     return ReadingView(model, tokenizer, ids, text, Look(how.layer, how.head, how.every))
 
 

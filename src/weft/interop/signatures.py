@@ -16,6 +16,7 @@ from weft.core import PerClassToken, Pooled, Summary
 from weft.core.recurrent import Recurrent
 from weft.errors import ConfigError
 from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.points import PointEmbed, Points
 from weft.modalities.text import Text, TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
@@ -124,6 +125,39 @@ class PictureSignature(Signature):
         return {"pixel_values": torch.rand(shape, generator=torch.Generator().manual_seed(rows))}
 
 
+class PointSignature(Signature):
+    """places -> values at each place."""
+
+    def __init__(self, model: Stream):
+        super().__init__(model)
+        embed, size = model.config.embed, model.config.outputs
+        assert isinstance(embed, PointEmbed.Config) and size is not None
+        self.axes_of_places = embed.axes
+        scale = (
+            "lat and lon in degrees, other axes as the run's codec scales them (middle and reach in its config.json)"
+        )
+        self.inputs = {"places": Port("float32", ("batch", len(embed.axes)), f"{', '.join(embed.axes)}: {scale}")}
+        self.output = {
+            "values": Port("float32", ("batch", size), "numbers or colours at a place, or scores of classes")
+        }
+        self.axes = {"batch": 1}
+        self.note = {"axes": list(embed.axes)}
+
+    def forward(self, places: Tensor) -> Tensor:
+        return _values(self.model, Points(places))
+
+    def sample(self) -> Inputs:
+        return self._drawn(TRACED_SIZE[0])
+
+    def trials(self) -> list[Inputs]:
+        return [self._drawn(rows) for rows in (1, 2, 100)]
+
+    def _drawn(self, rows: int) -> Inputs:
+        reach = torch.tensor([{"lat": 90.0, "lon": 180.0}.get(axis, 1.0) for axis in self.axes_of_places])
+        drawn = torch.rand(rows, len(reach), generator=torch.Generator().manual_seed(rows))
+        return {"places": (2 * drawn - 1) * reach}
+
+
 class PairSignature(Signature):
     """encoder_input_ids, attention_mask, decoder_input_ids -> logits for each token of the target."""
 
@@ -173,12 +207,14 @@ def signature(model: Model) -> Signature:
         return TextSignature(model)
     if isinstance(model, Stream) and isinstance(model.embed, PictureEmbed):
         return PictureSignature(model)
+    if isinstance(model, Stream) and isinstance(model.embed, PointEmbed):
+        return PointSignature(model)
     if isinstance(model, Seq2Seq) and all(isinstance(s.embed, TextEmbed) for s in (model.source, model.target)):
         return PairSignature(model)
     raise ConfigError(
         f"{type(model).__name__} over such inputs has no graph of its own",
         where="export",
-        fix="export a model that reads texts or pictures, or translates texts",
+        fix="export a model that reads texts, pictures or places, or translates texts",
     )
 
 

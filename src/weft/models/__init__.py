@@ -7,5 +7,6 @@ from weft.models.autoencoder import Autoencoder
 from weft.models.distilled import Distilled
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
+from weft.models.word_vectors import WordVectors
 
-__all__ = ["Autoencoder", "Distilled", "Model", "Seq2Seq", "Stream"]
+__all__ = ["Autoencoder", "Distilled", "Model", "Seq2Seq", "Stream", "WordVectors"]

@@ -2,17 +2,23 @@
 
 from weft.modalities.field import FieldEmbed
 from weft.modalities.image import PictureEmbed
+from weft.modalities.points import PointEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
+from weft.models.word_vectors import WordVectors
 
 
 def in_words(config: Model.Config) -> str:
     """The sizes of a model, for plans and model cards."""
     if isinstance(config, Seq2Seq.Config):
         return _pair(config)
+    if isinstance(config, WordVectors.Config):
+        return f"{config.words:,} words, {config.dim} numbers each"
     stream = config.reader()
     if isinstance(stream.embed, FieldEmbed.Config):
         return _fields(stream, stream.embed)
+    if isinstance(stream.embed, PointEmbed.Config):
+        return _points(stream)
     return _pictures(stream) if isinstance(stream.embed, PictureEmbed.Config) else _text(stream)
 
 
@@ -28,6 +34,13 @@ def _text(config: Stream.Config) -> str:
     layers = len(config.trunk.all_blocks())
     named = f"{layers} layer{'s' if layers != 1 else ''}"
     return f"{named}, {config.dim} wide{_heads(config)}, context {getattr(config.embed, 'context', 0)}"
+
+
+def _points(config: Stream.Config) -> str:
+    embed, layers = config.embed, len(config.trunk.all_blocks())
+    assert isinstance(embed, PointEmbed.Config)
+    code = f"{type(embed.code).__qualname__.split('.')[0].lower()} of {', '.join(embed.axes)} in {embed.width} numbers"
+    return f"{code}, {layers + 1} layers of {embed.activation}, {config.dim} wide"
 
 
 def _pictures(config: Stream.Config) -> str:

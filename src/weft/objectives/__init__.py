@@ -3,10 +3,12 @@
 from weft.objectives.at_tokens import MaskedToken, NextToken, Tags
 from weft.objectives.classify import Classify
 from weft.objectives.distil import Distil
+from weft.objectives.negative_sampling import NegativeSampling
 from weft.objectives.number import Number
 from weft.objectives.objective import Loss, Objective
+from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.target_token import TargetToken
 
-__all__ = ["Classify", "Distil", "Loss", "MaskedToken", "NextToken", "Number", "Objective", "Reconstruct", "Tags",
-           "TargetToken"]  # fmt: skip
+__all__ = ["Classify", "Distil", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
+           "PairCount", "Reconstruct", "Tags", "TargetToken"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Number: one number for each sample. Knows no modality."""
+"""Number: one number for each sample, or several. Knows no modality."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ from weft.objectives.objective import Loss, Objective, added
 
 
 class Number(Objective):
-    """sum (y - f(sample))^2, where y is on the scale of the codec: a model that always says the mean has a loss of 1."""
+    """sum (y - f(sample))^2, where y is on the scale of the codec: a model that always says the mean has a loss of 1.
+
+    Where samples have several numbers, as colours do, the mean of their errors counts.
+    """
 
     class Config(Objective.Config):
         """Nothing to choose."""
@@ -24,8 +27,10 @@ class Number(Objective):
 
     def one(self, model: nn.Module, part: Samples[Any, Numbers]) -> Loss:
         """The loss of samples that are computed at once. Of a sample mixed of two the numbers are mixed too."""
-        values, wanted = model(part.given.raw())[:, 0], part.wanted
+        values, wanted = model(part.given.raw()), part.wanted
         truth = wanted.values
+        values = values if truth.ndim > 1 else values[:, 0]
         if wanted.other is not None and wanted.share is not None:
             truth = wanted.other.lerp(truth, wanted.share.to(truth.dtype))
-        return Loss(((values - truth.to(values.dtype)) ** 2).sum(), len(wanted))
+        errors = (values - truth.to(values.dtype)) ** 2
+        return Loss((errors if errors.ndim == 1 else errors.mean(1)).sum(), len(wanted))

@@ -5,9 +5,11 @@ Everything here is a function of coordinates, looked up by axis name. Knows no m
 
 from weft.position.biases import Alibi, Bias, Buckets
 from weft.position.codes import Add, Code, Concatenate, Fourier, Grid, Learned, Place, Sinusoidal, Sum
+from weft.position.nearness import Near
+from weft.position.places import Coordinates, Harmonics, Joined, direction
 from weft.position.turns import Rotary, Turn, turn
 
 __all__ = [
-    "Add", "Alibi", "Bias", "Buckets", "Code", "Concatenate", "Fourier", "Grid", "Learned", "Place", "Rotary", "Sinusoidal", "Sum", "Turn",
-    "turn",
+    "Add", "Alibi", "Bias", "Buckets", "Code", "Concatenate", "Coordinates", "Fourier", "Grid", "Harmonics", "Joined",
+    "Learned", "Near", "Place", "Rotary", "Sinusoidal", "Sum", "Turn", "direction", "turn",
 ]  # fmt: skip

@@ -17,6 +17,8 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
+from weft.models.word_vectors import WordVectors
+from weft.runs.word_runs import export_words
 from weft.storage.store import write_file
 from weft.tasks.request import Loaded
 from weft.version import VERSION
@@ -26,9 +28,14 @@ MIN_SPREAD_PARTS = 100  # a spread below this part of the mean is lost in fp32, 
 TRIED = ("The quick brown fox jumps over the lazy dog.", "Once upon a time, 12 kings met.", "Ja, naïve façades: ½ × 3!")
 
 
-def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx"] = "hf") -> dict[str, Any]:
+def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
     """Write a run for another tool; returns where, what, and by how much its values differ there."""
     check_target(to)
+    if to == "word2vec":
+        return export_words(run, out)
+    if isinstance(run.model, WordVectors):
+        problem = "vectors of words are no model of theirs"
+        raise WeftError(problem, where=f"--to {to}", fix="use --to word2vec")
     model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
     labels = next((tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | TagCodec)), ())
@@ -124,5 +131,7 @@ def _card(run: Loaded, kind: str, difference: float, *, numbers: bool) -> str:
 
 def check_target(to: str) -> None:
     """Refuse what cannot be written."""
-    if to not in ("hf", "onnx"):
-        raise WeftError(f"cannot write for {to!r}", where="--to", fix="use hf or onnx")
+    if to not in ("hf", "onnx", "word2vec"):
+        raise WeftError(
+            f"cannot write for {to!r}", where="--to", fix="use hf or onnx, or word2vec for vectors of words"
+        )

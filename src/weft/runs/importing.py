@@ -14,6 +14,7 @@ from weft.config import field_types
 from weft.data.images.frames import SMALL
 from weft.errors import WeftError
 from weft.interop import Imported, read_folder, read_source
+from weft.interop.word_files import is_word_file
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
@@ -22,6 +23,7 @@ from weft.objectives import Classify, MaskedToken, NextToken, Number, Tags, Targ
 from weft.objectives.distil import Distil
 from weft.objectives.reconstruct import Reconstruct
 from weft.runs.run import loaded, refuse_broken
+from weft.runs.word_runs import import_words
 from weft.storage.store import make_folder, shown
 from weft.tasks.record import DataRecord
 from weft.tasks.registry import CARDS
@@ -78,9 +80,11 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
 
 
 def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loaded, tuple[str, ...]]:
-    """A Hugging Face folder, or owner/name on the Hub, written as a run; also what users should know of it."""
+    """A Hugging Face folder, owner/name on the Hub, or a file of word vectors, written as a run; also what users should know."""
     if out is not None:
         check_place(RunFolder(out), resume=False)
+    if is_word_file(source):
+        return import_words(source, out)
     imported = read_source(source)
     config, files = as_run(imported)
     folder = RunFolder(out if out is not None else fresh_folder(imported.name))

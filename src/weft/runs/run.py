@@ -121,7 +121,7 @@ class Run:
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
         return self.task.vectors(self._loaded, many, settings)
 
-    def export(self, out: str | Path, *, to: Literal["hf", "onnx"] = "hf") -> dict[str, Any]:
+    def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
         """Write the model for another tool, which proves in a process of its own that it computes the same."""
         from weft.runs.exporting import export_run
 

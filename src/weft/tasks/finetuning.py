@@ -58,6 +58,8 @@ def first_training(kind: type[S], recipe: AnyRecipe, request: Request, name: str
 def finetuning_rates(kind: type[SizedTraining], recipe: AnyRecipe, origin: Loaded, name: str) -> dict[str, Any]:
     """The learning rates for weights that have learned already: Muon's lowered, AdamW's by the width of the model."""
     own = recipe.rates.get(name)
+    if own is not None and "optimizer" not in own and "matrix_lr" not in own:
+        return dict(own)  # tables of rows alone: each row goes on at the rate at which it began
     if own is not None and not origin.imported and own.get("optimizer", "muon") == "muon":
         return {**own, "lr": FINETUNE_TABLE_LR * own["lr"], "matrix_lr": FINETUNE_MATRIX_LR * own["matrix_lr"]}
     rate = float(f"{FINETUNE_WIDTH_LR / origin.model.config.reader().dim:.2g}")

@@ -43,6 +43,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     unit = "cell"
     writes = forecasting.FILES
     reads_files = True
+    slow_rows = False  # `measure` itself keeps to the time
     Predict = forecasting.Forecasting
     Look = LookAtPlace
 

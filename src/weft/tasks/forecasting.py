@@ -90,8 +90,7 @@ def layers_of(codec: FieldCodec) -> tuple[Layer, ...]:
 def grid_of(codec: FieldCodec) -> Grid:
     """The cells that a model was trained on."""
     config = codec.config
-    surface = "sphere" if config.sphere else "plane"
-    return Grid(np.array(config.y), np.array(config.x), surface, config.wraps)
+    return Grid(np.array(config.y), np.array(config.x), "sphere" if config.sphere else "plane", config.wraps)
 
 
 def given_fields(run: Loaded, sources: Sequence[object]) -> Stretch:
@@ -109,8 +108,8 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
     if how.fill or how.between:
         count = counter(progress, len(stretch), "fields")
         if how.fill:
-            found = list(predictor.filled(stretch, count=count))
-            days, word = fields.times.days[[at for at, _, _ in found]], "gaps filled"
+            found: list[tuple[float, np.ndarray, np.ndarray]] = list(predictor.filled(stretch, count=count))
+            days, word = fields.times.days[[int(at) for at, _, _ in found]], "gaps filled"
         else:
             if len(stretch) < 2:
                 raise WeftError("one field has none beside it to be between", where="--set between")

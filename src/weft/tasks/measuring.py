@@ -44,10 +44,7 @@ def rows_in_time(
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[H, dict[str, str]]:
     """As many held-out rows as can be measured in some seconds, spread evenly, and a note where they are not all."""
-    rows = isinstance(held_out, Sequence) or hasattr(
-        held_out, "take"
-    )  # fields are no rows: they are measured by windows
-    if seconds is None or not rows or not isinstance(held_out, Sized) or len(held_out) <= PROBED_ROWS:
+    if seconds is None or not isinstance(held_out, Sized) or len(held_out) <= PROBED_ROWS:
         return held_out, {}
     began = clock()
     measure(spread(held_out, PROBED_ROWS))

@@ -94,6 +94,12 @@ FIELD_PRESETS = {
     "base": "8 layers, 512 wide",
     "large": "12 layers, 1024 wide",
 }
+WORD_PRESETS = {
+    "tiny": "1 vector a word, 32 wide: trains in seconds",
+    "mini": "1 vector a word, 50 wide",
+    "small": "1 vector a word, 100 wide",
+    "base": "1 vector a word, 300 wide (word2vec's and GloVe's of billions of words)",
+}
 TEXT_FILES = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
 DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
 
@@ -257,6 +263,39 @@ CARDS: dict[str, Card] = {
                 "atmorep": "a token for each small neighbourhood in space and time, as in AtmoRep",
             },
             presets=FIELD_PRESETS,
+        ),
+        Card(
+            name="fit-field",
+            summary="learn a picture or values at places as a function of the coordinates",
+            files=".csv, .tsv or .jsonl (gzip too) with lat, lon (and time) or other coordinates, and a number or class in "
+            "each row; a grid as .npz (lat, lon, values) or netCDF; one picture",
+            sample="weft's tapestry (a picture of 256 x 256 pixels)",
+            example="0.5, 0.5",
+            home="fit_field.FitField",
+            reads="places.PlacesWithValues",
+            training=settings.FieldTraining,
+            models={"field": "a position code (--set code=fourier|siren|harmonics|raw), then layers within each place"},
+            presets={
+                "tiny": "2 layers, 64 wide: trains in seconds",
+                "mini": "3 layers, 128 wide",
+                "small": "4 layers, 256 wide",
+                "base": "5 layers, 512 wide",
+            },
+        ),
+        Card(
+            name="embed-words",
+            summary="learn a vector for every word, in which like words are near each other",
+            files=TEXT_FILES,
+            sample="sentences about a small world of weft's own, in which analogies hold",
+            example="king - man + woman",
+            home="embed_words.EmbedWords",
+            reads="words.WordTexts",
+            training=settings.WordTraining,
+            models={
+                "word2vec": "the default: words told from drawn ones by their neighbours (skip-gram, or contexts=cbow)",
+                "glove": "how often words stand near each other, from their vectors",
+            },
+            presets=WORD_PRESETS,
         ),
     )
 }

@@ -216,6 +216,66 @@ class MaskTraining(EncoderTraining):
             raise ConfigError(f"must be above 0 and below 1, found {self.hide}", where="hide")
 
 
+class WordTraining(SizedTraining):
+    """Settings of a training of vectors of words."""
+
+    lr: float = 0.035
+    clip: float = 14.0
+    warmup: int = 0
+    batch: int = 24
+    contexts: Literal["skip-gram", "cbow", "counts"] = "skip-gram"
+    window: int | None = None
+    negatives: float = 5.0
+    sample: float = 1e-3
+    most: float = 10.0
+    fewest: int | None = None
+    vocab: int | None = None
+    lower: bool = True
+    breaks: Literal["lines", "paragraphs", "documents"] = "lines"
+    held_out: int | None = HELD_OUT_BYTES
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{
+            name: text
+            for name, text in SizedTraining.about.items()
+            if name not in ("depth", "heads", "dropout", "lora")
+        },
+        "dim": "numbers in the vector of a word",
+        "clip": "norm above which the gradient of one word is scaled down; 0 turns it off",
+        "batch": "stretches of 512 words in a step, or of 512 pairs of words with glove",
+        "contexts": "skip-gram (each neighbour from the word), cbow (the word from the mean of its neighbours), or counts (glove alone)",
+        "window": "words on either side that are neighbours; by default 5, with glove 10",
+        "negatives": "drawn words that count for each pair (negative sampling)",
+        "sample": "share of the text above which a word is thinned out (subsampling); 0 keeps all",
+        "most": "with glove: number of times that two words stand together above which they count fully; 100 suits billions of words",
+        "fewest": "leave out words seen fewer times than this; by default 5, in small texts fewer",
+        "vocab": "the most words to learn, the most frequent ones",
+        "lower": "read all words in lower case",
+        "breaks": "where neighbours end: at the end of each line, at empty lines (paragraphs), or at the end of documents",
+        "held_out": HELD_OUT,
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, least, most in (
+            ("window", 1, 1000),
+            ("fewest", 1, 2**40),
+            ("vocab", 2, 2**31),
+            ("held_out", 1, 2**40),
+        ):
+            within(self, name, least, most)
+        for name in ("depth", "heads"):
+            if getattr(self, name) not in (None, 1):
+                raise ConfigError("vectors of words have no layers and no heads", where=name, fix="leave it out")
+        if self.lora or self.dropout:
+            where = "lora" if self.lora else "dropout"
+            raise ConfigError("vectors of words have no trunk", where=where, fix="leave it out")
+        for name in ("negatives", "most"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"must be above 0, found {getattr(self, name)}", where=name)
+        share(self, "sample")
+
+
 class PictureTraining(RowTraining):
     """Settings of a training on pictures."""
 
@@ -345,6 +405,48 @@ class ForecastTraining(SizedTraining):
             ("span", 1, 200),
         ):
             within(self, name, least, most)
+
+
+class FieldTraining(RowTraining):
+    """Settings of a training on places with a value each. Rounded numbers would blur places: it computes in fp32."""
+
+    batch: int = 32
+    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    code: Literal["fourier", "siren", "harmonics", "raw"] | None = None
+    scale: float | None = None
+    features: int | None = None
+    degree: int | None = None
+    lat_column: str | None = None
+    lon_column: str | None = None
+    time_column: str | None = None
+    plane_columns: str | None = None
+    value_column: str | None = None
+    labels: Literal["classes", "numbers"] | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in RowTraining.about.items() if name != "heads"},
+        "batch": "handfuls of 64 places in a step",
+        "code": "of positions: fourier (pictures, planes, classes), siren, harmonics (numbers on the globe) or raw",
+        "scale": "typical waves of a Fourier code over half the picture; more resolve finer detail and blur less",
+        "features": "numbers in a Fourier code",
+        "degree": "of the finest harmonics, which have this many waves around the globe",
+        "lat_column": "the column of the latitude in degrees: its name, or its number from 1",
+        "lon_column": "the one of the longitude",
+        "time_column": "the one of the time: numbers, or dates as 2024-07-01",
+        "plane_columns": "the columns of coordinates that are not on the globe, as in x,y",
+        "value_column": "the column, array or variable to learn",
+        "labels": "classes or numbers; by default as they look",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "features", 2, 2**16)
+        within(self, "degree", 1, 40)
+        if self.scale is not None and not self.scale > 0:
+            raise ConfigError(f"must be above 0, found {self.scale}", where="scale")
+        if self.features is not None and self.features % 2:
+            raise ConfigError(f"a sine and a cosine of each frequency: expected an even number, found {self.features}",
+                              where="features")  # fmt: skip
 
 
 def within(settings: Training, name: str, least: int, most: int) -> None:

@@ -39,7 +39,9 @@ class Task(ABC, Generic[D, E, S]):
     unit: ClassVar[str]  # what the loss is per
     starts_from: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
     streams: ClassVar[bool] = False  # whether a prediction can be shown as it is made
+    looks_at_several: ClassVar[bool] = False  # whether `weft look` takes several inputs at once
     reads_lines: ClassVar[bool] = False  # whether each line of a file is an input of `weft embed`
+    slow_rows: ClassVar[bool] = True  # whether a run by minutes measures only as many rows as there is time for
     reads_files: ClassVar[bool] = False  # whether the name of a file is itself an input of `weft predict`
     writes: ClassVar[tuple[str, ...]] = ()  # endings of the files that `predict` writes itself, as its setting `output`
     Predict: ClassVar[type[Config]]  # settings of a prediction

@@ -58,7 +58,8 @@ def own_data(task: AnyTask, run: Loaded) -> Any:
 def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> Ending:
     """Measure a run that was just trained, on what was held out of its data."""
     seconds, quiet = final_seconds(run.config), Progress(quiet=True)
-    held, part = rows_in_time(held_out, seconds, lambda rows: task.measure(run, rows, quiet))
+    limit = seconds if task.slow_rows else None
+    held, part = rows_in_time(held_out, limit, lambda rows: task.measure(run, rows, quiet))
     measured = _finite(task.measure(run, held, progress, seconds))
     part = {**part, **{name: text for name, text in measured.more.items() if name == "part"}}
     for text in part.values():

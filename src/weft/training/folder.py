@@ -43,7 +43,7 @@ class RunFolder:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._complained = False
-        self._began: tuple[Mapping[str, Any], Mapping[str, str]] | None = None
+        self._began: tuple[Mapping[str, Any], Mapping[str, bytes]] | None = None
 
     @property
     def exists(self) -> bool:

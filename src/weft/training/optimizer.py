@@ -1,4 +1,4 @@
-"""Optimizer: every parameter in exactly one group, two update rules, one step. Knows no model by name."""
+"""Optimizer: every parameter in exactly one group, three update rules, one step. Knows no model by name."""
 
 import math
 from collections.abc import Sequence
@@ -7,17 +7,22 @@ import torch
 from torch import Tensor, nn
 
 from weft.core.heads import Head
+from weft.core.tables import RowTable
 from weft.core.trunk import Trunk
 from weft.errors import ConfigError
 from weft.training.muon import Muon
 from weft.training.precision import Weights
+from weft.training.row_sgd import RowSgd, row_values, with_each_row_once
 from weft.training.settings import Training
 
 SMALLEST_MATRIX = 8  # thinner ones are vectors to Muon
 
 
 class Optimizer:
-    """Muon for the hidden matrices and filters and AdamW for the rest, or AdamW for all. Frozen weights are in no group."""
+    """Muon for the hidden matrices and filters and AdamW for the rest, or AdamW for all. Frozen weights are in no group.
+
+    Tables of which a step reads few rows (`RowTable`) are updated by `RowSgd`.
+    """
 
     def __init__(self, weights: Weights, training: Training, *, fast: torch.dtype):
         """`fast` is the precision in which this device multiplies matrices fastest."""
@@ -35,16 +40,21 @@ class Optimizer:
         if matrices:
             lr = training.lr * training.matrix_lr
             self.rules.append(Muon(matrices, lr=lr, weight_decay=training.weight_decay, dtype=fast))
+        tables = [weights.master[n] for n in self.rows]
+        if tables:
+            self.rules.append(RowSgd(tables, lr=training.lr, clip=training.clip))
         self._peaks = [[group["lr"] for group in rule.param_groups] for rule in self.rules]
 
     def _groups(self) -> dict[str, tuple[list[str], float, float]]:
-        """AdamW's groups as names, rate factor and weight decay; `hidden` is what Muon takes."""
+        """AdamW's groups as names, rate factor and weight decay; `hidden` is what Muon takes, `rows` what RowSgd does."""
         model, training = self.weights.model, self.training
         inside = _parameters_of(model, Trunk)
         heads = _parameters_of(model, Head)
         linear = {id(m.weight) for m in model.modules() if isinstance(m, nn.Linear)}
         filters = {id(m.weight) for m in model.modules() if isinstance(m, nn.Conv2d)}
+        rows = _parameters_of(model, RowTable)
         self.hidden: list[str] = []
+        self.rows: list[str] = []
         head = training.head_lr or (0.5 if training.optimizer == "muon" else 1.0)
         groups: dict[str, tuple[list[str], float, float]] = {
             "matrices": ([], 1.0, training.weight_decay),
@@ -57,7 +67,9 @@ class Optimizer:
                 continue
             wide = p.ndim >= 2 and min(p.shape[:2]) >= SMALLEST_MATRIX
             matrix = wide and ((id(p) in inside and id(p) in linear) or id(p) in filters)
-            if matrix and training.optimizer == "muon":
+            if id(p) in rows:
+                self.rows.append(name)
+            elif matrix and training.optimizer == "muon":
                 self.hidden.append(name)
             elif matrix:
                 groups["matrices"][0].append(name)
@@ -70,10 +82,12 @@ class Optimizer:
     def step(self, count: float, factor: float) -> float:
         """Divide gradients once by the count, clip, update by `factor` times the peak rates; returns the norm.
 
-        If the norm is not finite nothing is changed.
+        Gradients of rows stay sums, and are clipped row by row. If the norm is not finite nothing is changed.
         """
-        params = [p for p in self.weights.master.values() if p.grad is not None]
-        grads: list[Tensor] = [p.grad for p in params if p.grad is not None]
+        for name in self.rows:
+            table = self.weights.master[name]
+            table.grad = None if table.grad is None else with_each_row_once(table.grad)
+        grads: list[Tensor] = [row_values(p.grad) for p in self.weights.master.values() if p.grad is not None]
         if not grads:
             return 0.0
         norm = _norm(torch._foreach_norm(grads)) / max(count, 1)
@@ -83,7 +97,9 @@ class Optimizer:
             return norm
         clip = self.training.clip
         scale = min(1.0, clip / (norm + 1e-12)) if clip else 1.0
-        torch._foreach_mul_(grads, scale / max(count, 1))
+        whole = [p.grad for n, p in self.weights.master.items() if p.grad is not None and n not in self.rows]
+        if whole:
+            torch._foreach_mul_(whole, scale / max(count, 1))
         for rule, peaks in zip(self.rules, self._peaks, strict=True):
             for group, peak in zip(rule.param_groups, peaks, strict=True):
                 group["lr"] = peak * factor

@@ -7,6 +7,7 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
+from weft.core.tables import RowTable
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors
@@ -50,12 +51,13 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
 class Weights:
     """A model's parameters as the optimizer sees them: fp32 always.
 
-    In bf16 the trunk and the head compute with rounded copies; embedders keep fp32, where small sums matter.
+    In bf16 the trunk and the head compute with rounded copies; embedders and tables of rows keep fp32, where small sums
+    matter.
     """
 
     def __init__(self, model: nn.Module, dtype: torch.dtype):
         self.model = model
-        exact = {id(p) for m in model.modules() if isinstance(m, Embedder) for p in m.parameters()}
+        exact = {id(p) for m in model.modules() if isinstance(m, Embedder | RowTable) for p in m.parameters()}
         self.work = dict(model.named_parameters())
         self.master: dict[str, Tensor] = {}
         for name, p in self.work.items():

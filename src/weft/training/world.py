@@ -82,6 +82,8 @@ class World:
                 for p in params:
                     if p.grad is None:
                         p.grad = torch.zeros_like(p)
+                    elif p.grad.is_sparse:  # not every backend adds up rows that differ between processes
+                        p.grad = p.grad.to_dense()
                     dist.all_reduce(p.grad)
 
     def copy(self, tensors: Iterable[Tensor]) -> None:

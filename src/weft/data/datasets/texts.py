@@ -28,6 +28,31 @@ class TextData(Dataset[Corpus | CorpusPart, Corpus | CorpusPart]):
     corpus: Corpus
 
 
+def read_texts(sources: Sequence[str | Given], valid: str | None, most: int | None) -> TextData:
+    """The text in files or at hand; of what is held out of it, at most `most` bytes."""
+    whole = read_corpus(sources)
+    train: Corpus | CorpusPart
+    held: Corpus | CorpusPart
+    if valid is not None:
+        train, held = whole, read_corpus([valid])
+        rule, fingerprint = held_in(valid), f"{whole.fingerprint} {held.fingerprint}"
+    else:
+        parts = split(whole, most=most)
+        train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, whole.fingerprint
+    skipped = listed([f"{name} ({reason})" for name, reason in whole.skipped])
+    return TextData(
+        train=train,
+        held_out=held,
+        corpus=whole,
+        fingerprint=fingerprint,
+        rule=rule,
+        described=f"{listed([shown(str(file.path)) for file in whole.files])} ({amount(whole.bytes)})",
+        notes=(in_words(whole), *([f"skipped: {skipped}"] if skipped else [])),
+        skipped=whole.skipped,
+        amounts={"documents": whole.documents, "bytes": whole.bytes, "characters": whole.characters},
+    )
+
+
 class TextReader(Reader[TextData]):
     """Text in .txt, .md and .jsonl files."""
 
@@ -35,27 +60,7 @@ class TextReader(Reader[TextData]):
     text: Callable[[], Given]  # that ships
 
     def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> TextData:
-        whole = read_corpus(sources or [self.text()])
-        train: Corpus | CorpusPart
-        held: Corpus | CorpusPart
-        if valid is not None:
-            train, held = whole, read_corpus([valid])
-            rule, fingerprint = held_in(valid), f"{whole.fingerprint} {held.fingerprint}"
-        else:
-            parts = split(whole, most=asked.held_out)
-            train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, whole.fingerprint
-        skipped = listed([f"{name} ({reason})" for name, reason in whole.skipped])
-        return TextData(
-            train=train,
-            held_out=held,
-            corpus=whole,
-            fingerprint=fingerprint,
-            rule=rule,
-            described=f"{listed([shown(str(file.path)) for file in whole.files])} ({amount(whole.bytes)})",
-            notes=(in_words(whole), *([f"skipped: {skipped}"] if skipped else [])),
-            skipped=whole.skipped,
-            amounts={"documents": whole.documents, "bytes": whole.bytes, "characters": whole.characters},
-        )
+        return read_texts(sources or [self.text()], valid, asked.held_out)
 
 
 @final

@@ -48,3 +48,11 @@ def tokens_of(codec: FieldCodec, patch: int, span: int) -> int:
     config = codec.config
     rows, columns = (int(np.ceil(len(axis) / patch)) for axis in (config.y, config.x))
     return len(config.layers) * -(-config.times // span) * rows * columns
+
+
+def tokens_apart(codec: FieldCodec, patch: int) -> float:
+    """The usual distance from one token to the next, in the units of the codec's places."""
+    place = codec.place.numpy()[:, ::patch, ::patch]
+    steps = [np.sqrt((np.diff(place, axis=axis) ** 2).sum(0)).ravel() for axis in (1, 2)]
+    known = np.concatenate(steps)
+    return float(np.median(known)) if known.size else 1.0

@@ -43,21 +43,27 @@ class Chance:
         return int(self.next() * count)
 
 
+Kinds = Mapping[
+    str, tuple[Callable[[Chance], np.ndarray], float]
+]  # patterns by name, each with its share of the samples
+
+
 class Hiding:
     """Draws patterns for windows of `history` fields followed by others."""
 
     def __init__(self, shape: Shape, history: int, purpose: Purpose = "all", patch: int = 4):
         self.shape, self.history, self.patch = shape, history, patch
-        several = {"layer": (self.layer, 0.1)} if shape[0] > 1 else {}
-        gaps: dict[str, tuple[Callable[[Chance], np.ndarray], float]] = {
+        several: Kinds = {"layer": (self.layer, 0.1)} if shape[0] > 1 else {}
+        gaps: Kinds = {
             "blocks": (self.blocks, 0.25),
             "patches": (self.patches, 0.1),
         }
-        self.kinds: Mapping[str, tuple[Callable[[Chance], np.ndarray], float]] = {
+        every: Mapping[Purpose, Kinds] = {
             "all": {"future": (self.future, 0.45), **gaps, "middle": (self.middle, 0.1), **several},
             "future": {"future": (self.future, 1.0)},
             "gaps": gaps,
-        }[purpose]
+        }
+        self.kinds = every[purpose]
 
     def shown(self, key: str, indices: np.ndarray) -> np.ndarray:
         """For each sample, which cells (V T Y X) may be seen."""

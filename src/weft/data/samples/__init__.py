@@ -4,7 +4,9 @@ from weft.data.grids.grid import Fields
 from weft.data.images.album import Album
 from weft.data.readers.corpus import Given
 from weft.data.readers.labelled_texts import LabelledTexts
+from weft.data.readers.places import Places
 from weft.data.readers.tagged_texts import TaggedTexts
+from weft.data.readers.word_questions import Analogies
 from weft.errors import DataError
 
 
@@ -22,6 +24,20 @@ def english_sentences() -> Given:
 
     train, _ = drawn()
     return Given("weft-sentences", "".join(f"{text}\n" for _, _, text in train))
+
+
+def small_world_sentences() -> Given:
+    """Sentences about a small world of our own, in which analogies hold: 60,000 short ones, one a line."""
+    from weft.data.samples.small_world import drawn_sentences
+
+    return Given("weft-small-world", "".join(f"{text}\n" for text in drawn_sentences()))
+
+
+def small_world_questions() -> Analogies:
+    """The analogies that hold in it: capitals, people, young animals, plurals."""
+    from weft.data.samples.small_world import questions
+
+    return Analogies(questions())
 
 
 def labelled_opinions() -> LabelledTexts:
@@ -65,3 +81,11 @@ def travelling_waves() -> Fields:
     from weft.data.samples.atmosphere import SampleFields
 
     return SampleFields()
+
+
+def woven_picture() -> Places:
+    """A picture of our own of 256 x 256 pixels, with fine threads and wide shades."""
+    from weft.data.readers.place_grids import picture_places
+    from weft.data.samples.tapestry import sample_tapestry
+
+    return picture_places((sample_tapestry(), None), "weft's tapestry")

@@ -7,8 +7,9 @@ from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, SilentIni
 from weft.errors import ConfigError
 from weft.modalities.field import AXES, CYCLES, FieldEmbed
 from weft.models.stream import Stream
-from weft.position import Add, Fourier, Learned, Sinusoidal, Sum
+from weft.position import Add, Fourier, Learned, Near, Sinusoidal, Sum
 
+NEAREST = 0.4  # width of the narrowest neighbourhood of a head, in distances between tokens
 PLACE_SCALE, CYCLE_SCALE = (
     1.0,
     0.3,
@@ -24,6 +25,7 @@ class FieldSize:
     heads: int
     patch: int = 8
     halo: int = 2
+    apart: float = 0.25  # from one token to the next, in units of the grid's half extent
 
     def check(self) -> None:
         """Refuse heads that do not divide the width."""
@@ -40,7 +42,7 @@ def swift(
     block = Block.Config(
         mix=mix, transform=Mlp.Config(activation="relu_squared", offsets=False), norm=norm, dropout=dropout
     )
-    trunk = Trunk.Config(depth=size.depth, block=block, norm=norm, init=SilentInit.Config())
+    trunk = Trunk.Config(depth=size.depth, block=block, norm=norm, init=SilentInit.Config(), bias=_near(size))
     return _stream(size, trunk, _embed(size, layers, times, wraps, span or times))
 
 
@@ -51,7 +53,13 @@ def atmorep(
     block = Block.Config(
         mix=Attention.Config(heads=size.heads, qk_norm=LayerNorm.Config()), transform=Mlp.Config(), dropout=dropout
     )
-    return _stream(size, Trunk.Config(depth=size.depth, block=block), _embed(size, layers, times, wraps, span or 1))
+    trunk = Trunk.Config(depth=size.depth, block=block, bias=_near(size))
+    return _stream(size, trunk, _embed(size, layers, times, wraps, span or 1))
+
+
+def _near(size: FieldSize) -> Near.Config:
+    """The first head reads the layers and times of its own place, the next ones more and more of the globe, the last all."""
+    return Near.Config(axes=AXES, nearest=NEAREST * size.apart, farthest=1.0)
 
 
 def _embed(size: FieldSize, layers: int, times: int, wraps: bool, span: int) -> FieldEmbed.Config:

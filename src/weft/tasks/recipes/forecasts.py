@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.codecs import FieldCodec
 from weft.data.datasets.fields import FieldData
-from weft.data.encoded.fields import SeenFields, tokens_of
+from weft.data.encoded.fields import SeenFields, tokens_apart, tokens_of
 from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
@@ -79,6 +79,7 @@ def _with_own_numbers(size: FieldSize, draft: ForecastDraft) -> FieldSize:
     if "dim" in given and "heads" not in given:
         given["heads"] = heads_for(given["dim"], 32)
     size = replace(size, **given)
+    size = replace(size, apart=tokens_apart(codec, size.patch))
     size.check()
     return size
 

@@ -1,0 +1,141 @@
+"""embed-words: learn a vector for every word, in which like words are near each other and analogies are sums."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, final
+
+import numpy as np
+from torch import Tensor
+
+from weft.amounts import count
+from weft.codecs import Codecs
+from weft.codecs.text import only_texts
+from weft.config import Config
+from weft.data.ahead import Ahead
+from weft.data.datasets.words import HeldOutWords, WordData, held_out_words
+from weft.data.encoded.words import WordIds, learn_words
+from weft.data.source import Source
+from weft.errors import ConfigError, WeftError
+from weft.inspect.nearest import NearestView
+from weft.inspect.views import View
+from weft.inspect.word_map import WordMapView
+from weft.models.stream import Model
+from weft.models.word_vectors import WordVectors
+from weft.objectives.objective import Objective
+from weft.tasks.finetuning import start_weights
+from weft.tasks.planning import with_model_settings
+from weft.tasks.recipes.words import RECIPE, WINDOWS, sized_vectors
+from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import WordTraining
+from weft.tasks.streams import training_of
+from weft.tasks.task import Task
+from weft.tasks.words import measured, objective_of, source_of, space_of, vectors_of, words_of
+from weft.training.progress import Progress
+
+WordDraft = Draft[WordData, WordIds, WordTraining]
+
+
+@final
+class EmbedWords(Task[WordData, WordIds, WordTraining]):
+    """word2vec and GloVe."""
+
+    name = "embed-words"
+    training = WordTraining
+    recipe = RECIPE
+    unit = "pair"
+    reads_lines = True
+    looks_at_several = True
+
+    class Predict(Config):
+        """Settings of a prediction."""
+
+        top: int = 10
+
+        about: ClassVar[Mapping[str, str]] = {"top": "nearest words listed for each input"}
+
+        def check(self) -> None:
+            if self.top < 1:
+                raise ConfigError(f"must be at least 1, found {self.top}", where="top")
+
+    def codecs(self, data: WordData, training: WordTraining, known: Codecs) -> Codecs:
+        if "word" in known:
+            return {"word": known["word"]}
+        lower, breaks = training.lower, training.breaks
+        return {"word": learn_words(data, fewest=training.fewest, most=training.vocab, lower=lower, breaks=breaks)}
+
+    def encode(
+        self, data: WordData, codecs: Codecs, training: WordTraining, known: Model.Config | None, progress: Progress
+    ) -> WordIds:
+        return WordIds.of(data, words_of(codecs))
+
+    def sized(self, draft: WordDraft) -> tuple[WordVectors.Config, WordTraining]:
+        words, text = len(draft.encoded.codec.words), draft.encoded.words
+        config, training = sized_vectors(draft.request, draft.training, words=words, text=text)
+        return with_model_settings(config, draft.request), training
+
+    def continued(self, draft: WordDraft, origin: Loaded) -> tuple[WordVectors.Config, WordTraining]:
+        config = vectors_of(origin).config
+        kind = "word2vec" if config.kind == "vectors" else config.kind
+        window = draft.training.window or WINDOWS[kind]
+        return config.replace(kind=kind), draft.training.replace(dim=config.dim, window=window)
+
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        return start_weights(origin, backbone=False, same_head=True)
+
+    def objective(self, encoded: WordIds, codecs: Codecs, training: WordTraining) -> Objective.Config:
+        return objective_of(training)
+
+    def source(self, encoded: WordIds, codecs: Codecs, model: Model.Config, training: WordTraining) -> Source:
+        streams = encoded.train, encoded.held_out
+        return Ahead(source_of(streams, encoded.codec, training, encoded.data.fingerprint))
+
+    def batch_in_words(self, training: WordTraining, source: Source) -> str:
+        return f"batch {training.batch} x 512"
+
+    def ability(self, run: Loaded) -> str:
+        return "Finds words like a word"
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return {"words": f"{run.data.amount('words')} to train on, {run.data.amount('known_words')} different ones"}
+
+    def example(self, run: Loaded, measured: Measured) -> str:
+        words = words_of(run.codecs).words
+        some = [words[i] for i in np.linspace(0, len(words) - 1, 6).astype(int)[1:4]]
+        return "\n".join(self.shown(one) for one in self.predict(run, some, self.Predict(top=5), None))
+
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+        space, found = space_of(run), []
+        for text in only_texts(inputs):
+            near = space.nearest(text.strip(), how.top, where=str(run.folder.path))
+            listed = [{"word": one.token, "similarity": round(one.similarity, 6)} for one in near]
+            found.append({"input": text, "nearest": listed})
+        return found
+
+    def shown(self, prediction: Prediction) -> str:
+        near = ", ".join(f"{one['word']} {one['similarity']:.2f}" for one in prediction["nearest"])
+        return f"{prediction['input']}: {near}"
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> HeldOutWords:
+        return held_out_words(sources)
+
+    def measure(
+        self, run: Loaded, held_out: HeldOutWords, progress: Progress, seconds: float | None = None
+    ) -> Measured:
+        return measured(run, held_out, training_of(run, WordTraining))
+
+    def look(self, run: Loaded, input: object, how: object) -> View:
+        words = only_texts(input if isinstance(input, list | tuple) else [input])
+        if not words:
+            raise WeftError("no word to look at", where="weft look", fix="give one word, or several for a map")
+        space = space_of(run)
+        return NearestView(space, words[0]) if len(words) == 1 else WordMapView(space, words)
+
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+        if settings:
+            raise ConfigError(f"unknown setting {next(iter(settings))!r}", where="--set", fix="there is nothing to set")
+        codec, table = words_of(run.codecs), vectors_of(run).vectors().float().cpu().numpy()
+        numbers = [(word, codec.find(word)) for word in only_texts(inputs)]
+        missing = [word for word, number in numbers if number is None]
+        if missing:
+            problem = f"{count(len(missing))} of {len(numbers)} words have no vector, such as {missing[0]!r:.60}"
+            raise WeftError(problem, where=str(run.folder.path), fix="give words, one each")
+        return table[[number for _, number in numbers if number is not None]]
