@@ -155,7 +155,8 @@ def _last_known(anomalies: Tensor, known: Tensor, axis: int) -> tuple[Tensor, Te
     shape[axis] = -1
     place = torch.arange(anomalies.shape[axis], device=known.device).reshape(shape).expand_as(known)
     last = torch.where(known, place, -1).cummax(axis).values
-    return anomalies.gather(axis, last.clamp(min=0)), (last >= 0) / (place - last).clamp(min=1)
+    distance = (place - last).clamp(min=1)
+    return anomalies.gather(axis, last.clamp(min=0)), (last >= 0).to(anomalies.dtype) / distance
 
 
 def _even(rows: Tensor) -> tuple[int, int, int, int]:
