@@ -21,7 +21,7 @@ EFFICIENCY = (
 )
 MOST_TOKENS = 640  # of a window whose tokens hold all its times, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-VALUES_PER_WEIGHT = 4.0  # values to train on for each weight of the trunk: with fewer they are learned by heart
+VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
 ROUNDS = Rounds(30, 40_000)
 
 PRESETS = {
