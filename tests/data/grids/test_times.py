@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gridded import dataset, everything, numbers, opened, refused, written
 
-from weft.data.grids.calendars import gaps, read_clock, step_in_words, times_of
+from weft.data.grids.calendars import Clock, gaps, read_clock, step_in_words, times_of
 from weft.data.grids.following import following
 from weft.data.grids.grid import Times
 from weft.data.samples.atmosphere import SampleFields
@@ -147,3 +147,15 @@ def test_files_that_differ_are_refused_with_a_table(change: object, words: str, 
     two = written(tmp_path / "b.nc", change(dataset().isel(time=slice(6, None))))  # type: ignore[operator]
     message = refused(one, two)
     assert "these files differ" in message and "a.nc" in message and words in message, message
+
+
+@pytest.mark.parametrize(("days", "step", "pieces"), [
+    ([0.0, 1.0, 3.0], 1.0, ((0, 2), (2, 3))),
+    ([0.0, 1.0, 2.0, 10.0, 20.0], 1.0, ((0, 3), (3, 4), (4, 5))),
+    ([0.0, 31.0, 59.0, 90.0], 30.0, ((0, 4),)),
+])  # fmt: skip
+def test_the_usual_step_is_one_that_is_there(
+    days: list[float], step: float, pieces: tuple[tuple[int, int], ...]
+) -> None:
+    found = times_of(np.array(days), Clock("", ""))
+    assert (found.step, found.pieces) == (step, pieces)
