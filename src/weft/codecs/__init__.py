@@ -2,6 +2,7 @@
 
 from weft.codecs.classes import ClassCodec
 from weft.codecs.codec import Codec, Codecs, codecs_from_json
+from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec
@@ -12,6 +13,7 @@ __all__ = [
     "ClassCodec",
     "Codec",
     "Codecs",
+    "GraphCodec",
     "LabelCodec",
     "NumberCodec",
     "PictureCodec",

@@ -1,6 +1,6 @@
 """What is predicted and how it is scored: the only place with a loss. One file a loss, none a modality."""
 
-from weft.objectives.at_tokens import MaskedToken, NextToken, Tags
+from weft.objectives.at_tokens import MaskedToken, NextToken, Tags, TokenLabels, TokenNumbers
 from weft.objectives.classify import Classify
 from weft.objectives.distil import Distil
 from weft.objectives.number import Number
@@ -9,4 +9,4 @@ from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.target_token import TargetToken
 
 __all__ = ["Classify", "Distil", "Loss", "MaskedToken", "NextToken", "Number", "Objective", "Reconstruct", "Tags",
-           "TargetToken"]  # fmt: skip
+           "TargetToken", "TokenLabels", "TokenNumbers"]  # fmt: skip
