@@ -46,18 +46,17 @@ class Wanted:
 
 
 def graph_transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
-    """Attention along edges, then to all nodes with a learned number for each distance (Ying et al., 2021), in turns."""
+    """Attention along edges, then to all nodes with a learned number for each distance (Ying et al., 2021), in turns.
+
+    All layers share the numbers for distances.
+    """
     along = _block(_along(size, wanted), dropout)
     if not wanted.steps:
         return _stream(size, embed, (along,) * size.depth, wanted, dropout)
-    far = Attention.Config(
-        heads=size.heads,
-        qk_norm=LayerNorm.Config(learned=False),
-        bias=Kinds.Config(relation=STEPS, count=wanted.steps),
-        offsets=False,
-    )
+    far = Attention.Config(heads=size.heads, qk_norm=LayerNorm.Config(learned=False), offsets=False)
     blocks = tuple(along if layer % 2 == 0 else _block(far, dropout) for layer in range(size.depth))
-    return _stream(size, embed, blocks, wanted, dropout)
+    steps = Kinds.Config(relation=STEPS, count=wanted.steps) if size.depth > 1 else None
+    return _stream(size, embed, blocks, wanted, dropout, steps)
 
 
 def gat(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
@@ -94,13 +93,18 @@ def _block(mix: Mixer.Config, dropout: float) -> Block.Config:
 
 
 def _stream(
-    size: Size, embed: GraphEmbed.Config, blocks: tuple[Block.Config, ...], wanted: Wanted, dropout: float
+    size: Size,
+    embed: GraphEmbed.Config,
+    blocks: tuple[Block.Config, ...],
+    wanted: Wanted,
+    dropout: float,
+    bias: Bias.Config | None = None,
 ) -> Stream.Config:
     heads: dict[str, Head.Config] = {
         "nodes": PerToken.Config(offsets=True, std=0.0),
         "graphs": Pooled.Config(dropout=dropout, std=0.0),
     }
-    trunk = Trunk.Config(blocks=blocks, init=SilentInit.Config())
+    trunk = Trunk.Config(blocks=blocks, bias=bias, init=SilentInit.Config())
     return Stream.Config(dim=size.dim, embed=embed, trunk=trunk, head=heads[wanted.level], outputs=wanted.outputs)
 
 

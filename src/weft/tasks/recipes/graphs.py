@@ -16,8 +16,8 @@ from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, operations_in,
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ElementTraining
 
-EFFICIENCY = 0.1  # the share of the bare matrix-multiply rate that a training step reaches: nodes are few and narrow
-OF_ELEMENTS = Rounds(100)  # through the data that a model should make in its budget
+EFFICIENCY = 0.03  # the share of the bare matrix-multiply rate that a training step reaches: nodes are few and narrow
+OF_ELEMENTS = Rounds(300)  # through the data that a model should make in its budget
 LADDER = (
     Size(dim=64, depth=2, heads=4, context=1),
     Size(dim=64, depth=4, heads=4, context=1),
@@ -103,9 +103,8 @@ def places_of(model: Model.Config) -> Places:
     """What a model wants to know of nodes besides the data."""
     stream = model.reader()
     assert isinstance(stream.embed, GraphEmbed.Config)
-    biases = [getattr(block.mix, "bias", None) for block in stream.trunk.all_blocks()]
-    steps = any(isinstance(bias, Kinds.Config) and bias.relation == STEPS for bias in biases)
-    return Places(stream.embed.waves, steps)
+    bias = stream.trunk.bias
+    return Places(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
 
 
 def check_size(model: Model.Config, largest: int, where: str) -> None:
