@@ -71,7 +71,7 @@ class GraphView:
     @property
     def title(self) -> str:
         """What is shown, in a line."""
-        return f"what {self.name(self.node)} read of {self.graph.name}"
+        return f"what {self.name(self.node)} read of {self.graph.name.rpartition('/')[2]}"
 
     def name(self, node: int) -> str:
         """A node by its name."""

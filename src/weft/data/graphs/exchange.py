@@ -51,8 +51,6 @@ def graph_of(
     own = next((whole[key] for key in whole if plain(key) in (*LABEL_NAMES, "y")), "") if label is None else ""
     if label is not None and label in whole:
         own, label = whole[label], None
-    if not as_cell(own) and plain("label") in map(plain, columns) and columns.get("label") == ids and label is None:
-        columns.pop("label")  # GML repeats the ids of nodes as their labels
     known = sorted_properties(columns, lambda i: f"{name}: node {ids[i]}" if ids else name, label=label, file=name)
     for place, (start, end, _) in enumerate(edges):
         for one in (start, end):
@@ -134,7 +132,7 @@ def _networkx(path: Path) -> tuple[Any, ...]:
     next(read_text(path), "")  # refuses what is no text in words
     try:
         if path.suffix.lower() == ".gml":
-            graph = networkx.read_gml(path, label="id")
+            graph = _gml(networkx, path)
         else:
             graph = networkx.read_graphml(path)
     except Exception as error:  # whatever a damaged file makes a parser say
@@ -143,3 +141,11 @@ def _networkx(path: Path) -> tuple[Any, ...]:
     nodes = {str(node): dict(properties) for node, properties in graph.nodes(data=True)}
     edges = [(str(a), str(b), dict(properties)) for a, b, properties in graph.edges(data=True)]
     return nodes, edges, dict(graph.graph), graph.is_directed()
+
+
+def _gml(networkx: Any, path: Path) -> Any:
+    """The graph of a GML file, whose nodes are called by their labels; by their ids, where two have the same label."""
+    try:
+        return networkx.read_gml(path)
+    except networkx.NetworkXError:
+        return networkx.read_gml(path, label="id")
