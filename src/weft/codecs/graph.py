@@ -122,11 +122,10 @@ class GraphCodec(Codec):
         if config.weighted:
             given = np.ones(len(graph.edges)) if graph.weights is None else graph.weights
             weights = np.concatenate([given, given, np.ones(size)]).astype(np.float32)
-        kinds = [self._numbers(graph, column) for column in range(columns)] if size else []
         return EncodedGraph(
             size=size,
-            features=self._scaled(graph.features) if size else None,
-            kinds=np.stack(kinds, 1) if kinds else None,
+            features=self._scaled(graph.features if size else np.zeros((0, config.features), np.float32)),
+            kinds=self._kinds(graph) if config.kinds else None,
             edges=graph.edges,
             query=query,
             key=key,
@@ -148,20 +147,24 @@ class GraphCodec(Codec):
         words = [] if graph.types is None else graph.types
         return np.array([numbers[str(one)] for one in words], np.int64)
 
-    def _numbers(self, graph: Graph, column: int) -> np.ndarray:
-        assert graph.kinds is not None
-        numbers = {word: i for i, word in enumerate(self.config.kinds[column], 1)}
-        return np.array([numbers.get(str(word), 0) for word in graph.kinds[:, column]], np.int64)
+    def _kinds(self, graph: Graph) -> np.ndarray:
+        """(N, C) numbers of the words of each node."""
+        found = np.zeros((graph.size, len(self.config.kinds)), np.int64)
+        if graph.kinds is not None and graph.size:
+            for column, words in enumerate(self.config.kinds):
+                numbers = {word: i for i, word in enumerate(words, 1)}
+                found[:, column] = [numbers.get(str(word), 0) for word in graph.kinds[:, column]]
+        return found
 
     def _scaled(self, features: Features | None) -> Features | None:
-        if features is None:
+        if features is None or not self.config.features:
             return None
         if not self.config.bags:
             dense = features.dense() if isinstance(features, SparseRows) else features
             return ((dense - np.array(self.config.mean)) / np.array(self.config.spread)).astype(np.float32)
         rows = features if isinstance(features, SparseRows) else _sparse(features)
-        lengths = np.sqrt(np.add.reduceat(np.append(rows.values, 0.0) ** 2, rows.indptr[:-1]))
-        lengths = np.where(np.diff(rows.indptr) > 0, lengths, 1.0)
+        sums = np.concatenate([[0.0], np.cumsum(rows.values.astype(np.float64) ** 2)])
+        lengths = np.sqrt(sums[rows.indptr[1:]] - sums[rows.indptr[:-1]])
         scale = np.repeat(1 / np.maximum(lengths, 1e-12), np.diff(rows.indptr))
         return SparseRows(rows.indptr, rows.indices, (rows.values * scale).astype(np.float32), rows.width)
 
