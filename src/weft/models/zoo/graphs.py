@@ -1,7 +1,7 @@
 """Models of graphs and sets by name: attention along edges, to all, or averages in its place; no order of the nodes.
 
 `graph-transformer` alternates blocks that read along edges with blocks that read all nodes; `gat` and `gcn` read along
-edges alone; `transformer` and `deepsets` read a whole set.
+edges alone, a layer without skip or norm upon the other; `transformer` and `deepsets` read a whole set.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,13 @@ from weft.core import (
     Mixer,
     Mlp,
     PerToken,
+    Plain,
+    Pointwise,
     Pooled,
     SilentInit,
     Trunk,
 )
+from weft.core.linear import XavierInit
 from weft.modalities.graph_embed import EDGES, STEPS, GraphEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.language import Size
@@ -60,14 +63,14 @@ def graph_transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, d
 
 
 def gat(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
-    """Attention along edges alone (Velickovic et al., 2018), with the scores of a transformer."""
-    return _stream(size, embed, (_block(_along(size, wanted), dropout),) * size.depth, wanted, dropout)
+    """Attention along edges and a nonlinearity, layer upon layer (Velickovic et al., 2018), with a transformer's scores."""
+    return _layered(size, embed, _along(size, wanted), wanted, dropout)
 
 
 def gcn(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
-    """The mean over a node and its neighbours in place of attention, as in graph convolutions (Kipf and Welling, 2017)."""
+    """The same with means over a node and its neighbours in place of attention (Kipf and Welling, 2017)."""
     mix = Average.Config(rules=(Edges(name=EDGES),), weight=WEIGHT if wanted.weighted else None)
-    return _stream(size, embed, (_block(mix, dropout),) * size.depth, wanted, dropout)
+    return _layered(size, embed, mix, wanted, dropout)
 
 
 def transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
@@ -90,6 +93,16 @@ def _along(size: Size, wanted: Wanted) -> Attention.Config:
 
 def _block(mix: Mixer.Config, dropout: float) -> Block.Config:
     return Block.Config(mix=mix, transform=Mlp.Config(activation="gelu", ratio=2.0), dropout=dropout)
+
+
+def _layered(size: Size, embed: GraphEmbed.Config, mix: Mixer.Config, wanted: Wanted, dropout: float) -> Stream.Config:
+    """Token nets: a linear combination of tokens, then a nonlinearity within each. Neither skips nor norms.
+
+    Where few nodes have a label, a skip past the mixing lets a net learn the labelled ones by heart.
+    """
+    block = Block.Config(mix=mix, transform=Pointwise.Config(), wiring=Plain.Config(), dropout=dropout)
+    stream = _stream(size, embed, (block,) * size.depth, wanted, dropout)
+    return stream.replace(trunk=stream.trunk.replace(init=XavierInit.Config(), norm=None))
 
 
 def _stream(
