@@ -110,10 +110,9 @@ def _propagated(held_out: LabelledNodes, codec: LabelCodec) -> np.ndarray:
         own = _targets([graph.labels[i] for i in places], codec) if len(places) else np.zeros((0, len(usual)))
         values[places] = own
         degree = np.bincount(graph.edges.ravel(), minlength=graph.size)[:, None]
+        ends, others = (np.concatenate([graph.edges[:, side], graph.edges[:, 1 - side]]) for side in (0, 1))
         for _ in range(ROUNDS):
-            sums = np.zeros_like(values)
-            np.add.at(sums, graph.edges[:, 0], values[graph.edges[:, 1]])
-            np.add.at(sums, graph.edges[:, 1], values[graph.edges[:, 0]])
+            sums = np.stack([np.bincount(ends, column[others], graph.size) for column in values.T], 1)
             values = np.where(degree > 0, sums / np.maximum(degree, 1), usual)
             values[places] = own
         found.append(values[mask])

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.amounts import count
 from weft.codecs.graph import EncodedGraph, GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.data.batch import AtTokens, Classes, Numbers, Samples, wanted
@@ -117,8 +116,8 @@ class EncodedGraphs:
     def lines(self) -> Mapping[str, str]:
         """The graphs in words, for a plan."""
         data, edges = self.data, self.amounts["edges"]
-        joined = f", {count(edges)} edges" if data.thing == "graphs" else ""
-        what = f"{data.described}: {count(self.nodes)} {data.elements}{joined}"
+        joined = f", {edges:,} edges" if data.thing == "graphs" else ""
+        what = f"{data.described}: {self.nodes:,} {data.elements}{joined}"
         return {"data": what, "held out": data.rule}
 
 
