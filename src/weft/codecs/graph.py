@@ -144,7 +144,7 @@ class GraphCodec(Codec):
         if unknown:
             problem = f"edges of types that the model has not learned: {listed(unknown)}"
             raise DataError(problem, where=graph.name, fix=f"the types are {listed(self.config.edge_types)}")
-        words = [] if graph.types is None else graph.types
+        words: Sequence[object] = [] if graph.types is None else graph.types.tolist()
         return np.array([numbers[str(one)] for one in words], np.int64)
 
     def _kinds(self, graph: Graph) -> np.ndarray:

@@ -171,8 +171,8 @@ def along_edges(
     edges = scope.edges(rules)
     assert edges is not None
     added = None if bias is None else bias(scope.along(rules))[:, :, 0, 0]
-    flat = [rearrange(t, "b h n d -> (b n) h d") for t in (q, k, v)]
-    out = edge_attention(*flat, edges, factor=factor, bias=added)
+    flat_q, flat_k, flat_v = (rearrange(t, "b h n d -> (b n) h d") for t in (q, k, v))
+    out = edge_attention(flat_q, flat_k, flat_v, edges, factor=factor, bias=added)
     return rearrange(out, "(b n) h d -> b h n d", b=q.shape[0])
 
 

@@ -52,21 +52,19 @@ class GraphView:
 
     def drawn(self) -> np.ndarray:
         """The nodes that are shown: the one that reads, those that it read most, then its neighbourhood."""
-        wanted = [self.node, *(int(i) for i in np.argsort(-self.shares, kind="stable")[: MOST_DRAWN // 2])]
-        found = dict.fromkeys(i for i in wanted if i == self.node or self.shares[i] > 0)
-        around = [self.node]
+        most = [int(i) for i in np.argsort(-self.shares, kind="stable")[: MOST_DRAWN // 2] if self.shares[i] > 0]
+        found = dict.fromkeys([self.node, *most])
+        if not len(self.graph.edges):
+            return np.array(list(dict.fromkeys([*found, *range(self.graph.size)]))[:MOST_DRAWN])
+        around, seen = [self.node], {self.node}
         while around and len(found) < MOST_DRAWN:
             here = around.pop(0)
-            touching = self.graph.edges[(self.graph.edges == here).any(1)]
-            for other in np.unique(touching):
-                if int(other) not in found or int(other) == here:
-                    found[int(other)] = None
-                    around += [int(other)] if int(other) != here else []
-                if len(found) >= MOST_DRAWN:
-                    break
-        if not len(self.graph.edges):
-            found.update(dict.fromkeys(range(min(self.graph.size, MOST_DRAWN))))
-        return np.array(sorted(found)[:MOST_DRAWN] if len(found) <= MOST_DRAWN else list(found)[:MOST_DRAWN])
+            for other in np.unique(self.graph.edges[(self.graph.edges == here).any(1)]).tolist():
+                if other not in seen:
+                    seen.add(other)
+                    around.append(other)
+                    found[other] = None
+        return np.array(list(found)[:MOST_DRAWN])
 
     @property
     def title(self) -> str:

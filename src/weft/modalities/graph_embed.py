@@ -57,8 +57,9 @@ class Graphs:
 
     def to(self, device: torch.device | str) -> "Graphs":
         """The same on another device."""
-        parts: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Graphs(**{name: None if part is None else part.to(device) for name, part in parts.items()})
+        given: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        parts: dict[str, Any] = {name: None if part is None else part.to(device) for name, part in given.items()}
+        return Graphs(**parts)
 
     def __len__(self) -> int:
         return len(self.sizes)

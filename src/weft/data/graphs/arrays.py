@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.graphs.cleaning import Tally, check_ends, check_features, clean_edges, whole_numbers
+from weft.data.graphs.cleaning import Tally, Where, check_ends, check_features, clean_edges, whole_numbers
 from weft.data.images.numpy_files import array, headers
 from weft.errors import DataError
 from weft.modalities.graph import Features, Graph, SparseRows
@@ -101,7 +101,7 @@ class _Arrays:
             place = np.searchsorted(mine, edges[own])
             picked = [None if values is None else values[own] for values in (weights, types)]
             clean = clean_edges(
-                place, len(mine), lambda i, own=own: self._edge(int(own[i])), self.tally, directed=self.directed,
+                place, len(mine), self._edges_at(own), self.tally, directed=self.directed,
                 weights=picked[0], types=picked[1],
             )  # fmt: skip
             found.append(
@@ -195,6 +195,9 @@ class _Arrays:
             return self.features.shape[0]
         known = [len(values) for values in (self.owners, self.labels) if values is not None and len(values) > 1]
         return known[0] if known else int(self.edges.max(initial=-1)) + 1
+
+    def _edges_at(self, rows: np.ndarray) -> Where:
+        return lambda place: self._edge(int(rows[place]))
 
     def _edge(self, place: int) -> str:
         return f"{shown(self.path)}: edges[{place}]"

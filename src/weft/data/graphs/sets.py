@@ -6,7 +6,6 @@ x (S, N, F) and labels (S,), all sets of one size                               
 set,x1,x2,...,label: a row a vector, the label repeated                         .csv, .tsv
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from weft.data.columns import plain
 from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.graphs.arrays import FEATURES, LABELS, read_arrays
-from weft.data.graphs.cleaning import Tally, check_features
+from weft.data.graphs.cleaning import Tally, Where, check_features
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.properties import label_column, sorted_properties
 from weft.data.graphs.tables import ROLES, read_rows
@@ -109,19 +108,23 @@ def _arrays(path: Path) -> list[Graph]:
         Graph(
             name=f"{shown(path.name)}[{i}]",
             size=values.shape[1],
-            features=check_features(one, lambda node, i=i: f"{shown(path)}: set {i}, vector {node}"),
+            features=check_features(one, _vector(path, i)),
             label="" if labels is None else str(labels[i].item()),
         )
         for i, one in enumerate(values)
     ]
 
 
+def _vector(path: Path, place: int) -> Where:
+    return lambda row: f"{shown(path)}: set {place}, vector {row}"
+
+
 def _table(path: Path, set_column: str | None, label: str | None) -> GraphSet:
     rows = read_rows(path, [*ROLES, known_as("set", SET, lambda columns: [])])
     name = set_column or next((name for name in rows.columns if plain(name) in SET), None)
     if name is None or name not in rows.columns:
-        known = ", ".join(rows.columns)
-        raise DataError(f"no column that names the set; its columns: {known}", where=shown(path),
+        listed = ", ".join(rows.columns)
+        raise DataError(f"no column that names the set; its columns: {listed}", where=shown(path),
                         fix="say which, as in --set set_column=bag")  # fmt: skip
     columns = {key: cells for key, cells in rows.columns.items() if key != name}
     known = sorted_properties(columns, rows.where, label=label, file=shown(path))
@@ -143,8 +146,3 @@ def _table(path: Path, set_column: str | None, label: str | None) -> GraphSet:
             )
         )
     return GraphSet(graphs=sets, features=known.features, kinds=known.kinds)
-
-
-def set_files(paths: Sequence[Path]) -> list[Path]:
-    """The files of sets among some."""
-    return [path for path in paths if ending(path, (".jsonl", ".csv", ".tsv", ".npz"))]

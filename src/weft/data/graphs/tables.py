@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.data.columns import Column, number, plain
 from weft.data.decoding import shown
-from weft.data.graphs.cleaning import Tally, clean_edges
+from weft.data.graphs.cleaning import Tally, Where, clean_edges
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.properties import label_column, sorted_properties
 from weft.data.roles import Role, known_as
@@ -63,6 +63,10 @@ class TableRows:
     def where(self, place: int) -> str:
         """Where a row stands, for messages."""
         return f"{shown(self.path)}, line {self.lines[place]}" if self.lines else shown(self.path)
+
+    def rows_at(self, rows: np.ndarray) -> Where:
+        """Where some of the rows stand, by their places among these."""
+        return lambda place: self.where(int(rows[place]))
 
     def column(self, names: Sequence[str]) -> list[str] | None:
         """The cells of the column that has one of some names."""
@@ -115,7 +119,7 @@ def read_tables(paths: Sequence[Path], tally: Tally, *, directed: bool | None, l
         if len(crossing):
             raise DataError("an edge joins nodes of two graphs", where=edges.where(int(crossing[0])))
         clean = clean_edges(
-            inside[pairs[own]], len(mine), lambda i, own=own: edges.where(int(own[i])), tally, directed=bool(directed),
+            inside[pairs[own]], len(mine), edges.rows_at(own), tally, directed=bool(directed),
             weights=None if weights is None else weights[own],
             types=None if types is None else np.array(types, object)[own],
         )  # fmt: skip

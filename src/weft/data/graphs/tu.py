@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.graphs.cleaning import Tally, check_features, clean_edges
+from weft.data.graphs.cleaning import Tally, Where, check_features, clean_edges
 from weft.data.jsonl import numbered
 from weft.errors import DataError
 from weft.modalities.graph import Graph
@@ -139,7 +139,7 @@ def read_tu_folder(folder: Path, tally: Tally) -> list[Graph]:
         mine, own = np.flatnonzero(owners == number), order[cuts[number] : cuts[number + 1]]
         kind = None if types is None else np.array([f"{value:g}" for value in types[own, 0]], object)
         place = np.searchsorted(mine, edges[own])
-        clean = clean_edges(place, len(mine), lambda i, own=own: _at(file, int(own[i]) + 1), tally, types=kind)
+        clean = clean_edges(place, len(mine), _named(file, own), tally, types=kind)
         words = None if kinds is None else np.array([[f"{value:g}" for value in row] for row in kinds[mine]], object)
         graphs.append(
             Graph(
@@ -152,6 +152,10 @@ def read_tu_folder(folder: Path, tally: Tally) -> list[Graph]:
             )
         )
     return graphs
+
+
+def _named(file: Path, rows: np.ndarray) -> Where:
+    return lambda place: _at(file, int(rows[place]) + 1)
 
 
 def _numbers(path: Path) -> np.ndarray | None:

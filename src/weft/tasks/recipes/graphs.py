@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 from weft.codecs import GraphCodec, LabelCodec
+from weft.data.datasets.graphs import GraphData
 from weft.data.encoded.graph_places import STEP_KINDS
 from weft.data.encoded.graphs import EncodedGraphs, Places
 from weft.errors import ConfigError
@@ -65,7 +66,7 @@ def step_operations(size: Size, encoded: EncodedGraphs) -> float:
     return 6 * weights + 3 * reading
 
 
-def new_model(draft: Draft, recipe: Recipe[Size]) -> tuple[Stream.Config, ElementTraining]:
+def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -> tuple[Stream.Config, T]:
     """A model for graphs or sets, and the settings with everything decided."""
     request, training, encoded = draft.request, draft.training, draft.encoded
     operations = EFFICIENCY * operations_in(request, training, draft.budget)
