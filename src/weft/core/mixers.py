@@ -38,16 +38,22 @@ class Average(Mixer):
     """
 
     class Config(Mixer.Config):
-        """`rules` limit what is averaged; `weight` is the relation that holds the weight of each pair, above 0."""
+        """`rules` limit what is averaged; `weight` is the relation that holds the weight of each pair, above 0.
+
+        Without `mapped` there is no W: the mean itself.
+        """
 
         rules: tuple[Rule, ...] = ()
         weight: str | None = None
+        mapped: bool = True
 
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         self.rules, self.weight = config.rules, config.weight
         self.cross = memory_dim is not None
-        self.out = nn.Linear(memory_dim or dim, dim)
+        if not config.mapped and memory_dim not in (None, dim):
+            raise ConfigError(f"means of {memory_dim} numbers need a map to {dim}", where="Average.mapped")
+        self.out = nn.Linear(memory_dim or dim, dim) if config.mapped else nn.Identity()
 
     def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
         if self.cross:

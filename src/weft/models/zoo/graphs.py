@@ -64,13 +64,22 @@ def graph_transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, d
 
 def gat(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
     """Attention along edges and a nonlinearity, layer upon layer (Velickovic et al., 2018), with a transformer's scores."""
-    return _layered(size, embed, _along(size, wanted), wanted, dropout)
+    block = _token_net(_along(size, wanted), dropout, bent=True)
+    return _layered(size, embed, (block,) * size.depth, wanted, dropout)
 
 
 def gcn(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
-    """The same with means over a node and its neighbours in place of attention (Kipf and Welling, 2017)."""
-    mix = Average.Config(rules=(Edges(name=EDGES),), weight=WEIGHT if wanted.weighted else None)
-    return _layered(size, embed, mix, wanted, dropout)
+    """Means over a node and its neighbours in place of attention (Kipf and Welling, 2017).
+
+    The first and the last mean have no map: the embedder and the head are theirs, and a product of two maps without a
+    nonlinearity between them learns a few labelled nodes by heart. The last layer's means are the answer's, and not bent.
+    """
+    mean = Average.Config(rules=(Edges(name=EDGES),), weight=WEIGHT if wanted.weighted else None)
+    blocks = [
+        _token_net(mean.replace(mapped=0 < layer < size.depth - 1), dropout, bent=layer < size.depth - 1)
+        for layer in range(size.depth)
+    ]
+    return _layered(size, embed, tuple(blocks), wanted, dropout)
 
 
 def transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
@@ -95,13 +104,20 @@ def _block(mix: Mixer.Config, dropout: float) -> Block.Config:
     return Block.Config(mix=mix, transform=Mlp.Config(activation="gelu", ratio=2.0), dropout=dropout)
 
 
-def _layered(size: Size, embed: GraphEmbed.Config, mix: Mixer.Config, wanted: Wanted, dropout: float) -> Stream.Config:
-    """Token nets: a linear combination of tokens, then a nonlinearity within each. Neither skips nor norms.
+def _token_net(mix: Mixer.Config, dropout: float, *, bent: bool) -> Block.Config:
+    """A linear combination of tokens, then a nonlinearity within each. Neither skip nor norm."""
+    transform = Pointwise.Config() if bent else None
+    return Block.Config(mix=mix, transform=transform, wiring=Plain.Config(), dropout=dropout if bent else 0.0)
+
+
+def _layered(
+    size: Size, embed: GraphEmbed.Config, blocks: tuple[Block.Config, ...], wanted: Wanted, dropout: float
+) -> Stream.Config:
+    """Token nets, one upon the other.
 
     Where few nodes have a label, a skip past the mixing lets a net learn the labelled ones by heart.
     """
-    block = Block.Config(mix=mix, transform=Pointwise.Config(), wiring=Plain.Config(), dropout=dropout)
-    stream = _stream(size, embed, (block,) * size.depth, wanted, dropout)
+    stream = _stream(size, embed, blocks, wanted, dropout)
     return stream.replace(trunk=stream.trunk.replace(init=XavierInit.Config(), norm=None))
 
 
