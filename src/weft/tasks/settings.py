@@ -319,7 +319,7 @@ class ElementTraining(RowTraining):
     patience: int | None = 8
     tokens: int = 8192
     rows: int = 32
-    input_dropout: float = 0.0
+    input_dropout: float | None = None
     labels: Literal["classes", "numbers"] | None = None
     label_column: str | None = None
 
@@ -329,7 +329,7 @@ class ElementTraining(RowTraining):
         "micro": "micro-batches computed at once",
         "tokens": "the most elements (nodes, vectors) in a micro-batch of wholes of like size, padding included",
         "rows": "the most graphs or sets in a micro-batch",
-        "input_dropout": "share of the elements' own numbers dropped in training",
+        "input_dropout": "share of the elements' own numbers dropped in training; by default some of sparse ones",
         "labels": "classes or numbers; by default as they look",
         "label_column": "the column or property of the labels, by its name",
     }
