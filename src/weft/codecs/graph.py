@@ -1,7 +1,7 @@
 """GraphCodec: graphs to numbers. Knows features, words and types of edges; refuses to know files and models."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -28,6 +28,13 @@ class EncodedGraph:
     key: np.ndarray
     types: np.ndarray
     weights: np.ndarray | None
+    _kept: dict[Hashable, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+
+    def kept(self, name: Hashable, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """A value derived from the graph, computed once."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
     @property
     def degree(self) -> np.ndarray:

@@ -154,8 +154,8 @@ def batch_of(graphs: Sequence[EncodedGraph], places: Places) -> Graphs:
         values["weight"] = torch.from_numpy(np.concatenate([graph.weights for graph in graphs]))
     kinds = [graph.kinds for graph in graphs]
     columns = next((one.shape[1] for one in kinds if one is not None), 0)
-    steps = [steps_between(graph.edges, graph.size) for graph in graphs] if places.steps else []
-    waves = [laplacian_waves(graph.edges, graph.size, places.waves) for graph in graphs] if places.waves else []
+    steps = [_steps(graph) for graph in graphs] if places.steps else []
+    waves = [_waves(graph, places.waves) for graph in graphs] if places.waves else []
     return Graphs(
         sizes=torch.tensor([graph.size for graph in graphs]),
         degree=_filled([graph.degree for graph in graphs], (nodes,), np.int64),
@@ -165,6 +165,14 @@ def batch_of(graphs: Sequence[EncodedGraph], places: Places) -> Graphs:
         waves=_filled(waves, (nodes, places.waves), np.float32) if waves else None,
         steps=_filled(steps, (nodes, nodes), np.int64) if steps else None,
     )
+
+
+def _steps(graph: EncodedGraph) -> np.ndarray:
+    return graph.kept("steps", lambda: steps_between(graph.edges, graph.size))
+
+
+def _waves(graph: EncodedGraph, count: int) -> np.ndarray:
+    return graph.kept(("waves", count), lambda: laplacian_waves(graph.edges, graph.size, count))
 
 
 def _features(graphs: Sequence[EncodedGraph], nodes: int) -> Any:

@@ -35,14 +35,17 @@ PRESETS = {
 MOST_FOR_ALL = 1500  # nodes of a graph up to which all of them read all
 WAVES = 8  # eigenvectors
 DEGREES = 16  # degrees that are told apart
-USUAL_DROPOUT = {"nodes": 0.5, "graphs": 0.1}
+USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
+BAGS_DROPOUT = 0.7  # of sparse features of nodes: of many words of a text few tell its label
+BAGS_STD = 0.1  # with which the table of sparse features starts
 RATE = {"lr": 3e-3, "optimizer": "adamw", "weight_decay": 0.1, "table_decay": 0.1}
+TOKEN_NET_RATE = {"lr": 5e-3, "optimizer": "adamw", "weight_decay": 1.0, "table_decay": 2.0}
 FIXED = (*OF_A_TRUNK, "input_dropout")
 GRAPHS: Recipe[Size] = Recipe(
     models=GRAPH_MODELS,
     presets=PRESETS,
     default="graph-transformer",
-    rates=dict.fromkeys(GRAPH_MODELS, RATE),
+    rates={"graph-transformer": RATE, "gat": TOKEN_NET_RATE, "gcn": TOKEN_NET_RATE},
     of_preset={},
     fixed=FIXED,
     kept=FIXED,
@@ -78,6 +81,8 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     size = with_own_numbers(size, training)
     codec, level = draft.codec("graph", GraphCodec).config, draft.data.level
     dropout = USUAL_DROPOUT[level] if training.dropout is None else training.dropout
+    usual = BAGS_DROPOUT if codec.bags and level == "nodes" else 0.0
+    input_dropout = usual if training.input_dropout is None else training.input_dropout
     name = recipe.model_name(request)
     everywhere = name == "graph-transformer" and encoded.largest <= MOST_FOR_ALL
     joined = encoded.data.thing == "graphs"
@@ -85,9 +90,10 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
         features=codec.features,
         bags=codec.bags,
         kinds=tuple(len(words) + 1 for words in codec.kinds),
-        degrees=DEGREES if joined else 0,
+        degrees=DEGREES if joined and not codec.bags else 0,
         waves=WAVES if everywhere else 0,
-        dropout=training.input_dropout,
+        dropout=input_dropout,
+        std=BAGS_STD if codec.bags else GraphEmbed.Config().std,
     )
     wanted = Wanted(
         level=level,
@@ -97,7 +103,7 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
         steps=STEP_KINDS if everywhere else 0,
     )
     config = recipe.models[name](size, embed, wanted, dropout=dropout)
-    return with_model_settings(config, request), training.replace(dropout=dropout)
+    return with_model_settings(config, request), training.replace(dropout=dropout, input_dropout=input_dropout)
 
 
 def places_of(model: Model.Config) -> Places:
