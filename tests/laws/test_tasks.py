@@ -208,7 +208,13 @@ def rewritten(path: Path) -> Callable[[], None]:
                 new.writestr(name, data)
     else:
         words = path.read_text()
-        for old, new in ((" the ", " our "), ("Town", "Tower"), ("moon", "star"), ("soup", "stew"), ("[0.5, ", "[0.75, ")):
+        for old, new in (
+            (" the ", " our "),
+            ("Town", "Tower"),
+            ("moon", "star"),
+            ("soup", "stew"),
+            ("[0.5, ", "[0.75, "),
+        ):
             words = words.replace(old, new)
         path.write_text(words)
     assert path.read_bytes() != before
