@@ -1,4 +1,4 @@
-"""Epochs of gcn and gat on one graph, in turns with PyTorch Geometric's: the same layers, widths and dropout.
+"""Epochs of gcn and gat on one graph, in turns with PyTorch Geometric's: as many layers, of the same width.
 
     python bench/graphs.py cora.npz [--rounds 20]
 
@@ -56,7 +56,11 @@ def geometric_step(name: str, path: str) -> Callable[[], float]:
     class Net(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            wide = (GCNConv, {}, 1) if name == "gcn" else (GATConv, {"heads": HEADS, "dropout": DROPOUT}, HEADS)
+            wide = (
+                (GCNConv, {"cached": True}, 1)
+                if name == "gcn"
+                else (GATConv, {"heads": HEADS, "dropout": DROPOUT}, HEADS)
+            )
             kind, more, heads = wide
             self.first = kind(x.shape[1], WIDTH // heads, **more)
             self.second = kind(WIDTH, WIDTH // heads, **more)
