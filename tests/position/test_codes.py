@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny import close, numbers
 
 from weft.errors import ConfigError
-from weft.position import Add, Concatenate, Fourier, Grid, Learned, Sinusoidal
+from weft.position import Add, Concatenate, Fourier, Grid, Learned, Sinusoidal, Sum
 
 AXES = ("row", "column", "level")
 
@@ -158,3 +158,22 @@ def test_a_learned_table_may_begin_at_a_later_row():
         code({"position": torch.tensor([[3]])})
     with pytest.raises(ConfigError, match="beyond"):
         Learned.Config(size=2, start=2)
+
+
+def test_a_sum_of_codes_adds_them_and_is_as_long_as_the_shortest():
+    parts = (
+        Sinusoidal.Config(axes=("time",)),
+        Learned.Config(axis="layer", size=3),
+        Learned.Config(axis="row", size=5),
+    )
+    config = Sum.Config(codes=parts)
+    code = config.build(dim=8)
+    coords = {
+        "time": torch.arange(4.0)[None],
+        "layer": torch.tensor([[0, 1, 2, 0]]),
+        "row": torch.tensor([[4, 3, 2, 1]]),
+    }
+    assert torch.equal(code(coords), sum(one(coords) for one in code.codes))
+    assert config.limit() == 3 and Sum.Config(codes=parts[:1]).limit() is None
+    with pytest.raises(ConfigError, match="at least one code"):
+        Sum.Config(codes=())

@@ -1,10 +1,11 @@
 """The sizes that are planned, against a table of them: for budgets, amounts of data, models and presets.
 
 tests/fixtures/sizes.json says what was decided when it was written; the rate of matrix products is stated, not measured.
-How to ask the planners is known to the four functions that `PLANNERS` names, and to nothing else here.
+How to ask the planners is known to the functions that `PLANNERS` names, and to nothing else here.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,26 +14,42 @@ from typing import Any
 
 import pytest
 import torch
+from fielded import plain_codec
 from trials import DATA
 
 from weft.codecs import NumberCodec, PlaceCodec
 from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
-from weft.tasks.recipes import captions, encoders, language, pairs, picture_costs, pictures, places
+from weft.tasks.recipes import captions, encoders, forecasts, language, pairs, picture_costs, pictures, places, words
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
 from weft.training.schedule import Budget
 
 SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
 RATE = 1e11  # multiply-adds times two a second
-SHOWN = ("dim", "depth", "heads", "context", "patch", "batch", "tokens", "rows", "dropout", "strength", "lr", "warmup")
+SHOWN = [
+    "dim",
+    "depth",
+    "heads",
+    "context",
+    "patch",
+    "halo",
+    "span",
+    "batch",
+    "tokens",
+    "rows",
+    "dropout",
+    "strength",
+    "lr",
+    "warmup",
+]
 SIDE = 32  # pixels
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What a size is asked for; `amount` is the tokens or the pictures to learn from."""
+    """What a size is asked for; `amount` is the tokens, the pictures or the fields to learn from."""
 
     task: str
     model: str | None = None
@@ -130,6 +147,18 @@ def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
     return cache(lambda size: COSTS[task](make(size), draft.training))
 
 
+def of_fields(case: Case, shape: tuple[int, int, int] = (2, 36, 72)) -> dict[str, Any]:
+    """Fields of some layers, rows and columns; `amount` is how many there are to train on."""
+    request = case.request
+    name = forecasts.FORECASTING.model_name(request)
+    training = first_training(CARDS[case.task].training, forecasts.FORECASTING, request, name)
+    codec = plain_codec(shape, history=6, ahead=6, lags=1)
+    encoded: Any = SimpleNamespace(values=float(case.amount * math.prod(shape)), codec=codec)
+    data: Any = SimpleNamespace(train=range(case.amount))
+    draft = Draft(request, data, {"field": codec}, encoded, training, request.budget)
+    return vars(forecasts.decided(training, forecasts.new_model(draft, name), codec))
+
+
 def of_places(case: Case) -> dict[str, Any]:
     request = case.request
     training = first_training(CARDS[case.task].training, places.RECIPE, request, "field")
@@ -139,6 +168,13 @@ def of_places(case: Case) -> dict[str, Any]:
     }
     encoded: Any = SimpleNamespace(train=range(case.amount))
     return vars(places.new_field(Draft(request, None, codecs, encoded, training, request.budget))[1])
+
+
+def of_words(case: Case) -> dict[str, Any]:
+    """A text of `amount` words, `vocab` of them different."""
+    request = case.request
+    training: Any = first_training(CARDS[case.task].training, words.RECIPE, request, words.RECIPE.model_name(request))
+    return vars(words.sized_vectors(request, training, words=case.vocab or 0, text=case.amount)[1])
 
 
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
@@ -152,7 +188,9 @@ PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "reconstruct-images": of_pictures,
     "distill-images": of_pictures,
     "caption": of_pictures,
+    "forecast": of_fields,
     "fit-field": of_places,
+    "embed-words": of_words,
 }
 
 
@@ -166,8 +204,10 @@ def planned(case: Case) -> dict[str, Any]:
 def cases() -> Iterator[Case]:
     """Every task with its usual model over a grid; its other models and its (small) presets at one point of it."""
     for name, planner in PLANNERS.items():
-        card, seen = CARDS[name], planner is of_pictures
+        card, seen = CARDS[name], planner in (of_pictures, of_fields)
         amounts = (300, 5_000, 100_000) if seen else (10_000, 1_000_000, 100_000_000)
+        if planner is of_fields:
+            amounts = (40, 500, 20_000)
         vocabs = (None,) if seen or planner is of_places else (64, 8192)
         for minutes in (1.0, 5.0, 20.0, 60.0, None):
             for amount in amounts:
@@ -198,5 +238,18 @@ def test_what_is_planned_is_what_was_planned(task: str) -> None:
 
 def test_the_table_is_no_constant() -> None:
     for task in PLANNERS:
+        least = 2 if task == "embed-words" else 3  # vectors of words have a width alone, for small texts and large
         sizes = [size for key, size in SIZES.items() if key.split()[0] == task and "preset" not in key]
-        assert len({(size.get("dim"), size.get("depth"), str(size.get("net"))) for size in sizes}) >= 3, task
+        assert len({(size.get("dim"), size.get("depth"), str(size.get("net"))) for size in sizes}) >= least, task
+
+
+def test_few_fields_get_a_small_model_however_long_there_is() -> None:
+    few, many = (planned(Case(task="forecast", minutes=600.0, amount=amount)) for amount in (10, 20_000))
+    assert few["dim"] <= 64 and few["depth"] <= 2 and many["dim"] > 96
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 4, 8), (3, 36, 72), (1, 181, 360)])
+def test_patches_keep_the_number_of_tokens_bearable(shape: tuple[int, int, int]) -> None:
+    patch = of_fields(Case(task="forecast", minutes=1.0, amount=500), shape)["patch"]
+    tokens = shape[0] * math.prod(-(-side // patch) for side in shape[1:])
+    assert tokens <= 640 and (patch <= 4 or tokens > 100)

@@ -15,7 +15,7 @@ from safetensors.numpy import load, save
 from torch import Tensor
 
 from weft.codecs.codec import Codec, ReadFile
-from weft.codecs.first_guess import Blend, first_guess
+from weft.codecs.first_guess import LEVELS, Blend, first_guess
 from weft.config import Config as BaseConfig
 from weft.errors import ConfigError, DataError
 from weft.modalities.climate import Climate, Number
@@ -23,7 +23,6 @@ from weft.modalities.embedder import Embedder
 from weft.modalities.field import FieldEmbed, FieldWindow
 
 BLEND = ("in_space", "in_time", "variance")
-FURTHER = (*BLEND, "surprises")
 
 
 class LayerEntry(BaseConfig):
@@ -81,9 +80,13 @@ class FieldCodec(Codec):
         except SafetensorError as error:
             raise DataError(f"this is no climatology: {error}", where=self.config.file) from None
         cells = (len(self.config.layers), len(self.config.y), len(self.config.x))
-        if "spread" not in found or found["spread"].shape != cells or any(name not in found for name in FURTHER):
+        shapes = {"spread": cells, **dict.fromkeys(BLEND, (cells[0], LEVELS + 1))}
+        fits = all(name in found and found[name].shape == shape for name, shape in shapes.items())
+        if not fits or "surprises" not in found or found["surprises"].shape[1:] != cells:
             problem = f"expected a climatology of {cells[0]} layers on {cells[1]} x {cells[2]} cells"
             raise DataError(problem, where=self.config.file, fix="put the run's own file back")
+        if not all(np.isfinite(found[name]).all() for name in (*BLEND, "surprises")):
+            raise DataError("a climatology with numbers that are not finite", where=self.config.file)
         return found
 
     @cached_property

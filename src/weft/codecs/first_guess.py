@@ -48,7 +48,8 @@ def in_time(
     """The estimate from the nearest known values before and after, and its variance as a share of the anomalies'.
 
     `correlation` is that of anomalies 1, 2, ... steps apart. Known cells, and those without a known value at any time, get
-    0 with variance 1.
+    0 with variance 1. Correlations measured on few values may contradict each other (less than no variance would be
+    left): then the value that correlates more counts alone.
     """
     steps, hidden = anomalies.shape[2], (~known).flatten().nonzero()[:, 0]
     table = _every_lag(correlation, int((time[:, -1] - time[:, 0]).max().ceil()) + 1)
@@ -59,9 +60,12 @@ def in_time(
     near, far, both = (_at_lag(table, lag, cell) for lag in (back, ahead, back + ahead))
     rest = 1 - both**2
     first, second = (near - far * both) / rest, (far - near * both) / rest
+    alone = torch.where(near.abs() >= far.abs(), near * last, far * following)
+    left = 1 - first * near - second * far
     guess, variance = torch.zeros_like(anomalies), torch.ones_like(anomalies)
-    guess.view(-1)[hidden] = first * last + second * following
-    variance.view(-1)[hidden] = (1 - first * near - second * far).clamp(LEAST_VARIANCE, 1.0)
+    guess.view(-1)[hidden] = torch.where(left >= 0, first * last + second * following, alone)
+    left = torch.where(left >= 0, left, 1 - torch.maximum(near.abs(), far.abs()) ** 2)
+    variance.view(-1)[hidden] = left.clamp(LEAST_VARIANCE, 1.0)
     return guess, variance
 
 
@@ -151,7 +155,8 @@ def _last_known(anomalies: Tensor, known: Tensor, axis: int) -> tuple[Tensor, Te
     shape[axis] = -1
     place = torch.arange(anomalies.shape[axis], device=known.device).reshape(shape).expand_as(known)
     last = torch.where(known, place, -1).cummax(axis).values
-    return anomalies.gather(axis, last.clamp(min=0)), (last >= 0) / (place - last).clamp(min=1)
+    distance = (place - last).clamp(min=1)
+    return anomalies.gather(axis, last.clamp(min=0)), (last >= 0).to(anomalies.dtype) / distance
 
 
 def _even(rows: Tensor) -> tuple[int, int, int, int]:

@@ -12,6 +12,7 @@ import torch
 from weft.codecs.field import FieldCodec
 from weft.data.fields.windows import WindowReader, moments
 from weft.data.grids.grid import Stretch
+from weft.errors import WeftError
 from weft.modalities.climate import Number
 from weft.models.stream import Stream
 
@@ -72,7 +73,7 @@ class FieldPredictor:
         """
         config, reader = self.codec.config, self._reader(stretch)
         times = stretch.fields.times
-        season, hour = moments(times, np.arange(end - config.history + 1, end + 1 + steps))
+        season, hour = moments(times, np.arange(end - config.history + 1, end + 1 + steps + config.ahead))
         state = np.repeat(reader.read(end)[0][None, :, : config.history], members, 0)
         noise = Noise(self.codec, members, seed)
         fields: list[np.ndarray] = []
@@ -85,7 +86,8 @@ class FieldPredictor:
             for lead in range(min(config.ahead, steps - at)):
                 drawn = mean[:, :, lead] + spread[:, :, lead] * next(noise) if members > 1 else mean[:, :, lead]
                 drawn[:, self.never] = np.nan
-                if not np.nanmax(np.abs(drawn), initial=0.0) < FARTHEST:
+                near = (np.abs(drawn[:, ~self.never]) < FARTHEST).all()  # False for NaN too
+                if not (near and np.isfinite(spread[:, :, lead]).all()):
                     diverged = at + lead + 1
                     break
                 means.append(mean[:, :, lead].mean(0))
@@ -94,22 +96,20 @@ class FieldPredictor:
                 state = np.concatenate([state, drawn[:, :, None]], 2)
             state = state[:, :, -config.history :]
         when = (season[config.history :][: len(means)], hour[config.history :][: len(means)])
-        empty = np.empty((0, *self.never.shape), np.float32)
-        mean = self._in_units(np.stack(means) if means else empty, *when)
-        spread = np.where(self.never, np.nan, self.codec.spreads(np.stack(spreads) if means else empty))
-        every = None
-        if members > 1:
-            every = np.stack([self._in_units(np.stack([one[m] for one in fields]), *when) for m in range(members)])
-        return Rolled(mean, spread, every, diverged)
+        shape = (len(means), *self.never.shape)  # of no field, where it diverged at once
+        mean = self._in_units(np.reshape(means, shape), *when)
+        spread = np.where(self.never, np.nan, self.codec.spreads(np.reshape(spreads, shape)))
+        if members == 1:
+            return Rolled(mean, spread, diverged=diverged)
+        every = [self._in_units(np.reshape([one[m] for one in fields], shape), *when) for m in range(members)]
+        return Rolled(mean, spread, np.stack(every), diverged)
 
     def _ahead(self, state: np.ndarray, season: np.ndarray, hour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and spread of the fields that follow some histories (B V H Y X)."""
         config, rows = self.codec.config, len(state)
         missing = np.full((*state.shape[:2], config.ahead, *state.shape[3:]), np.nan, np.float32)
         values = np.concatenate([state, missing], 2)
-        lacking = config.times - len(season)  # behind the last lead asked for
-        season, hour = (np.pad(one, (0, max(0, lacking)), mode="edge")[: config.times] for one in (season, hour))
-        when = (np.broadcast_to(one, (rows, config.times)) for one in (season, hour))
+        when = (np.broadcast_to(one[: config.times], (rows, config.times)) for one in (season, hour))
         mean, spread = self.predict(values, np.isfinite(values), *when)
         return mean[:, :, config.history :], spread[:, :, config.history :]
 
@@ -132,7 +132,7 @@ class FieldPredictor:
     def _filled(
         self, stretch: Stretch, first: int, taken: range, hide: Callable[[int], np.ndarray] | None = None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Some steps of the window that begins with field `first`."""
+        """Some steps of the window that begins with field `first`; what was given stays to the last digit."""
         values, season, hour = self._reader(stretch).around(first)
         shown = np.isfinite(values)
         for step in range(values.shape[1]) if hide is not None else ():
@@ -140,8 +140,10 @@ class FieldPredictor:
                 shown[:, step] &= ~hide(first + step)  # type: ignore[misc]
         mean, spread = self.predict(values[None], shown[None], season[None], hour[None])
         for step in taken:
-            field = self._in_units(mean[0, :, step], season[step], hour[step])
-            yield first + step, field, np.where(self.never, np.nan, self.codec.spreads(spread[0, :, step]))
+            given, here = stretch.fields.read(first + step, first + step + 1)[0], shown[:, step]
+            field = np.where(here, given, self._in_units(mean[0, :, step], season[step], hour[step]))
+            doubt = self.codec.spreads(spread[0, :, step])
+            yield first + step, field, np.where(self.never & ~here, np.nan, doubt)
 
     def between(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
         """The states half-way between neighbouring fields: their place (1.5 is between fields 1 and 2), values and spread."""
@@ -167,6 +169,9 @@ class FieldPredictor:
         return self._last
 
     def _in_units(self, anomalies: np.ndarray, season: Number, hour: Number) -> np.ndarray:
+        if not np.isfinite(anomalies[..., ~self.never]).all():
+            problem = "the model gives values that are not finite"
+            raise WeftError(problem, where="weft predict", fix="train anew with a lower lr")
         values = self.codec.values(anomalies, season, hour)
         return np.where(self.never, np.float32(np.nan), values).astype(np.float32)
 

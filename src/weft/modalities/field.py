@@ -166,7 +166,8 @@ class FieldEmbed(Embedder):
         down, right = (-side % config.patch for side in cells.shape[1:])
         halo = config.halo
         if config.wraps:
-            cells = F.pad(cells[:, None], (halo, halo + right, 0, 0), mode="circular")[:, 0]
+            wide = cells.shape[2]  # a token may be wider than the globe: then it goes round more than once
+            cells = cells[:, :, torch.arange(-halo, wide + right + halo, device=cells.device) % wide]
         else:
             cells = F.pad(cells, (halo, halo + right))
         return F.pad(cells, (0, 0, halo, halo + down))

@@ -110,13 +110,19 @@ def _tables(model: FieldScores, filled: FieldScores, known: Baselines, stretch: 
     gaps = {"model": filled, **known.filled} if filled.leads else {}
     return {
         "unit": units.pop() if len(units) == 1 else "spreads of each layer's anomalies",
-        "by_lead": {
-            name: {str(lead): layers for lead, layers in one.table().items()}
-            for name, one in {"model": model, **known.forecasts}.items()
+        "by_lead": {name: _plain(one.table()) for name, one in {"model": model, **known.forecasts}.items()},
+        "gaps": {name: _plain(one.table()[FILLED]) for name, one in gaps.items()},
+        "ratio_of_rmse": {
+            name: {"ratio": _plain(ratio), "interval": interval} for name, (ratio, interval) in ratios.items()
         },
-        "gaps": {name: one.table()[FILLED] for name, one in gaps.items()},
-        "ratio_of_rmse": {name: {"ratio": ratio, "interval": interval} for name, (ratio, interval) in ratios.items()},
     }
+
+
+def _plain(table: Any) -> Any:
+    """A table as JSON has it: None for what cannot be measured, as the correlation of a forecast that never varies."""
+    if isinstance(table, dict):
+        return {str(name): _plain(part) for name, part in table.items()}
+    return table if np.isfinite(table) else None
 
 
 def _pictures(predictor: FieldPredictor, stretch: Stretch, model: FieldScores, known: Baselines) -> dict[str, bytes]:

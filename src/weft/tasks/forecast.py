@@ -103,14 +103,10 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         self, run: Loaded, inputs: Sequence[object], how: forecasting.Forecasting, listen: Listen | None
     ) -> list[Prediction]:
         output = forecasting.check_named(how.output, len(inputs))
-        given = [(str(one), forecasting.given_fields(run, [one])) for one in inputs]
-        found = []
-        for name, stretch in given or [(run.data.described, self._own(run).held_out)]:
-            made = forecasting.predicted(run, stretch, how, Progress(quiet=how.output is None))
-            if output is not None:
-                forecasting.write_made(output, stretch.fields, made, how)
-            found.append(forecasting.as_prediction(name, stretch.fields, made, output))
-        return found
+        found = [(str(one), forecasting.given_fields(run, [one])) for one in inputs]
+        if not inputs and how != self.Predict():
+            found = [(run.data.described, self._own(run).held_out)]
+        return [forecasting.prediction(run, name, stretch, how, output) for name, stretch in found]
 
     def shown(self, prediction: Prediction) -> str:
         return forecasting.in_words(prediction)

@@ -99,7 +99,7 @@ def given_fields(run: Loaded, sources: Sequence[object]) -> Stretch:
         if not isinstance(one, str | Path):
             raise WeftError(f"expected the name of a file, found {type(one).__name__}", where="weft predict")
     codec = run.codec("field", FieldCodec)
-    return measured_fields([str(one) for one in sources], layers_of(codec), grid_of(codec))
+    return measured_fields([str(one) for one in sources], layers_of(codec), grid_of(codec), codec.config.step)
 
 
 def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progress) -> Made:
@@ -114,6 +114,8 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
             if len(stretch) < 2:
                 raise WeftError("one field has none beside it to be between", where="--set between")
             found = list(predictor.between(stretch, count))
+            if not found:
+                raise WeftError("no two fields follow each other by one step", where="--set between")
             places = np.array([at for at, _, _ in found])
             days, word = np.interp(places, np.arange(len(fields)), fields.times.days), "states between"
         progress.stop()
@@ -188,14 +190,20 @@ def check_named(output: str | None, inputs: int) -> Path | None:
     if output is None:
         return None
     if inputs > 1:
-        problem = f"{inputs} inputs cannot be written to one file"
-        raise WeftError(
-            problem, where=f"--output {output}", fix="name one file, or a folder of files that follow each other"
-        )
+        fix = "name one file, or a folder or pattern (in quotes) of files that follow each other"
+        raise WeftError(f"{inputs} inputs cannot be written to one file", where=f"--output {output}", fix=fix)
     path = Path(output)
     if path.suffix.lower() not in (".png", ".gif"):
         check_output(path)
     return path
+
+
+def prediction(run: Loaded, name: str, stretch: Stretch, how: Forecasting, output: Path | None) -> Prediction:
+    """What is asked of some fields: predicted, written where a file is named, and in a few plain values."""
+    made = predicted(run, stretch, how, Progress(quiet=output is None))
+    if output is not None:
+        write_made(output, stretch.fields, made, how)
+    return as_prediction(name, stretch.fields, made, output)
 
 
 def as_prediction(name: str, fields: Fields, made: Made, output: Path | None) -> Prediction:

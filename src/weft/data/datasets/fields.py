@@ -9,6 +9,7 @@ import numpy as np
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.grids.calendars import gaps, step_in_words
+from weft.data.grids.climatology import pieces
 from weft.data.grids.grid import Fields, Stretch
 from weft.data.grids.measured import measured_fields
 from weft.data.grids.scanned import OpenedFields, fingerprint, open_fields
@@ -59,7 +60,9 @@ class GriddedFields(Reader[FieldData]):
             train, held_out, rule = split_by_time(fields, name)
         else:
             train, rule = Stretch(fields, 0, len(fields)), held_in(valid)
-            held_out = measured_fields([valid], fields.layers, fields.grid)
+            held_out = measured_fields([valid], fields.layers, fields.grid, fields.times.step)
+        for part, word in ((train, "to train on"), (held_out, "held out")):
+            _refuse_single(part, word, name if part.fields is fields else str(valid))
         described = described_fields(fields)
         marks = [fingerprint(fields)] + ([fingerprint(held_out.fields)] if valid is not None else [])
         return FieldData(
@@ -94,6 +97,17 @@ def split_by_time(fields: Fields, name: str) -> tuple[Stretch, Stretch, str]:
     words = "the last year" if by_year else "the last fifth"
     rule = f"{words}: {total - cut} fields from {labels[cut]} to {labels[-1]}"
     return Stretch(fields, 0, cut), Stretch(fields, cut, total), rule
+
+
+def _refuse_single(stretch: Stretch, word: str, name: str) -> None:
+    """Refuse fields of which none follows another by one step: there would be nothing to predict."""
+    if not any(
+        stop - start > 1 for start, stop in pieces(stretch.fields.times, max(0, stretch.start - 1), stretch.stop)
+    ):
+        problem = f"of the {len(stretch)} fields {word} none follows another by one step"
+        raise DataError(
+            problem, where=name, fix="expected at least 2 in a row; see the gaps in time, or join several files"
+        )
 
 
 def described_fields(fields: Fields) -> str:

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from weft.modalities.field import FieldWindow
 
 KEPT_BYTES = 192 * 2**20  # of fields that were read, kept as anomalies for the windows to come
 SCORED = 4  # windows in one batch of held-out ones
+YEAR = 365.25  # days
 PROBED = 2  # held-out windows that training looks at, for each sample that is asked for
 
 
@@ -51,11 +53,16 @@ class Anomalies:
     def __init__(self, fields: Fields, codec: FieldCodec):
         self.fields, self.codec = fields, codec
         self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._turn = Lock()  # batches are read ahead in a thread beside the one that computes
         one = 4 * len(fields.layers) * int(np.prod(fields.grid.shape))
         self._room = max(codec.config.times, KEPT_BYTES // one)
 
     def __getitem__(self, times: range) -> np.ndarray:
         """The anomalies of some times in a row (n V Y X)."""
+        with self._turn:
+            return self._read(times)
+
+    def _read(self, times: range) -> np.ndarray:
         missing = [time for time in times if time not in self._kept]
         if missing:
             first, last = missing[0], missing[-1] + 1
@@ -127,15 +134,22 @@ def moments(times: Times, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Season and hour of fields by their number; beyond the first and the last known one they go on by the usual step."""
     inside = at.clip(0, len(times) - 1)
     beyond = (at - inside) * times.step
-    hourly = 1.0 if np.ptp(times.hour) else 0.0
+    hourly = 1.0 if np.ptp(times.hour) or _dated_alone(times) else 0.0
     return (times.season[inside] + beyond * _yearly(times)) % 1.0, (times.hour[inside] + beyond * hourly) % 1.0
 
 
 def _yearly(times: Times) -> float:
     """The share of the year that passes in a day: 0 where no dates are known."""
+    if _dated_alone(times):
+        return 1 / YEAR
     if len(times) < 2 or not np.ptp(times.season):
         return 0.0
     return float(np.median((np.diff(times.season) % 1.0) / np.diff(times.days)))
+
+
+def _dated_alone(times: Times) -> bool:
+    """Whether there is one field with a date: nothing but the calendar says how season and hour go on."""
+    return len(times) == 1 and bool(times.season[0] or times.hour[0])
 
 
 class FieldWindows:

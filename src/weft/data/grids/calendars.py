@@ -125,6 +125,15 @@ def step_in_words(step: float) -> str:
     return f"{step * 24:.3g}-hourly" if step < 1 else f"{step:.3g}-daily"
 
 
+def same_step(usual: float, steps: np.ndarray) -> np.ndarray:
+    """Which times between fields, in days, are the usual step: months, seasons and years need not be equally long."""
+    same = np.abs(steps - usual) <= SAME_STEP * usual
+    for low, high in LIKE_MONTHS:
+        if low <= usual <= high:
+            same |= (low <= steps) & (steps <= high)
+    return same
+
+
 def _calendar(attributes: Mapping[str, Any], where: str) -> str:
     said = str(attributes.get("calendar", "standard")).strip().lower() or "standard"
     if said not in CALENDARS:
@@ -222,11 +231,8 @@ def _steps(days: np.ndarray) -> tuple[float, tuple[tuple[int, int], ...]]:
     if len(days) < 2:
         return 1.0, ((0, len(days)),)
     steps = np.diff(days)
-    usual = float(np.median(steps))
-    regular = np.abs(steps - usual) <= SAME_STEP * usual
-    for low, high in LIKE_MONTHS:
-        if low <= usual <= high:
-            regular |= (low <= steps) & (steps <= high)
+    usual = float(np.quantile(steps, 0.5, method="lower"))  # a step that is there, not one between two
+    regular = same_step(usual, steps)
     cuts = [0, *(int(at) + 1 for at in np.flatnonzero(~regular)), len(days)]
     return float(steps[regular].mean()), tuple(pairwise(cuts))
 

@@ -1,10 +1,12 @@
 """A user's file for a trained model: its fields in the model's order of layers, refused where they are others."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from weft.data.grids.calendars import same_step, step_in_words
 from weft.data.grids.differences import grid_differences, layer_differences, table
 from weft.data.grids.grid import Fields, Grid, Layer, Stretch
 from weft.data.grids.scanned import OpenedFields, open_fields
@@ -25,19 +27,27 @@ class ChosenFields(Fields):
         return self.opened.read(start, stop)[:, self.order]
 
 
-def measured_fields(sources: Sequence[str | Path], layers: Sequence[Layer], grid: Grid) -> Stretch:
-    """The fields in files, in the order of the layers of a model; refused where cells, names or units differ.
+def measured_fields(
+    sources: Sequence[str | Path], layers: Sequence[Layer], grid: Grid, step: float | None = None
+) -> Stretch:
+    """The fields in files, in the order of the layers of a model; refused where cells, names, units or the time step differ.
 
-    Variables that the model does not know are left out. Nothing is converted: units must mean the same.
+    Variables that the model does not know are left out. Nothing is converted: units must mean the same. `step` is the
+    time between two fields in days; one field alone has the model's.
     """
     opened = open_fields(sources, tuple(dict.fromkeys(layer.variable for layer in layers)), strict=False)
     known = {layer.name for layer in layers}
     rows = grid_differences(grid, opened.grid)
     rows += layer_differences(layers, [layer for layer in opened.layers if layer.name in known])
+    if step is not None and len(opened) > 1 and not same_step(step, np.array(opened.times.step)):
+        rows.append(("fields", step_in_words(step), step_in_words(opened.times.step)))
     others = [layer.name for layer in opened.layers if layer.name not in known]
     if rows:
         if others:
             rows.append(("others", "", listed(others)))
         name = listed([path.name for path in opened.paths])
         raise DataError(f"these are other fields:{table(('the model', name), rows)}", where=name, fix=FIX)
-    return Stretch(ChosenFields(opened, layers), 0, len(opened))
+    chosen = ChosenFields(opened, layers)
+    if step is not None and len(opened) == 1:
+        chosen.times = replace(opened.times, step=step)
+    return Stretch(chosen, 0, len(opened))
