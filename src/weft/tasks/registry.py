@@ -280,7 +280,7 @@ CARDS: dict[str, Card] = {
             example="0.5, 0.5",
             home="fit_field.FitField",
             reads="places.PlacesWithValues",
-            training=settings.FieldTraining,
+            training=settings.PlaceTraining,
             models={"field": "a position code (--set code=fourier|siren|harmonics|raw), then layers within each place"},
             presets={
                 "tiny": "2 layers, 64 wide: trains in seconds",

@@ -407,7 +407,7 @@ class ForecastTraining(SizedTraining):
             within(self, name, least, most)
 
 
-class FieldTraining(RowTraining):
+class PlaceTraining(RowTraining):
     """Settings of a training on places with a value each. Rounded numbers would blur places: it computes in fp32."""
 
     batch: int = 32
