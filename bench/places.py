@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from weft.data.datasets.places import PlaceData, PlacesWithValues
-from weft.tasks.fields import place_codec
-from weft.tasks.settings import FieldTraining, with_settings
+from weft.tasks.places import place_codec
+from weft.tasks.settings import PlaceTraining, with_settings
 
 NEIGHBOURS = (1, 2, 3, 5, 8, 12)
 
@@ -41,7 +41,7 @@ def main() -> None:
     words.add_argument("data")
     words.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given = words.parse_args()
-    settings = with_settings(FieldTraining(), dict(pair.split("=", 1) for pair in given.set))
+    settings = with_settings(PlaceTraining(), dict(pair.split("=", 1) for pair in given.set))
     data = PlacesWithValues().read([given.data], None, settings)
     found = scores(data)
     for name, value in found.items():

@@ -16,6 +16,7 @@ ORDER = [
     {"errors", "version", "amounts", "machine"},
     {"config", "requirements"},
     {"storage"},
+    {"relations"},
     {"tokens"},
     {"position"},
     {"core"},

@@ -194,6 +194,24 @@ TRIALS: dict[str, Trial] = {
         embeds=True,
         onnx=False,
     ),
+    "graph": Trial(
+        files=("villages.json",),
+        settings={"depth": 2},
+        drawn={"dropout": 0.1, "input_dropout": 0.1},
+        input=str(DATA / "villages.json"),
+        answer={"input", "nodes"},
+        metrics=COUNTED,
+        onnx=False,
+    ),
+    "sets": Trial(
+        files=("throws.jsonl",),
+        settings={"rows": 4},
+        drawn={"dropout": 0.1},
+        input="[[0.5, 1.0], [1.5, -0.5], [0.0, 0.0]]",
+        answer={"input", "label", "probabilities"},
+        metrics=COUNTED,
+        onnx=False,
+    ),
 }
 
 

@@ -27,6 +27,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from weft.relations import Relation, both, rows_of, taken, widened
+
 
 class Order(Enum):
     """What is known about the ranks without looking at them."""
@@ -44,7 +46,7 @@ class Tokens:
     valid: Bool[Tensor, "B N"]
     rank: Int[Tensor, "B N"]
     coords: Mapping[str, Tensor] = field(default_factory=dict)
-    pairs: Mapping[str, Tensor] = field(default_factory=dict)
+    pairs: Mapping[str, Relation] = field(default_factory=dict)  # who has to do with whom: matrices, or lists of edges
     unpadded: bool = False  # every token is real
     order: Order = Order.ANY
     padded_behind: bool = False  # padding, if any, stands behind all real tokens
@@ -119,7 +121,7 @@ class Tokens:
             valid=self.valid[index],
             rank=self.rank[index],
             coords={axis: c[index] for axis, c in self.coords.items()},
-            pairs={name: p[index] for name, p in self.pairs.items()},
+            pairs={name: rows_of(pair, index) for name, pair in self.pairs.items()},
         )
 
     def take(self, index: Int[Tensor, "B M"]) -> "Tokens":
@@ -129,17 +131,12 @@ class Tokens:
             wide = index.reshape(index.shape + (1,) * (t.ndim - 2)).expand(*index.shape, *t.shape[2:])
             return t.gather(1, wide)
 
-        def gather_pair(t: Tensor) -> Tensor:
-            rows = gather(t)
-            wide = index[:, None].reshape(index.shape[0], 1, index.shape[1], *(1,) * (t.ndim - 3))
-            return rows.gather(2, wide.expand(*rows.shape[:2], index.shape[1], *rows.shape[3:]))
-
         return Tokens(
             gather(self.x),
             gather(self.valid),
             gather(self.rank),
             {axis: gather(c) for axis, c in self.coords.items()},
-            {name: gather_pair(p) for name, p in self.pairs.items()},
+            {name: taken(pair, index) for name, pair in self.pairs.items()},
             unpadded=self.unpadded,
             order=self.order if self.order is Order.FREE else Order.ANY,
         )
@@ -156,7 +153,7 @@ def join(first: Tokens, second: Tokens) -> Tokens:
     An axis that only one side has is filled with zeros on the other; pair relations do not cross.
     """
 
-    def both(name: str) -> Tensor:
+    def coordinate(name: str) -> Tensor:
         sides = []
         for side, other in ((first, second), (second, first)):
             if name in side.coords:
@@ -166,24 +163,19 @@ def join(first: Tokens, second: Tokens) -> Tokens:
                 sides.append(like.new_zeros(*side.shape, *like.shape[2:]))
         return torch.cat(sides, 1)
 
-    def block(name: str) -> Tensor:
-        known = first.pairs.get(name, second.pairs.get(name))
-        assert known is not None
-        (b, n), m = first.shape, second.shape[1]
-        whole = known.new_zeros(b, n + m, n + m, *known.shape[3:])
-        if name in first.pairs:
-            whole[:, :n, :n] = first.pairs[name]
-        if name in second.pairs:
-            whole[:, n:, n:] = second.pairs[name]
-        return whole
+    def relation(name: str) -> Relation:
+        n, m = first.shape[1], second.shape[1]
+        sides = [widened(first.pairs[name], 0, m)] if name in first.pairs else []
+        sides += [widened(second.pairs[name], n, 0)] if name in second.pairs else []
+        return sides[0] if len(sides) == 1 else both(*sides)
 
     free = first.order is Order.FREE and second.order is Order.FREE
     return Tokens(
         torch.cat([first.x, second.x], 1),
         torch.cat([first.valid, second.valid], 1),
         torch.cat([first.rank, second.rank], 1),
-        {name: both(name) for name in {**first.coords, **second.coords}},
-        {name: block(name) for name in {**first.pairs, **second.pairs}},
+        {name: coordinate(name) for name in {**first.coords, **second.coords}},
+        {name: relation(name) for name in {**first.pairs, **second.pairs}},
         unpadded=first.unpadded and second.unpadded,
         order=Order.FREE if free else Order.ANY,
     )

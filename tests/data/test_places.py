@@ -12,9 +12,9 @@ from weft.data.readers.place_tables import judge
 from weft.data.readers.places import read_places
 from weft.data.survey import Survey
 from weft.errors import DataError
-from weft.tasks.settings import FieldTraining
+from weft.tasks.settings import PlaceTraining
 
-ASKED = FieldTraining()
+ASKED = PlaceTraining()
 
 
 def written(path: Path, *lines: str) -> str:

@@ -219,6 +219,7 @@ def rewritten(path: Path) -> Callable[[], None]:
             ("moon", "star"),
             ("soup", "stew"),
             (",11.6,", ",11.7,"),
+            ("[0.5, ", "[0.75, "),
         ):
             words = words.replace(old, new)
         path.write_text(words)

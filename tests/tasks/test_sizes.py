@@ -163,8 +163,8 @@ def of_places(case: Case) -> dict[str, Any]:
     request = case.request
     training = first_training(CARDS[case.task].training, places.RECIPE, request, "field")
     codecs = {
-        "place": PlaceCodec(PlaceCodec.Config(axes=("x", "y"), middle=(0.0, 0.0), reach=(1.0, 1.0)), read=str),
-        "label": NumberCodec(NumberCodec.Config(), read=str),
+        "place": PlaceCodec(PlaceCodec.Config(axes=("x", "y"), middle=(0.0, 0.0), reach=(1.0, 1.0)), read=str.encode),
+        "label": NumberCodec(NumberCodec.Config(), read=str.encode),
     }
     encoded: Any = SimpleNamespace(train=range(case.amount))
     return vars(places.new_field(Draft(request, None, codecs, encoded, training, request.budget))[1])

@@ -216,6 +216,8 @@ def evaluated(report: Report, as_json: bool) -> None:
         )
     for name, signature in signatures.items():
         print(harmless(f"  {name:<14} {signature}"))
+    for name, value in report.get("baselines", {}).items():
+        print(f"  {name:<14} {value:.4f}   for comparison")
     counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
     print("  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items()))
     if report.get("left_out_long"):

@@ -4,6 +4,7 @@ from weft.codecs.classes import ClassCodec
 from weft.codecs.codec import Codec, Codecs, codecs_from_json
 from weft.codecs.colours import ColourCodec
 from weft.codecs.field import FieldCodec
+from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec
@@ -18,6 +19,7 @@ __all__ = [
     "Codecs",
     "ColourCodec",
     "FieldCodec",
+    "GraphCodec",
     "LabelCodec",
     "NumberCodec",
     "PictureCodec",

@@ -41,19 +41,18 @@ class WordCodec(Codec):
         cls, words: Sequence[str], counts: Sequence[int] | None = None, *, lower: bool, breaks: Breaks = "lines"
     ) -> Self:
         """The codec of a list of words, and how often each was seen, where that is known."""
-        text = json.dumps(
-            {"words": list(words), "counts": None if counts is None else list(counts)}, ensure_ascii=False
-        )
-        return cls(cls.Config(digest=_digest(text), lower=lower, breaks=breaks), read=lambda name: text)
+        known = {"words": list(words), "counts": None if counts is None else list(counts)}
+        data = json.dumps(known, ensure_ascii=False).encode()
+        return cls(cls.Config(digest=_digest(data), lower=lower, breaks=breaks), read=lambda name: data)
 
     @property
     def words(self) -> Sequence[str]:
         """The words; refused where they are not those that the run was trained with."""
-        text = self._read(self.config.file)
-        if self.config.digest not in (None, _digest(text)):
+        data = self._read(self.config.file)
+        if self.config.digest not in (None, _digest(data)):
             problem = "these are not the words that the run was trained with"
             raise ConfigError(problem, where=self.config.file, fix=f"put the run's own {self.config.file} back")
-        return _parsed(text, self.config.file)[0]
+        return _parsed(data, self.config.file)[0]
 
     @property
     def counts(self) -> np.ndarray:
@@ -72,7 +71,7 @@ class WordCodec(Codec):
         found = (numbers.get(form) for form in (word, word.lower(), word.capitalize()))
         return next((number for number in found if number is not None), None)
 
-    def files(self) -> Mapping[str, str]:
+    def files(self) -> Mapping[str, bytes]:
         return {self.config.file: self._read(self.config.file)}
 
     def ids(self, pieces: Iterable[str | None]) -> tuple[np.ndarray, int]:
@@ -107,14 +106,14 @@ def count_words(pieces: Iterable[str | None], *, lower: bool, breaks: Breaks) ->
     return Counter({word: n for word, n in counts.items() if not word.isspace()})
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 @lru_cache(maxsize=4)
-def _parsed(text: str, where: str) -> tuple[tuple[str, ...], dict[str, int], list[int] | None]:
+def _parsed(data: bytes, where: str) -> tuple[tuple[str, ...], dict[str, int], list[int] | None]:
     try:
-        found = json.loads(text)
+        found = json.loads(data)
     except ValueError as error:
         raise ConfigError(f"not JSON: {error}", where=where) from None
     words, counts = (found.get(name) if isinstance(found, dict) else None for name in ("words", "counts"))

@@ -13,12 +13,13 @@ from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Window
 from weft.core.scope import Pass, Scope
 from weft.core.scores import Additive, Dot, Score
-from weft.core.transforms import Gated, Layer, Mlp, Transform
+from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
     "Additive", "Attention", "Average", "Block", "Cache", "Dense", "Dot", "Edges", "Gated", "Gpt2Init", "Head", "Init", "Last",
-    "Layer", "LayerNorm", "LowRank", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pooled", "PostNorm", "PreNorm",
-    "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit", "SineInit", "Slots", "Stride",
+    "Layer", "LayerNorm", "LowRank", "Lstm", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
+    "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit",
+    "SineInit", "Slots", "Stride",
     "Summary", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

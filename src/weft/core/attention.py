@@ -158,4 +158,9 @@ class Attention(Mixer):
             return None
         learned = next(bias.parameters(), None) is not None
         key = ("bias", id(bias)) if learned or self.bias is None else ("bias", self.bias_config, self.heads)
-        return lambda inner: inner.memo(key, lambda: bias(inner.queries.coords, inner.keys.coords))
+
+        def compute(at: Scope) -> Tensor:
+            places = (at.queries.coords, at.keys.coords)
+            return bias(*places, at.relations(bias.relations)) if bias.relations else bias(*places)
+
+        return lambda inner: inner.memo(key, lambda: compute(inner))

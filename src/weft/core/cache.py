@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from weft.relations import matrix
 from weft.tokens import Order, Tokens
 
 
@@ -96,10 +97,27 @@ class Cache:
             self._places.append("valid", tokens.valid, dim=1),
             self._places.append("rank", tokens.rank, dim=1),
             coords,
+            {name: self._related(name, matrix(tokens.pairs, name)) for name in tokens.pairs},
             unpadded=self._unpadded,
             order=Order.LINE if self._line else Order.ANY,
             line_axis="position" if self._line else None,
         )
+
+    def _related(self, name: str, new: Tensor) -> Tensor:
+        """A relation among all tokens so far, (B N N ...).
+
+        `new` has a row for each new token and a column for each that it may read: all so far, or the new ones alone.
+        """
+        before, rest = self.length - new.shape[1], new.shape[3:]
+        missing = self.length - new.shape[2]
+        rows = torch.cat([new.new_zeros(*new.shape[:2], missing, *rest), new], 2)
+        old = self._places.get(f"related by {name}")
+        if old is None:
+            old = new.new_zeros(new.shape[0], before, before, *rest)
+        old = torch.cat([old, old.new_zeros(old.shape[0], before, self.length - before, *rest)], 2)
+        whole = torch.cat([old, rows], 1)
+        self._places.set(f"related by {name}", whole)
+        return whole
 
     def take(self, rows: Int[Tensor, "R"]) -> None:
         """Keep these rows of the tokens read: how a search follows its best hypotheses."""

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from weft.core.edges import edge_attention
 from weft.core.rules import Rule
 from weft.core.scope import Scope, Shape
 
@@ -41,6 +42,8 @@ def attend(
     shape = scope.shape(rules)
     if shape is Shape.BAND:
         return band(q, k, v, scope, rules=rules, factor=factor, bias=bias)
+    if shape is Shape.EDGES:
+        return along_edges(q, k, v, scope, rules=rules, factor=factor, bias=bias)
     if not scope.keys.unpadded:  # what stands at padding must not matter, not even NaN
         gone = ~scope.keys.valid[:, None, :, None]
         k, v = k.masked_fill(gone, 0.0), v.masked_fill(gone, 0.0)
@@ -152,6 +155,25 @@ def band(
     k, v = (fold.keys(t.transpose(1, 2)).transpose(1, 2) for t in (k, v))
     out = attend(q, k, v, inner, rules=rules, factor=factor, bias=bias)
     return fold.unfold(out.transpose(1, 2), scope.queries.shape[1]).transpose(1, 2)
+
+
+def along_edges(
+    q: Float[Tensor, "B H N d"],
+    k: Float[Tensor, "B G N d"],
+    v: Float[Tensor, "B G N e"],
+    scope: Scope,
+    *,
+    rules: tuple[Rule, ...],
+    factor: float,
+    bias: BiasOf | None,
+) -> Float[Tensor, "B H N e"]:
+    """Reading along a list of edges: time and memory grow linearly with the edges, backward too."""
+    edges = scope.edges(rules)
+    assert edges is not None
+    added = None if bias is None else bias(scope.along(rules))[:, :, 0, 0]
+    flat_q, flat_k, flat_v = (rearrange(t, "b h n d -> (b n) h d") for t in (q, k, v))
+    out = edge_attention(flat_q, flat_k, flat_v, edges, factor=factor, bias=added)
+    return rearrange(out, "(b n) h d -> b h n d", b=q.shape[0])
 
 
 def additive(

@@ -7,9 +7,11 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
+from weft.core.edges import edge_sum
 from weft.core.rules import Rule
-from weft.core.scope import Pass
+from weft.core.scope import Pass, Scope
 from weft.errors import ConfigError
+from weft.relations import EdgeList
 from weft.tokens import Order, Tokens
 
 
@@ -30,18 +32,28 @@ class Mixer(Part, nn.Module):
 
 
 class Average(Mixer):
-    """W mean(x over the readable tokens): the plainest linear combination of tokens, as in DeepSets."""
+    """W mean(x over the readable tokens): the plainest linear combination of tokens, as in DeepSets.
+
+    Along edges it is the step of a graph convolution; where edges have weights, the mean goes by them.
+    """
 
     class Config(Mixer.Config):
-        """`rules` limit what is averaged."""
+        """`rules` limit what is averaged; `weight` is the relation that holds the weight of each pair, above 0.
+
+        Without `mapped` there is no W: the mean itself.
+        """
 
         rules: tuple[Rule, ...] = ()
+        weight: str | None = None
+        mapped: bool = True
 
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
-        self.rules = config.rules
+        self.rules, self.weight = config.rules, config.weight
         self.cross = memory_dim is not None
-        self.out = nn.Linear(memory_dim or dim, dim)
+        if not config.mapped and memory_dim not in (None, dim):
+            raise ConfigError(f"means of {memory_dim} numbers need a map to {dim}", where="Average.mapped")
+        self.out = nn.Linear(memory_dim or dim, dim) if config.mapped else nn.Identity()
 
     def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
         if self.cross:
@@ -49,9 +61,35 @@ class Average(Mixer):
             scope, source = at.cross, at.memory.x
         else:
             scope, source = at.own, x if slots is None else slots.append("x", x, dim=1)
-        weights = scope.mask(self.rules)[:, 0].to(source.dtype)
         source = source.masked_fill(~scope.keys.valid[..., None], 0.0)
-        return self.out(weights @ source / weights.sum(-1, keepdim=True).clamp(min=1))
+        return self.out(self.mean(source, scope))
+
+    def mean(self, source: Float[Tensor, "B K E"], scope: Scope) -> Float[Tensor, "B Q E"]:
+        """The mean of what each query may read; zero where that is nothing."""
+        edges = scope.edges(self.rules)
+        if edges is not None:
+            weights = scope.memo(("mean", self.rules, self.weight), lambda: self._shares(edges, scope))
+            return edge_sum(source.flatten(0, 1), weights.to(source.dtype), edges).unflatten(0, source.shape[:2])
+        if scope.same_for_all and not self.rules and self.weight is None:
+            count = scope.keys.valid.sum(1)[:, None, None].clamp(min=1)
+            return (source.sum(1, keepdim=True) / count).expand(-1, scope.queries.shape[1], -1)
+        weights = scope.mask(self.rules)[:, 0].to(source.dtype)
+        if self.weight is None:
+            return weights @ source / weights.sum(-1, keepdim=True).clamp(min=1)
+        weights = weights * scope.relations((self.weight,))[self.weight].to(source.dtype)
+        return weights @ source / _positive(weights.sum(-1, keepdim=True))
+
+    def _shares(self, edges: EdgeList, scope: Scope) -> Float[Tensor, "E"]:
+        """The share of each edge in the mean of its query."""
+        ones = torch.ones_like(edges.query, dtype=scope.queries.x.dtype)
+        weights = ones if self.weight is None else edges.values[self.weight.partition(".")[2]].to(ones.dtype)
+        sums = ones.new_zeros(edges.batch * edges.tokens).index_add_(0, edges.query, weights)
+        return weights / _positive(sums)[edges.query]
+
+
+def _positive(sums: Tensor) -> Tensor:
+    """Sums of weights, with ones where nothing was weighed."""
+    return torch.where(sums > 0, sums, 1.0)
 
 
 class Last(Mixer):

@@ -11,11 +11,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.core import kernels
+from weft.core.edges import edge_weights
 from weft.core.scope import Scope
+from weft.relations import EdgeList
 
 if TYPE_CHECKING:
     from weft.core.attention import Attention
@@ -38,6 +41,16 @@ class Reading:
         """The attention weights of each query over the keys, computed now."""
         attention = self.attention
         return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=attention.score, bias=self.bias)
+
+    def edge_weights(self) -> "tuple[EdgeList, Float[Tensor, 'E H']] | None":
+        """The edges that were read along and the weights on them; None where tokens read otherwise than along a list."""
+        attention, scope, bias = self.attention, self.scope, self.bias
+        edges, factor = scope.edges(attention.rules), attention.score.factor
+        if edges is None or factor is None:
+            return None
+        added = None if bias is None else bias(scope.along(attention.rules))[:, :, 0, 0]
+        q, k = (rearrange(t, "b h n d -> (b n) h d") for t in (self.q, self.k))
+        return edges, edge_weights(q, k, edges, factor=factor, bias=added)
 
     @property
     def bias(self) -> kernels.BiasOf | None:

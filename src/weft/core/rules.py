@@ -8,6 +8,7 @@ from torch import Tensor
 
 from weft.config import Config
 from weft.errors import ConfigError
+from weft.relations import matrix
 from weft.tokens import Tokens
 
 
@@ -59,9 +60,12 @@ class Stride(Rule):
 
 
 class Edges(Rule):
-    """Only keys joined to the query by an edge of the named relation; whether a node reads itself is the relation's."""
+    """Only keys joined to the query by an edge of the named relation; whether a node reads itself is the relation's.
+
+    Where the relation is a list of edges, time and memory grow with the edges.
+    """
 
     name: str = "edges"
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
-        return keys.pairs[self.name].bool()
+        return matrix(keys.pairs, self.name)[:, -queries.shape[1] :].bool()

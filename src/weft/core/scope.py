@@ -5,7 +5,7 @@ whether everything is readable, the plain causal triangle, a band along the diag
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from weft.core.rules import Edges, Rule, Window
 from weft.position import Bias
+from weft.relations import EdgeList, matrix
 from weft.tokens import Order, Tokens
 
 MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill the processor
@@ -29,6 +30,7 @@ class Shape(Enum):
     ALL = "every key"
     CAUSAL = "keys up to the query's own place, as many keys as queries"
     BAND = "keys near the query along the line"
+    EDGES = "keys joined to the query by an edge of a list"
     MASK = "whatever the mask says"
 
 
@@ -86,6 +88,8 @@ class Scope:
         """The form of the mask under the rules, from stated facts alone."""
         if self.fold(rules) is not None:
             return Shape.BAND
+        if self._edge_rule(rules) is not None:
+            return Shape.EDGES
         if rules or not self.keys.unpadded:
             return Shape.MASK
         return self._plain
@@ -101,6 +105,11 @@ class Scope:
             if self.queries.shape[1] == self.keys.shape[1]:
                 return Shape.CAUSAL
         return Shape.MASK
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether, where no rule says otherwise, every query may read the same keys."""
+        return not self.ranked or self.queries.order is self.keys.order is Order.FREE
 
     def mask(self, rules: tuple[Rule, ...]) -> Bool[Tensor, "B 1 Q K"]:
         """True where the query may read the key."""
@@ -124,7 +133,9 @@ class Scope:
         if not self.ranked or line_axis is None or line_axis != self.keys.line_axis or length != self.keys.shape[1]:
             return None
         radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == line_axis]
-        if not radii or any(isinstance(rule, Edges) for rule in rules):  # blocks keep places, not pairs
+        if (
+            not radii or self.keys.pairs or any(isinstance(rule, Edges) for rule in rules)
+        ):  # blocks keep places, not pairs
             return None
         block = MIN_BLOCK * max(1, -(-min(radii) // MIN_BLOCK))
         if length <= 2 * block:
@@ -146,6 +157,54 @@ class Scope:
             return Tokens(content, valid, cut(tokens.rank, 0), coords)
 
         return Scope(side(self.queries, fold.queries), side(self.keys, fold.keys), ranked=True)
+
+    def relations(self, names: tuple[str, ...]) -> dict[str, Tensor]:
+        """Relations of the queries, which are the last of the keys, with all keys: (B Q K) by name."""
+        return {name: matrix(self.keys.pairs, name)[:, -self.queries.shape[1] :] for name in names}
+
+    def _edge_rule(self, rules: tuple[Rule, ...]) -> Edges | None:
+        """The rule, if there is one, that lets tokens of a stream read along a list of edges."""
+        if not self.ranked or self.queries.shape != self.keys.shape:
+            return None
+        lists = (r for r in rules if isinstance(r, Edges) and isinstance(self.keys.pairs.get(r.name), EdgeList))
+        return next(lists, None)
+
+    def edges(self, rules: tuple[Rule, ...]) -> EdgeList | None:
+        """The edges that may be read along, where a rule names a list of them; otherwise None."""
+        return None if self._edge_rule(rules) is None else self._along(rules)[0]
+
+    def along(self, rules: tuple[Rule, ...]) -> "Scope":
+        """The scope in which every edge is a row with one query and one key: what biases are computed in."""
+        return self._along(rules)[1]
+
+    def _along(self, rules: tuple[Rule, ...]) -> tuple[EdgeList, "Scope"]:
+        return self.memo(("along", rules), lambda: self._make_along(rules))
+
+    def _make_along(self, rules: tuple[Rule, ...]) -> tuple[EdgeList, "Scope"]:
+        rule = self._edge_rule(rules)
+        edges = self.keys.pairs[rule.name] if rule is not None else None
+        assert rule is not None and isinstance(edges, EdgeList)
+        scope = self._at_edges(rule.name, edges)
+        if rules != (rule,) or not self.keys.unpadded or self.keys.order is not Order.FREE:
+            kept = scope.mask(rules)[:, 0, 0, 0]
+            edges = edges.where(kept)
+            scope = self._at_edges(rule.name, edges)
+        return edges, scope
+
+    def _at_edges(self, name: str, edges: EdgeList) -> "Scope":
+        def ends(tokens: Tokens, places: Tensor) -> Tokens:
+            valid, rank = (t.flatten(0, 1)[places][:, None] for t in (tokens.valid, tokens.rank))
+            coords = {axis: c.flatten(0, 1)[places][:, None] for axis, c in tokens.coords.items()}
+            return Tokens(tokens.x.new_zeros(len(places), 1, 0), valid, rank, coords)
+
+        pairs = {f"{name}.{value}": numbers[:, None, None] for value, numbers in edges.values.items()}
+        pairs[name] = torch.ones_like(edges.query, dtype=torch.bool)[:, None, None]
+        for other, relation in self.keys.pairs.items():
+            if isinstance(relation, Tensor):
+                found = relation.flatten(0, 1)[edges.query, edges.key % self.keys.shape[1]]
+                pairs[other] = found[:, None, None]
+        keys = replace(ends(self.keys, edges.key), pairs=pairs)
+        return Scope(ends(self.queries, edges.query), keys, ranked=True)
 
 
 class Pass:

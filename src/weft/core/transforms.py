@@ -81,6 +81,22 @@ class Layer(Transform):
         return self.act(x if self.omega == 1 else self.omega * x)
 
 
+class Pointwise(Transform):
+    """act(x): a nonlinearity without weights, as between the layers of graph convolutions."""
+
+    class Config(Transform.Config):
+        """The function."""
+
+        activation: Activation = "relu"
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.act = ACTIVATIONS[config.activation]
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        return self.act(x)
+
+
 class Mlp(Transform):
     """W_2 act(W_1 x + b_1) + b_2."""
 

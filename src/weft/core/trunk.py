@@ -83,7 +83,8 @@ class Trunk(Part, nn.Module):
         tokens = tokens.padding_zeroed()
         seen = cache.extend(tokens) if cache is not None else None
         at = Pass(tokens, seen=seen, memory=memory.padding_zeroed() if memory is not None else None, bias=self.bias)
-        x = tokens.x.to(self.dtype) if self.blocks else tokens.x
+        weighted = next(chain(self.blocks.parameters(), self.blocks.buffers()), None) is not None
+        x = tokens.x.to(self.dtype) if weighted else tokens.x
         for i, block in enumerate(chain.from_iterable(repeat(self.blocks, self.passes))):
             x = block(x, at, cache.slots(f"block {i}") if cache is not None else None)
         return tokens.with_x(x if self.norm is None else self.norm(x))

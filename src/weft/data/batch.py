@@ -6,7 +6,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from weft.modalities.text import Text
@@ -150,12 +150,12 @@ def wanted(targets: np.ndarray) -> Classes | Numbers:
 
 @dataclass(frozen=True)
 class AtTokens:
-    """A class for some tokens of each sample: for the tokens that `where` marks, or at the places that it names.
+    """A class or a number for some tokens of each sample: for those that `where` marks, or at the places that it names.
 
     Places stand for words, in the order of the words; a value below 0 is no word.
     """
 
-    values: Int[Tensor, "B N"]
+    values: Int[Tensor, "B N"] | Float[Tensor, "B N"]
     where: Bool[Tensor, "B N"] | Int[Tensor, "B N"] | None = None  # None: all tokens
 
     def to(self, device: torch.device | str) -> "AtTokens":
@@ -168,7 +168,7 @@ class AtTokens:
     def __getitem__(self, rows: Any) -> "AtTokens":
         return AtTokens(self.values[rows], taken(self.where, rows))
 
-    def picked(self, x: Float[Tensor, "B M D"]) -> tuple[Float[Tensor, "T D"], Int[Tensor, "T"]]:
+    def picked(self, x: Float[Tensor, "B M D"]) -> tuple[Float[Tensor, "T D"], Shaped[Tensor, "T"]]:
         """The content of those tokens and what is wanted there, row after row."""
         if self.where is None:
             return x.flatten(0, 1), self.values.flatten()

@@ -33,7 +33,8 @@ def _pair(config: Seq2Seq.Config) -> str:
 def _text(config: Stream.Config) -> str:
     layers = len(config.trunk.all_blocks())
     named = f"{layers} layer{'s' if layers != 1 else ''}"
-    return f"{named}, {config.dim} wide{_heads(config)}, context {getattr(config.embed, 'context', 0)}"
+    context = f", context {config.embed.context}" if hasattr(config.embed, "context") else ""
+    return f"{named}, {config.dim} wide{_heads(config)}{context}"
 
 
 def _points(config: Stream.Config) -> str:

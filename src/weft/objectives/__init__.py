@@ -1,8 +1,9 @@
 """What is predicted and how it is scored: the only place with a loss. One file a loss, none a modality."""
 
-from weft.objectives.at_tokens import MaskedToken, NextToken, Tags
+from weft.objectives.at_tokens import MaskedToken, NextToken, Tags, TokenLabels, TokenNumbers
 from weft.objectives.classify import Classify
 from weft.objectives.distil import Distil
+from weft.objectives.hidden_cells import HiddenCells
 from weft.objectives.negative_sampling import NegativeSampling
 from weft.objectives.number import Number
 from weft.objectives.objective import Loss, Objective
@@ -10,5 +11,5 @@ from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.target_token import TargetToken
 
-__all__ = ["Classify", "Distil", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
-           "PairCount", "Reconstruct", "Tags", "TargetToken"]  # fmt: skip
+__all__ = ["Classify", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
+           "PairCount", "Reconstruct", "Tags", "TargetToken", "TokenLabels", "TokenNumbers"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Classes of tokens: the next token of a text, a hidden one, the tag of a word. One loss, three names."""
+"""Classes of tokens: the next token of a text, a hidden one, the tag of a word, the label of a node. And numbers of tokens."""
 
 from typing import Any
 
@@ -59,3 +59,34 @@ class Tags(TokenClass):
 
     unit = "words"
     judged_by_errors = True
+
+
+class TokenLabels(TokenClass):
+    """-sum log p(label | token among its neighbours), for the tokens that have one."""
+
+    class Config(TokenClass.Config):
+        """Nothing to choose."""
+
+    unit = "labels"
+    judged_by_errors = True
+
+
+class TokenNumbers(Objective):
+    """sum (y - f(token))^2 for the tokens that have a number y, on the scale of the codec."""
+
+    class Config(Objective.Config):
+        """Nothing to choose."""
+
+    unit = "labels"
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def __call__(self, model: nn.Module, batch: Batch[Any, AtTokens]) -> Loss:
+        return added([self.one(model, part) for part in batch.each])
+
+    def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
+        """The loss of samples that are computed at once."""
+        x, truth = part.wanted.picked(model.encode(part.given.raw()).x)
+        values = model.head.values(x)[:, 0]
+        return Loss(((values - truth.to(values.dtype)) ** 2).sum(), truth.numel())

@@ -1,15 +1,15 @@
 """Where a token is, in three slots: codes (vectors added or joined), turns (rotary) and biases on scores.
 
-Everything here is a function of coordinates, looked up by axis name. Knows no modality.
+Everything here is a function of coordinates, looked up by axis name, or of relations between tokens. Knows no modality.
 """
 
-from weft.position.biases import Alibi, Bias, Buckets
+from weft.position.biases import Alibi, Bias, Buckets, Kinds, Weighted
 from weft.position.codes import Add, Code, Concatenate, Fourier, Grid, Learned, Place, Sinusoidal, Sum
 from weft.position.nearness import Near
 from weft.position.places import Coordinates, Harmonics, Joined, direction
 from weft.position.turns import Rotary, Turn, turn
 
 __all__ = [
-    "Add", "Alibi", "Bias", "Buckets", "Code", "Concatenate", "Coordinates", "Fourier", "Grid", "Harmonics", "Joined",
-    "Learned", "Near", "Place", "Rotary", "Sinusoidal", "Sum", "Turn", "direction", "turn",
+    "Add", "Alibi", "Bias", "Buckets", "Code", "Concatenate", "Coordinates", "Fourier", "Grid", "Harmonics", "Joined", "Kinds",
+    "Learned", "Near", "Place", "Rotary", "Sinusoidal", "Sum", "Turn", "Weighted", "direction", "turn",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
-"""Score biases: a number added to each score from the places of query and key. Knows no modality."""
+"""Score biases: a number added to each score from the places of query and key, or from a relation. Knows no modality."""
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 import torch
@@ -12,16 +13,25 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
 
+NO_PAIRS: Mapping[str, Tensor] = MappingProxyType({})
+
 
 class Bias(Part, nn.Module):
-    """A number for each head, query and key."""
+    """A number for each head, query and key, from their coordinates; one with `relations` is given these too, (B Q K)."""
 
     abstract = True
 
     class Config(BaseConfig):
         """The kinds of bias."""
 
-    def forward(self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor]) -> Float[Tensor, "B H Q K"]:
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The names of the relations that it depends on."""
+        return ()
+
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
         raise NotImplementedError
 
 
@@ -40,7 +50,9 @@ class Alibi(Bias):
         slopes = 2.0 ** (-8.0 * torch.arange(1, heads + 1) / heads)
         self.register_buffer("slopes", slopes, persistent=False)
 
-    def forward(self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor]) -> Float[Tensor, "B H Q K"]:
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
         distance = (queries[self.axis][:, :, None] - keys[self.axis][:, None, :]).abs()
         return -self.slopes[:, None, None] * distance[:, None]
 
@@ -76,7 +88,9 @@ class Buckets(Bias):
         self.table = nn.Embedding(config.count, heads)
         nn.init.normal_(self.table.weight, std=config.std)
 
-    def forward(self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor]) -> Float[Tensor, "B H Q K"]:
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
         axis = self.config.axis
         ahead = keys[axis][:, None, :] - queries[axis][:, :, None]
         return self.table(self.bucket(ahead)).permute(0, 3, 1, 2)
@@ -92,3 +106,59 @@ class Buckets(Bias):
         octaves = (distance.clamp(min=1).float() / exact).log() / math.log(config.farthest / exact)
         shared = (exact + (octaves * (count - exact)).long()).clamp(max=count - 1)
         return side + torch.where(distance < exact, distance.long(), shared)
+
+
+class Kinds(Bias):
+    """b[head, kind]: a learned number for each head and kind of pair: types of edges, steps between nodes (Ying et al., 2021)."""
+
+    class Config(Bias.Config):
+        """`relation` holds a kind for each pair, from 0 to below `count`; larger ones count as the last."""
+
+        relation: str
+        count: int
+        std: float = 0.02
+
+        def check(self) -> None:
+            at_least(self, 1, "count")
+
+    def __init__(self, config: Config, *, heads: int):
+        super().__init__()
+        self.config = config
+        self.table = nn.Embedding(config.count, heads)
+        nn.init.normal_(self.table.weight, std=config.std)
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        return (self.config.relation,)
+
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
+        kinds = pairs[self.config.relation].long().clamp(0, self.config.count - 1)
+        return self.table(kinds).permute(0, 3, 1, 2)
+
+
+class Weighted(Bias):
+    """log w + b[head, kind]: attention in proportion to the weights w of the pairs, which are above 0."""
+
+    class Config(Bias.Config):
+        """`weight` is the relation of the weights; `kinds` a bias that is added, for the types of edges."""
+
+        weight: str
+        kinds: Kinds.Config | None = None
+
+    def __init__(self, config: Config, *, heads: int):
+        super().__init__()
+        self.config, self.heads = config, heads
+        self.kinds = config.kinds.build(heads=heads) if config.kinds else None
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        return (self.config.weight, *(self.kinds.relations if self.kinds is not None else ()))
+
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
+        weight = pairs[self.config.weight]
+        logs = weight.clamp(min=torch.finfo(weight.dtype).tiny).log()[:, None].expand(-1, self.heads, -1, -1)
+        return logs if self.kinds is None else logs + self.kinds(queries, keys, pairs)

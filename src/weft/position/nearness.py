@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.errors import ConfigError
-from weft.position.biases import Bias
+from weft.position.biases import NO_PAIRS, Bias
 from weft.position.codes import some_axes
 
 
@@ -41,7 +41,9 @@ class Near(Bias):
             scales[-1] = 0.0
         self.register_buffer("scales", scales, persistent=False)
 
-    def forward(self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor]) -> Float[Tensor, "B H Q K"]:
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
         p, q = (torch.stack([side[axis] for axis in self.axes], -1).float() for side in (queries, keys))
         apart = torch.cdist(p, q, compute_mode="donot_use_mm_for_euclid_dist") ** 2
         return -self.scales[:, None, None] * apart[:, None]

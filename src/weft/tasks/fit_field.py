@@ -13,86 +13,86 @@ from weft.data.source import Source
 from weft.inspect.views import View
 from weft.models.stream import Model, Stream
 from weft.objectives import Number, Objective
-from weft.tasks import field_views, fields, labels
+from weft.tasks import labels, place_pictures, places
 from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import places as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import FieldTraining
+from weft.tasks.settings import PlaceTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
-FieldDraft = Draft[PlaceData, EncodedPlaces, FieldTraining]
+FieldDraft = Draft[PlaceData, EncodedPlaces, PlaceTraining]
 
 
 @final
-class FitField(Task[PlaceData, EncodedPlaces, FieldTraining]):
+class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
     """A field: values as a function of the place."""
 
     name = "fit-field"
-    training = FieldTraining
+    training = PlaceTraining
     recipe = recipes.RECIPE
     unit = "place"
     slow_rows = False
     reads_files = True
-    writes = fields.WRITES
-    Predict = fields.AskField
-    Look = field_views.LookAtField
+    writes = places.WRITES
+    Predict = places.AskField
+    Look = place_pictures.LookAtField
 
-    def codecs(self, data: PlaceData, training: FieldTraining, known: Codecs) -> Codecs:
-        return {"place": fields.place_codec(data, known), "label": fields.label_codec(data, known)}
+    def codecs(self, data: PlaceData, training: PlaceTraining, known: Codecs) -> Codecs:
+        return {"place": places.place_codec(data, known), "label": places.label_codec(data, known)}
 
     def encode(
         self,
         data: PlaceData,
         codecs: Codecs,
-        training: FieldTraining,
+        training: PlaceTraining,
         known: Model.Config | None,
         progress: Progress,
     ) -> EncodedPlaces:
-        return EncodedPlaces.of(data, fields.place_of(codecs), labels.codec_of(codecs))
+        return EncodedPlaces.of(data, places.place_of(codecs), labels.codec_of(codecs))
 
-    def sized(self, draft: FieldDraft) -> tuple[Stream.Config, FieldTraining]:
+    def sized(self, draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
         return recipes.new_field(draft)
 
-    def continued(self, draft: FieldDraft, origin: Loaded) -> tuple[Model.Config, FieldTraining]:
+    def continued(self, draft: FieldDraft, origin: Loaded) -> tuple[Model.Config, PlaceTraining]:
         same = draft.codecs["label"].same(origin.codecs.get("label"))
         return recipes.continued_field(draft, origin, same_head=same)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         return start_weights(origin, backbone=False, same_head=codecs["label"].same(origin.codecs.get("label")))
 
-    def objective(self, encoded: EncodedPlaces, codecs: Codecs, training: FieldTraining) -> Objective.Config:
+    def objective(self, encoded: EncodedPlaces, codecs: Codecs, training: PlaceTraining) -> Objective.Config:
         label = labels.codec_of(codecs)
         return Number.Config() if isinstance(label, ColourCodec) else labels.objective(label)
 
-    def source(self, encoded: EncodedPlaces, codecs: Codecs, model: Model.Config, training: FieldTraining) -> Source:
+    def source(self, encoded: EncodedPlaces, codecs: Codecs, model: Model.Config, training: PlaceTraining) -> Source:
         return encoded.source(training.seed)
 
-    def batch_in_words(self, training: FieldTraining, source: Source) -> str:
+    def batch_in_words(self, training: PlaceTraining, source: Source) -> str:
         return f"{HANDFUL * training.batch:,} places a step"
 
     def illustrate(self, encoded: EncodedPlaces, model: Model.Config) -> Callable[[Model], Mapping[str, bytes]] | None:
-        return field_views.growing(encoded)
+        return place_pictures.growing(encoded)
 
     def ability(self, run: Loaded) -> str:
-        return fields.ability(run)
+        return places.ability(run)
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.field_facts(run)
 
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: fields.AskField, listen: Listen | None
+        self, run: Loaded, inputs: Sequence[object], how: places.AskField, listen: Listen | None
     ) -> list[Prediction]:
-        return fields.predicted(run, inputs, how)
+        return places.predicted(run, inputs, how)
 
     def shown(self, prediction: Prediction) -> str:
-        return fields.in_a_line(prediction)
+        return places.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> PlaceRows:
-        return fields.given_places(run, sources)
+        return places.given_places(run, sources)
 
     def measure(self, run: Loaded, held_out: PlaceRows, progress: Progress, seconds: float | None = None) -> Measured:
-        return fields.measured(run, held_out, fields.known_places(self, run), progress)
+        return places.measured(run, held_out, places.known_places(self, run), progress)
 
-    def look(self, run: Loaded, input: object, how: field_views.LookAtField) -> View:
-        return field_views.looked(run, input, how, lambda: fields.known_places(self, run))
+    def look(self, run: Loaded, input: object, how: place_pictures.LookAtField) -> View:
+        return place_pictures.looked(run, input, how, lambda: places.known_places(self, run))

@@ -11,7 +11,7 @@ from weft.codecs import ClassCodec, ColourCodec, LabelCodec, NumberCodec, PlaceC
 from weft.core.threads import each_on_one_thread
 from weft.data.readers.place_grids import pixel_places
 from weft.errors import ConfigError
-from weft.inspect.fields import HIGH_SHARE, LOW_SHARE, class_colours, field_colours
+from weft.inspect.panels import HIGH_SHARE, LOW_SHARE, class_colours, field_colours
 from weft.modalities.points import PointEmbed, Points
 from weft.models.stream import Stream
 

@@ -100,6 +100,13 @@ WORD_PRESETS = {
     "small": "1 vector a word, 100 wide",
     "base": "1 vector a word, 300 wide (word2vec's and GloVe's of billions of words)",
 }
+ELEMENT_PRESETS = {
+    "tiny": "2 layers, 64 wide: trains in seconds",
+    "mini": "3 layers, 64 wide",
+    "small": "4 layers, 128 wide",
+    "base": "6 layers, 256 wide",
+    "large": "10 layers, 512 wide",
+}
 TEXT_FILES = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
 DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
 
@@ -273,7 +280,7 @@ CARDS: dict[str, Card] = {
             example="0.5, 0.5",
             home="fit_field.FitField",
             reads="places.PlacesWithValues",
-            training=settings.FieldTraining,
+            training=settings.PlaceTraining,
             models={"field": "a position code (--set code=fourier|siren|harmonics|raw), then layers within each place"},
             presets={
                 "tiny": "2 layers, 64 wide: trains in seconds",
@@ -296,6 +303,40 @@ CARDS: dict[str, Card] = {
                 "glove": "how often words stand near each other, from their vectors",
             },
             presets=WORD_PRESETS,
+        ),
+        Card(
+            name="graph",
+            summary="learn labels of nodes, or of whole graphs",
+            files=".npz with edges, x and labels; a table of edges with one of nodes (edges.csv nodes.csv); GraphML, GML or "
+            "node-link .json; many graphs as a text or a folder of the TU collection; .csv with a column smiles (RDKit)",
+            sample="weft's party (360 guests of four circles, and who knows whom)",
+            example="graph.json",
+            home="graph.GraphLabels",
+            reads="graphs.LabelledGraphs",
+            training=settings.GraphTraining,
+            models={
+                "graph-transformer": "the default: attention along edges and to all nodes, with distances and Laplacian "
+                "eigenvectors",
+                "gat": "attention along edges alone; for large graphs",
+                "gcn": "averages along edges in place of attention",
+            },
+            presets=ELEMENT_PRESETS,
+        ),
+        Card(
+            name="sets",
+            summary="learn labels of sets of vectors",
+            files=".jsonl with a list of vectors and a label in each line; .npz with x, set and labels; a table with a "
+            "vector in each row and a column that names its set",
+            sample="weft's dice (1,200 throws, with or without a pair)",
+            example="sets.jsonl",
+            home="sets.SetLabels",
+            reads="graphs.LabelledSets",
+            training=settings.SetTraining,
+            models={
+                "transformer": "the default: every vector reads every other",
+                "deepsets": "averages over the set in place of attention (Zaheer et al., 2017)",
+            },
+            presets=ELEMENT_PRESETS,
         ),
     )
 }

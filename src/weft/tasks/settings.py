@@ -407,7 +407,7 @@ class ForecastTraining(SizedTraining):
             within(self, name, least, most)
 
 
-class FieldTraining(RowTraining):
+class PlaceTraining(RowTraining):
     """Settings of a training on places with a value each. Rounded numbers would blur places: it computes in fp32."""
 
     batch: int = 32
@@ -447,6 +447,60 @@ class FieldTraining(RowTraining):
         if self.features is not None and self.features % 2:
             raise ConfigError(f"a sine and a cosine of each frequency: expected an even number, found {self.features}",
                               where="features")  # fmt: skip
+
+
+class ElementTraining(RowTraining):
+    """Settings of a training on sets or graphs of elements."""
+
+    batch: int = 1
+    micro: int | None = 1
+    patience: int | None = 8
+    tokens: int = 8192
+    rows: int = 32
+    input_dropout: float | None = None
+    labels: Literal["classes", "numbers"] | None = None
+    label_column: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in RowTraining.about.items() if name != "skip"},
+        "batch": "micro-batches in a step, of up to `tokens` elements and `rows` wholes each",
+        "micro": "micro-batches computed at once",
+        "tokens": "the most elements (nodes, vectors) in a micro-batch of wholes of like size, padding included",
+        "rows": "the most graphs or sets in a micro-batch",
+        "input_dropout": "share of the elements' own numbers dropped in training; by default some of sparse ones",
+        "labels": "classes or numbers; by default as they look",
+        "label_column": "the column or property of the labels, by its name",
+    }
+
+    def check(self) -> None:
+        super().check()
+        within(self, "tokens", 1, 2**24)
+        within(self, "rows", 1, 2**16)
+        share(self, "input_dropout")
+
+
+class GraphTraining(ElementTraining):
+    """Settings of a training on graphs."""
+
+    directed: bool | None = None
+    level: Literal["nodes", "graphs"] | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **ElementTraining.about,
+        "directed": "whether an edge has a direction; by default as the file says, else false",
+        "level": "nodes or graphs: whose labels are learned, where both have some",
+    }
+
+
+class SetTraining(ElementTraining):
+    """Settings of a training on sets of vectors."""
+
+    set_column: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **ElementTraining.about,
+        "set_column": "of a table with a vector in each row: the column that names its set",
+    }
 
 
 def within(settings: Training, name: str, least: int, most: int) -> None:

@@ -1,5 +1,6 @@
 """Data that ships with weft or comes with every Python."""
 
+from weft.data.graphs.graph_set import GraphSet
 from weft.data.grids.grid import Fields
 from weft.data.images.album import Album
 from weft.data.readers.corpus import Given
@@ -52,6 +53,20 @@ def tagged_names() -> TaggedTexts:
     from weft.data.samples.names import sample_names
 
     return TaggedTexts.given(sample_names(), "weft-names")
+
+
+def party() -> GraphSet:
+    """A graph of our own: 360 guests of four circles, and who knows whom."""
+    from weft.data.samples.graphs import sample_party
+
+    return sample_party()
+
+
+def dice_throws() -> GraphSet:
+    """1,200 sets of our own: throws of dice, with or without a pair among them."""
+    from weft.data.samples.graphs import sample_throws
+
+    return sample_throws()
 
 
 def captioned_shapes() -> Album:

@@ -13,7 +13,7 @@ from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, operations_in
 from weft.tasks.request import Draft, Loaded
-from weft.tasks.settings import FieldTraining
+from weft.tasks.settings import PlaceTraining
 
 EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
 SIZING = Rounds(24, enough=2_000_000)  # through the places that a model should make in its budget
@@ -49,10 +49,10 @@ RECIPE = Recipe(
     fixed=OF_A_FIELD,
     kept=(*OF_A_FIELD, "lat_column", "lon_column", "time_column", "plane_columns", "value_column", "labels"),
 )
-FieldDraft = Draft[PlaceData, EncodedPlaces, FieldTraining]
+FieldDraft = Draft[PlaceData, EncodedPlaces, PlaceTraining]
 
 
-def new_field(draft: FieldDraft) -> tuple[Stream.Config, FieldTraining]:
+def new_field(draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
     """A network that suits data and budget, and the settings with everything decided."""
     place, label, training = draft.codec("place", PlaceCodec), draft.codec("label", LabelCodec), draft.training
     places = len(draft.encoded.train)
@@ -78,7 +78,7 @@ def new_field(draft: FieldDraft) -> tuple[Stream.Config, FieldTraining]:
     return config, training.replace(**rates, **own, **sizes)
 
 
-def continued_field(draft: FieldDraft, origin: Loaded, *, same_head: bool) -> tuple[Model.Config, FieldTraining]:
+def continued_field(draft: FieldDraft, origin: Loaded, *, same_head: bool) -> tuple[Model.Config, PlaceTraining]:
     """The network of another run, with a new head where other classes are learned."""
     config = with_lora(origin.model.config, draft.training)
     assert isinstance(config, Stream.Config)
@@ -90,7 +90,7 @@ def _rungs(draft: FieldDraft) -> tuple[FieldSize, ...]:
     return LADDER if draft.request.preset is None else (PRESETS[draft.request.preset],)
 
 
-def _own(size: FieldSize, training: FieldTraining) -> FieldSize:
+def _own(size: FieldSize, training: PlaceTraining) -> FieldSize:
     """A size with the user's numbers in place of its own."""
     names = ("dim", "depth", "features")
     size = replace(size, **{name: value for name in names if (value := getattr(training, name)) is not None})

@@ -21,7 +21,7 @@ from weft.storage.store import write_file
 from weft.tasks import labels
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded, Measured, Prediction
-from weft.tasks.settings import FieldTraining
+from weft.tasks.settings import PlaceTraining
 from weft.tasks.streams import stream_of
 from weft.training.progress import Progress, counter
 
@@ -74,7 +74,7 @@ def place_codec(data: PlaceData, known: Codecs) -> PlaceCodec:
 def label_codec(data: PlaceData, known: Codecs) -> LabelCodec:
     """The codec of the data's values."""
     if data.kind == "colours":
-        return ColourCodec(ColourCodec.Config(channels=data.train.values.shape[1]), read=lambda name: "")
+        return ColourCodec(ColourCodec.Config(channels=data.train.values.shape[1]), read=lambda name: b"")
     return labels.learned(data.kind, data.classes, data.train.values, known)  # type: ignore[arg-type]
 
 
@@ -127,7 +127,7 @@ def _table_places(run: Loaded, codec: PlaceCodec, path: str) -> list[list[float]
     """The places of a table, which needs no values; a bad row is named."""
     from weft.data.readers.place_tables import read_coordinates
 
-    training = from_json(run.config["training"], FieldTraining)
+    training = from_json(run.config["training"], PlaceTraining)
     return read_coordinates(Path(path), training, codec.axes).tolist()
 
 
@@ -182,7 +182,7 @@ def in_a_line(prediction: Prediction) -> str:
 def given_places(run: Loaded, sources: Sequence[str]) -> PlaceRows:
     """Places that a user names to measure on."""
     codec, label = run.codec("place", PlaceCodec), run.codec("label", LabelCodec)
-    asked = from_json(run.config["training"], FieldTraining)
+    asked = from_json(run.config["training"], PlaceTraining)
     if not isinstance(label, ColourCodec):
         asked = asked.replace(labels="numbers" if isinstance(label, NumberCodec) else "classes")
     found = read_places(sources, asked, learn=False)

@@ -10,10 +10,10 @@ from weft.config import Config
 from weft.data.encoded.places import EncodedPlaces
 from weft.data.readers.places import PlaceRows
 from weft.errors import ConfigError, DataError
-from weft.inspect.fields import FieldView, Panel, animation
 from weft.inspect.figures import coloured, png_of
+from weft.inspect.panels import FieldView, Panel, animation
 from weft.models.stream import Model, Stream
-from weft.tasks.fields import AskField, in_a_line, predicted
+from weft.tasks.places import AskField, in_a_line, predicted
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded
 from weft.tasks.streams import stream_of

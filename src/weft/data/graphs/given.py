@@ -1,0 +1,58 @@
+"""Graphs and sets that a user hands over to be labelled: names of files, or values in Python."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from weft.data.decoding import shown
+from weft.data.graphs.cleaning import Tally
+from weft.data.graphs.exchange import linked_graph
+from weft.data.graphs.graph_set import GraphSet
+from weft.data.graphs.sets import set_of
+from weft.data.readers.graphs import read_graphs
+from weft.data.readers.sets import read_set_files
+from weft.data.tables import is_table
+from weft.errors import DataError
+
+Given = Iterator[tuple[str, GraphSet]]
+
+
+def given_graphs(inputs: Sequence[object], *, directed: bool | None, label: str | None) -> Given:
+    """Each input by its name with its graphs; tables that are named together are one graph."""
+    if inputs and all(isinstance(one, str | Path) and is_table(one) for one in inputs):
+        names = [str(one) for one in inputs]
+        yield ", ".join(names), read_graphs(names, directed=directed, label=label)
+        return
+    for one in inputs:
+        if isinstance(one, dict) and "nodes" in one:
+            graph, known = linked_graph(one, "graph", Tally(), directed=directed, label=label)
+            yield "graph", GraphSet(graphs=[graph], features=known.features, kinds=known.kinds)
+        elif isinstance(one, str | Path):
+            yield str(one), read_graphs([str(one)], directed=directed, label=label)
+        else:
+            problem = f"expected the name of a graph file, found {type(one).__name__}"
+            raise DataError(problem, where="input", fix="name a file, or give node-link data as a dictionary")
+
+
+def given_sets(inputs: Sequence[object], *, set_column: str | None, label: str | None) -> Given:
+    """Each input by its name with its sets: a file, or a list of vectors, as JSON or in Python."""
+    for one in inputs:
+        if isinstance(one, str) and one.lstrip().startswith("["):
+            yield one, GraphSet(graphs=[set_of(_vectors(one), "input")])
+        elif isinstance(one, str | Path):
+            yield str(one), read_set_files([str(one)], set_column=set_column, label=label)
+        elif isinstance(one, list | tuple | np.ndarray):
+            yield "set", GraphSet(graphs=[set_of(one, "input")])
+        else:
+            problem = f"expected the name of a file or a list of vectors, found {type(one).__name__}"
+            raise DataError(problem, where="input", fix="for example: '[[1.0, 2.0], [0.5, 1.5]]'")
+
+
+def _vectors(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        problem = f"no list of vectors: {error}"
+        raise DataError(problem, where=shown(text[:40]), fix="for example: '[[1.0, 2.0], [0.5, 1.5]]'") from None

@@ -1,0 +1,40 @@
+"""GraphSet: the graphs of some files, and what people should know of them."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.modalities.graph import Graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSet:
+    """The graphs of some files. `features` and `kinds` name the columns of both; notes are lines for people."""
+
+    graphs: Sequence[Graph]
+    features: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def has_graph_labels(self) -> bool:
+        """Whether any whole graph has a label."""
+        return any(graph.label for graph in self.graphs)
+
+    @property
+    def has_node_labels(self) -> bool:
+        """Whether any node has a label."""
+        return any(any(graph.labels) for graph in self.graphs)
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of all graphs with their labels and parts."""
+        found = hashlib.sha256()
+        for graph in self.graphs:
+            found.update(graph.digest())
+            found.update("\0".join([graph.label, *graph.labels]).encode("utf-8"))
+            for name, nodes in sorted(graph.parts.items()):
+                found.update(name.encode() + nodes.tobytes())
+        return found.hexdigest()

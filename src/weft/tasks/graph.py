@@ -1,0 +1,118 @@
+"""graph: learn labels of nodes or of whole graphs. Graphs in, a model that labels new ones out."""
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from torch import Tensor
+
+from weft.codecs import Codecs, LabelCodec
+from weft.data.datasets.graphs import GraphData, Rows
+from weft.data.encoded.graphs import EncodedGraphs
+from weft.data.graphs.given import given_graphs
+from weft.data.readers.graphs import read_graphs
+from weft.data.source import Source
+from weft.inspect.graphs import LookAtGraph, look_at_graph
+from weft.inspect.views import View
+from weft.models.stream import Model
+from weft.objectives import Objective
+from weft.tasks import elements, labels
+from weft.tasks.baselines import in_words
+from weft.tasks.finetuning import start_weights
+from weft.tasks.recipes import graphs as recipes
+from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import GraphTraining
+from weft.tasks.streams import stream_of, training_of
+from weft.tasks.task import Task
+from weft.training.progress import Progress
+
+GraphDraft = Draft[GraphData, EncodedGraphs, GraphTraining]
+
+
+@final
+class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
+    """A class or a number for each node, or for each graph."""
+
+    name = "graph"
+    training = GraphTraining
+    recipe = recipes.GRAPHS
+    unit = "label"
+    Predict = labels.TopLabels
+    Look = LookAtGraph
+
+    def codecs(self, data: GraphData, training: GraphTraining, known: Codecs) -> Codecs:
+        return elements.element_codecs(data, known)
+
+    def encode(
+        self, data: GraphData, codecs: Codecs, training: GraphTraining, known: Model.Config | None, progress: Progress
+    ) -> EncodedGraphs:
+        return EncodedGraphs.of(data, elements.graph_codec(codecs), labels.codec_of(codecs))
+
+    def sized(self, draft: GraphDraft) -> tuple[Model.Config, GraphTraining]:
+        return recipes.new_model(draft, self.recipe)
+
+    def continued(self, draft: GraphDraft, origin: Loaded) -> tuple[Model.Config, GraphTraining]:
+        return elements.continued(draft, origin)
+
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        return start_weights(origin, backbone=True, same_head=codecs["label"].same(origin.codecs.get("label")))
+
+    def objective(self, encoded: EncodedGraphs, codecs: Codecs, training: GraphTraining) -> Objective.Config:
+        return elements.element_objective(encoded.data, codecs)
+
+    def source(self, encoded: EncodedGraphs, codecs: Codecs, model: Model.Config, training: GraphTraining) -> Source:
+        recipes.check_size(model, encoded.largest, encoded.data.described)
+        places = recipes.places_of(model)
+        return encoded.source(places, tokens=training.tokens, rows=training.rows, seed=training.seed)
+
+    def batch_in_words(self, training: GraphTraining, source: Source) -> str:
+        return "the whole graph in a step" if source.per_epoch == 1 else f"up to {training.rows} graphs a step"
+
+    def ability(self, run: Loaded) -> str:
+        thing = "a node of a graph" if elements.is_node_level(run) else "a graph"
+        return labels.ability(run.codec("label", LabelCodec), thing)
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return recipes.graph_facts(run, "labelled nodes" if elements.is_node_level(run) else "graphs")
+
+    def example(self, run: Loaded, measured: Measured) -> str:
+        return in_words(measured.more.get("baselines", {}))
+
+    def predict(
+        self, run: Loaded, inputs: Sequence[object], how: labels.TopLabels, listen: Listen | None
+    ) -> list[Prediction]:
+        codec, asked = run.codec("label", LabelCodec), training_of(run, GraphTraining)
+        found: list[Prediction] = []
+        for name, some in given_graphs(inputs, directed=asked.directed, label=asked.label_column):
+            graphs = elements.aligned(some, elements.graph_codec(run.codecs))
+            values = elements.values_of(run, graphs)
+            for graph, own in zip(graphs, values, strict=True):
+                shown = name if len(graphs) == 1 else f"{name}: {graph.name}"
+                if elements.is_node_level(run):
+                    answers = codec.decode(own, how.top)
+                    nodes = [{"node": graph.node(i), **answer} for i, answer in enumerate(answers)]
+                    found.append({"input": shown, "nodes": nodes})
+                else:
+                    found += labels.predictions(codec, own, [shown], how.top)
+        return found
+
+    def shown(self, prediction: Prediction) -> str:
+        if "nodes" not in prediction:
+            return labels.in_a_line(prediction)
+        return "\n".join(labels.in_a_line({"input": one["node"], **one}) for one in prediction["nodes"])
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
+        asked, codec = training_of(run, GraphTraining), elements.graph_codec(run.codecs)
+        found = read_graphs(sources, directed=asked.directed, label=asked.label_column)
+        return elements.nodes(found, codec) if elements.is_node_level(run) else elements.wholes(found, codec, "graph")
+
+    def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:
+        return elements.measured(run, held_out, progress, "graph")
+
+    def look(self, run: Loaded, input: object, how: LookAtGraph) -> View:
+        asked = training_of(run, GraphTraining)
+        ((name, found),) = given_graphs([input], directed=asked.directed, label=asked.label_column)
+        codec = elements.graph_codec(run.codecs)
+        graph = elements.aligned(found, codec)[0]
+        recipes.check_size(run.model.config, graph.size, name)
+        places = recipes.places_of(run.model.config)
+        return look_at_graph(stream_of(run), codec, run.codec("label", LabelCodec), graph, places, how)

@@ -1,0 +1,167 @@
+"""graph and sets from files to answers: nodes and wholes, numbers and classes, baselines beside them, faults in words."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft
+from weft.cli.app import run as command
+from weft.errors import ConfigError, DataError, WeftError
+
+FEW = {"dim": 8, "depth": 2, "heads": 2, "steps": 3, "evaluate_every": 3, "precision": "fp32", "quiet": True}
+
+
+def ring(size: int, label: str, *, shift: float, chord: bool) -> list[str]:
+    """A graph of the TU collection's text: a ring, with a chord or without."""
+    rows = []
+    for node in range(size):
+        near = [(node - 1) % size, (node + 1) % size]
+        near += [(node + size // 2) % size] if chord and node in (0, size // 2) else []
+        rows.append(f"{node % 2} {len(near)} {' '.join(map(str, near))} {shift + node}")
+    return [f"{size} {label}", *rows]
+
+
+@pytest.fixture(scope="module")
+def rings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty rings, half of them with a chord."""
+    path = tmp_path_factory.mktemp("rings") / "rings.txt"
+    graphs = [ring(4 + 2 * (i % 3), "chord" if i % 2 else "plain", shift=i / 7, chord=bool(i % 2)) for i in range(40)]
+    path.write_text("\n".join(["40", *(line for one in graphs for line in one)]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def ring_run(rings: Path, tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
+    return weft.train(rings, out=tmp_path_factory.mktemp("rings-run") / "run", **FEW)
+
+
+def test_whole_graphs_are_labelled_with_probabilities(ring_run: weft.Run, rings: Path):
+    assert ring_run.config["task"] == "graph"
+    found = ring_run.predict(str(rings))
+    assert len(found) == 40 and set(found[0]) == {"input", "label", "probabilities"}
+    assert set(found[0]["probabilities"]) == {"chord", "plain"}
+    assert sum(found[0]["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_simple_rules_are_measured_beside_the_model(ring_run: weft.Run):
+    found = ring_run.evaluate()
+    assert found["metrics"].keys() >= {"accuracy"} and found["intervals"]["accuracy"][0] <= found["metrics"]["accuracy"]
+    assert set(found["baselines"]) == {"majority_accuracy", "linear_accuracy"}
+    assert found["baselines"]["majority_accuracy"] == 0.5
+    assert "For comparison" in (ring_run.folder / "README.md").read_text()
+
+
+def nodes_file(folder: Path, *, numbers: bool = False) -> Path:
+    """Two groups of ten nodes, each joined in a ring, with train, val and test nodes."""
+    edges = [(i, (i + 1) % 10) for i in range(10)] + [(10 + i, 10 + (i + 1) % 10) for i in range(10)]
+    labels = np.arange(20) * 1.5 if numbers else np.array(["left"] * 10 + ["right"] * 10)
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    parts = {"train": np.arange(0, 20, 2), "val": np.arange(1, 20, 4), "test": np.arange(3, 20, 4)}
+    np.savez(folder / "nodes.npz", edges=np.array(edges), x=x, labels=labels, **parts)
+    return folder / "nodes.npz"
+
+
+def test_nodes_are_labelled_and_those_to_test_on_are_measured_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    data = nodes_file(tmp_path)
+    run = weft.train(data, out=tmp_path / "run", model="gat", **FEW)
+    (found,) = run.predict(str(data))
+    assert [one["node"] for one in found["nodes"]] == [str(i) for i in range(20)]
+    assert set(found["nodes"][0]) == {"node", "label", "probabilities"}
+    measured = run.evaluate()
+    assert measured["examples"] == 5 and measured["test"]["examples"] == 5
+    assert measured["baselines"]["propagation_accuracy"] == 1.0, "labels handed on along edges are right here"
+    assert command(["predict", str(run.folder), str(data)]) == 0
+    assert len(capsys.readouterr().out.strip().splitlines()) == 20
+
+
+def test_numbers_of_nodes_are_learned(tmp_path: Path):
+    data = nodes_file(tmp_path, numbers=True)
+    run = weft.train(data, out=tmp_path / "run", model="gcn", **FEW)
+    (found,) = run.predict(str(data))
+    assert set(found["nodes"][0]) == {"node", "value"}
+    assert run.report["metrics"]["rmse"] > 0 and "mean_rmse" in run.evaluate()["baselines"]
+
+
+def test_tables_named_together_are_one_graph_and_columns_are_found_by_name(tmp_path: Path):
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text("source,target\n" + "".join(f"p{i},p{(i + 1) % 24}\n" for i in range(24)))
+    rows = [(f"p{i}", i / 3, "wet" if i % 3 else "dry", "a" if i < 12 else "b") for i in range(24)]
+    nodes.write_text("id,height,ground,label\n" + "".join(f"{n},{h},{g},{x}\n" for n, h, g, x in rows))
+    run = weft.train([edges, nodes], out=tmp_path / "run", **FEW)
+    (found,) = run.predict([str(edges), str(nodes)])
+    assert [one["node"] for one in found["nodes"]] == [f"p{i}" for i in range(24)]
+    nodes.write_text("ground,id,height\n" + "".join(f"{g},{n},{h}\n" for n, h, g, _ in rows))
+    assert run.predict([str(edges), str(nodes)])[0]["nodes"] == found["nodes"], "without labels, in another order"
+    nodes.write_text("id,ground\n" + "".join(f"{n},{g}\n" for n, _, g, _ in rows))
+    with pytest.raises(DataError, match="0 features for each node, the model learned from 1"):
+        run.predict([str(edges), str(nodes)])
+
+
+def test_a_graph_beyond_memory_is_refused_before_anything_is_computed(ring_run: weft.Run, tmp_path: Path):
+    size = 20_000
+    star = "\n".join(["1", f"{size} plain", *(f"0 {int(i > 0)} {'0 ' * int(i > 0)}{i}" for i in range(size))])
+    (tmp_path / "star.txt").write_text(star + "\n")
+    with pytest.raises(ConfigError, match=r"(?s)20,000 nodes.*--model gat"):
+        ring_run.predict(str(tmp_path / "star.txt"))
+
+
+def test_a_look_at_a_node_names_what_it_read(tmp_path: Path, rings: Path, ring_run: weft.Run):
+    data = nodes_file(tmp_path)
+    for name, note in (("gat", "10 nodes farther away"), ("gcn", "no attention")):
+        run = weft.train(data, out=tmp_path / name, model=name, **FEW)
+        view = run.look(str(data), node="3")
+        shares = view.to_json()["read"]
+        assert set(shares) == {"node 2", "node 3", "node 4"}, "its neighbours and itself"
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
+        assert note in (view.note() or "")
+    with pytest.raises(WeftError, match="no node '99'"):
+        run.look(str(data), node="99")
+    with pytest.raises(WeftError, match="from 1 to 2"):
+        ring_run.look(str(rings), layer=7)
+
+
+# Sets
+
+
+def test_sets_in_lines_arrays_and_tables_are_the_same_sets(tmp_path: Path):
+    chance = np.random.default_rng(0)
+    sizes = chance.integers(1, 5, 24)
+    values = [np.round(chance.normal(size=(n, 2)), 3) for n in sizes]
+    names = ["odd" if n % 2 else "even" for n in sizes]
+    lines = [json.dumps({"set": v.tolist(), "label": name}) for v, name in zip(values, names, strict=True)]
+    (tmp_path / "sets.jsonl").write_text("\n".join(lines) + "\n")
+    np.savez(
+        tmp_path / "sets.npz", x=np.concatenate(values), set=np.repeat(np.arange(24), sizes), labels=np.array(names)
+    )
+    rows = [f"s{i},{x},{y},{names[i]}" for i, v in enumerate(values) for x, y in v.tolist()]
+    (tmp_path / "sets.csv").write_text("set,x,y,label\n" + "\n".join(rows) + "\n")
+    found = []
+    for name in ("sets.jsonl", "sets.npz", "sets.csv"):
+        run = weft.train(tmp_path / name, task="sets", model="deepsets", out=tmp_path / f"run-{name}", **FEW)
+        found.append([one["probabilities"] for one in run.predict(str(tmp_path / "sets.jsonl"))])
+    assert found[0] == found[1] == found[2] and len(found[0]) == 24
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ('{"set": [[1, 2], [3]], "label": "a"}', "line 2.*vector 1 has 1 numbers"),
+        ('{"set": [[1, "x"]], "label": "a"}', "line 2.*vector 0 is no list of numbers"),
+        ('{"set": [[1, 2, 3]], "label": "a"}', "line 2.*vectors of 3 numbers, those before have 2"),
+        ('{"label": "a"}', "line 2.*no field of vectors"),
+    ],
+)
+def test_bad_sets_are_named_with_the_line(line: str, message: str, tmp_path: Path):
+    good = '{"set": [[1, 2], [3, 4]], "label": "b"}'
+    (tmp_path / "sets.jsonl").write_text(f"{good}\n{line}\n")
+    with pytest.raises(DataError, match=f"(?s){message}"):
+        weft.train(tmp_path / "sets.jsonl", task="sets", out=tmp_path / "run", **FEW)
+
+
+def test_a_set_of_rows_has_one_label(tmp_path: Path):
+    rows = [f"s{i // 2},{i},{'a' if i % 2 else 'b'}" for i in range(40)]
+    (tmp_path / "sets.csv").write_text("set,x,label\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DataError, match=r"line 3.*'s0' has the label 'b' in other rows, here 'a'"):
+        weft.train(tmp_path / "sets.csv", task="sets", out=tmp_path / "run", **FEW)
