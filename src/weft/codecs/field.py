@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from torch import Tensor
@@ -112,6 +112,12 @@ class FieldCodec(Codec):
     def _deviation(self) -> Float[Tensor, "V 1 Y X"]:
         return torch.from_numpy(self.climate.spread / self._scale[:, None, None])[:, None]
 
+    @property
+    def cells(self) -> int:
+        """Cells of a window."""
+        config = self.config
+        return len(config.layers) * config.times * len(config.y) * len(config.x)
+
     @cached_property
     def _scale(self) -> np.ndarray:
         return np.asarray(self.config.scale, np.float32)
@@ -151,7 +157,10 @@ class FieldCodec(Codec):
         cells = torch.from_numpy(anomalies)
         known = torch.from_numpy(shown) & cells.isfinite()
         cells, steps = cells.masked_fill(~known, 0.0), torch.from_numpy(time.astype(np.float32))
-        guess, variance = first_guess(cells, known, steps, self._memory, self.blend, wraps=self.config.wraps)
+        guess, variance = (
+            torch.cat(parts)
+            for parts in zip(*map(self._guess, *(t.split(1) for t in (cells, known, steps))), strict=True)
+        )
         return FieldWindow(
             values=torch.where(known, cells, guess),
             known=known,
@@ -161,6 +170,12 @@ class FieldCodec(Codec):
             time=steps,
             place=self.place[None].expand(len(cells), -1, -1, -1),
         )
+
+    def _guess(
+        self, cells: Float[Tensor, "B V T Y X"], known: Bool[Tensor, "B V T Y X"], steps: Float[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
+        """The first guess, for one window at a time: it needs many times the memory of its values."""
+        return first_guess(cells, known, steps, self._memory, self.blend, wraps=self.config.wraps)
 
     def same(self, other: Codec | None) -> bool:
         return isinstance(other, FieldCodec) and super().same(other) and self.files() == other.files()

@@ -12,9 +12,11 @@ from weft.data.fields.hiding import Chance, Hiding
 from weft.data.fields.windows import WindowReader
 from weft.data.grids.climatology import learn, pieces
 from weft.data.grids.grid import Stretch
+from weft.data.grids.thinned import thinned
 from weft.data.order import key
 from weft.modalities.climate import Climate
 
+MOST_VALUES = 30_000_000  # that a climate is learned from
 LAGS = 6  # steps over which correlations of anomalies are measured
 TRIED = 24  # windows from which the blend is learned
 FEWEST_CELLS = 200  # from which a level of a layer has weights of its own
@@ -25,7 +27,8 @@ RIDGE = 1e-3  # as a share of the variance of the guesses
 def learned_codec(
     stretch: Stretch, history: int, ahead: int, progress: Callable[[int, int], None] | None = None
 ) -> FieldCodec:
-    """The codec for fields like these."""
+    """The codec for fields like these; of very many, it learns from a part."""
+    stretch = thinned(stretch, MOST_VALUES)
     fields, climate = stretch.fields, learn(stretch, LAGS, progress)
     weights = np.where(climate.known, fields.grid.weights[:, None], 0.0)
     scale = np.sqrt((weights * climate.spread**2).sum((1, 2)) / weights.sum((1, 2)).clip(min=1e-9))

@@ -19,7 +19,7 @@ from weft.data.images.batches import Epochs
 from weft.data.order import key
 from weft.modalities.field import FieldWindow
 
-KEPT_BYTES = 192 * 2**20  # of fields that were read, kept as anomalies for the windows to come
+KEPT_BYTES = 64 * 2**20  # of fields that were read, kept as anomalies for the windows to come
 SCORED = 4  # windows in one batch of held-out ones
 YEAR = 365.25  # days
 PROBED = 2  # held-out windows that training looks at, for each sample that is asked for

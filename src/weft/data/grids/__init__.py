@@ -2,6 +2,7 @@
 
 grid       the types: Grid, Times, Layer, Fields (values by time, read when they are asked for)
 climatology learns what is usual at each cell (a Climate) from the fields to train on
+thinned    blocks of times spread over a long stretch
 gaps       blocks of cells that are hidden to measure how gaps are filled
 places     coordinates as people write them, and the cells they fall into
 scanned    open_fields: a user's files, looked through once and then read as they are needed; fingerprint

@@ -11,7 +11,7 @@ from weft.data.grids.grid import Fields, Stretch, Times
 from weft.errors import DataError
 from weft.modalities.climate import ANNUAL, COLUMNS, DIURNAL, Climate, season_bin, waves
 
-BLOCK_BYTES = 8 * 2**20  # of float32 values read at once; sums need some ten times as much beside them
+BLOCK_BYTES = 4 * 2**20  # of float32 values read at once; sums over them need several times as much
 TWO_YEARS = 719.0  # days; two years in a calendar of 360 days, less one for rounding
 SHORTEST_MONTH = 20.0  # days; fields further apart than this have 12 parts of the year, others 73 of five days
 NEW_VARIANCE = 0.1  # what a wave must vary beside the waves before it; 0.5 where times are spread evenly

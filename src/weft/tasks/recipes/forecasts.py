@@ -21,6 +21,7 @@ EFFICIENCY = (
 )
 MOST_TOKENS = 640  # of a window whose tokens hold all its times, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+CELLS_AT_ONCE = 2_000_000  # of the windows that are computed at once: a few hundred MB
 VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
 ROUNDS = Rounds(30, 40_000)
 
@@ -106,6 +107,7 @@ def decided(training: ForecastTraining, model: Stream.Config, codec: FieldCodec)
         history=codec.config.history,
         ahead=codec.config.ahead,
         dropout=training.dropout or 0.0,
+        micro=training.micro or max(1, min(training.batch, CELLS_AT_ONCE // codec.cells)),
     )
 
 
