@@ -17,11 +17,22 @@ import torch
 from fielded import plain_codec
 from trials import DATA
 
-from weft.codecs import NumberCodec, PlaceCodec
+from weft.codecs import GraphCodec, NumberCodec, PlaceCodec
 from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
-from weft.tasks.recipes import captions, encoders, forecasts, language, pairs, picture_costs, pictures, places, words
+from weft.tasks.recipes import (
+    captions,
+    encoders,
+    forecasts,
+    graphs,
+    language,
+    pairs,
+    picture_costs,
+    pictures,
+    places,
+    words,
+)
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
 from weft.training.schedule import Budget
@@ -177,6 +188,20 @@ def of_words(case: Case) -> dict[str, Any]:
     return vars(words.sized_vectors(request, training, words=case.vocab or 0, text=case.amount)[1])
 
 
+def of_graphs(case: Case) -> dict[str, Any]:
+    """Graphs or sets of `amount` nodes with four edges each, `vocab` in the largest."""
+    request, recipe = case.request, graphs.GRAPHS if case.task == "graph" else graphs.SETS
+    training = first_training(CARDS[case.task].training, recipe, request, recipe.model_name(request))
+    codecs = {
+        "graph": GraphCodec(GraphCodec.Config(features=4), read=str.encode),
+        "label": NumberCodec(NumberCodec.Config(), read=str.encode),
+    }
+    data: Any = SimpleNamespace(level="nodes" if case.task == "graph" else "graphs", thing=f"{case.task}s")
+    encoded: Any = SimpleNamespace(nodes=case.amount, edges=4 * case.amount, largest=case.vocab, data=data)
+    model, training = graphs.new_model(Draft(request, data, codecs, encoded, training, request.budget), recipe)
+    return {**vars(training), "dim": model.dim, "depth": len(model.trunk.all_blocks())}
+
+
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "language-model": of_text,
     "translate": of_pairs,
@@ -191,6 +216,8 @@ PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "forecast": of_fields,
     "fit-field": of_places,
     "embed-words": of_words,
+    "graph": of_graphs,
+    "sets": of_graphs,
 }
 
 

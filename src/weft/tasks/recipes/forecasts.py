@@ -19,7 +19,7 @@ ForecastDraft = Draft[FieldData, SeenFields, ForecastTraining]
 EFFICIENCY = (
     0.3  # the share of the bare matrix-multiply rate that a training step reaches, the making of windows included
 )
-MOST_TOKENS = 640  # of a window whose tokens hold all its times, where the plan decides
+MOST_TOKENS = 640  # of a window, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 CELLS_AT_ONCE = 2_000_000  # of the windows that are computed at once: a few hundred MB
 VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
@@ -56,14 +56,14 @@ FORECASTING = Recipe(
 def new_model(draft: ForecastDraft, name: str) -> Stream.Config:
     """A model that suits data and budget."""
     training, config = draft.training, draft.codec("field", FieldCodec).config
-    build = FIELD_MODELS[name]
+    build, span = FIELD_MODELS[name], training.span or (config.times if name == "swift" else 1)
 
     def make(size: FieldSize) -> Stream.Config:
         shape: dict[str, Any] = {"layers": len(config.layers), "times": config.times, "wraps": config.wraps}
-        return build(size, **shape, span=training.span, dropout=training.dropout or 0.0)
+        return build(size, **shape, span=span, dropout=training.dropout or 0.0)
 
     preset = draft.request.preset
-    sizes = [_with_own_numbers(size, draft) for size in (LADDER if preset is None else (PRESETS[preset],))]
+    sizes = [_with_own_numbers(size, draft, span) for size in (LADDER if preset is None else (PRESETS[preset],))]
     work = EFFICIENCY * operations_in(draft.request, training, draft.budget)
     allowed = [size for size in sizes if 12 * size.dim**2 * size.depth * VALUES_PER_WEIGHT <= draft.encoded.values]
     windows = len(draft.data.train)
@@ -71,10 +71,10 @@ def new_model(draft: ForecastDraft, name: str) -> Stream.Config:
     return with_model_settings(make(chosen), draft.request)
 
 
-def _with_own_numbers(size: FieldSize, draft: ForecastDraft) -> FieldSize:
+def _with_own_numbers(size: FieldSize, draft: ForecastDraft, span: int) -> FieldSize:
     """A size with the user's numbers in place of its own, and patches that give a bearable number of tokens."""
     training, codec = draft.training, draft.codec("field", FieldCodec)
-    patch = next((p for p in PATCHES if tokens_of(codec, p, codec.config.times) <= MOST_TOKENS), PATCHES[-1])
+    patch = next((p for p in PATCHES if tokens_of(codec, p, span) <= MOST_TOKENS), PATCHES[-1])
     size = replace(size, patch=patch, halo=max(1, patch // 4))
     given = {n: v for n in ("dim", "depth", "heads", "patch", "halo") if (v := getattr(training, n)) is not None}
     if "dim" in given and "heads" not in given:
