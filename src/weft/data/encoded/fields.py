@@ -33,13 +33,13 @@ class SeenFields:
 
     def lines(self) -> Mapping[str, str]:
         """The fields in words, for a plan."""
-        config, rule = self.codec.config, self.data.rule
+        config = self.codec.config
         waves = {1: "the mean of each cell", 5: "two waves of the year", 9: "two waves of the year and of the day"}
         usual = waves.get(len(self.codec.climate.columns), "waves of the day")
         return {
             "data": "; ".join(self.data.notes),
             "windows": f"{config.history} fields known, {config.ahead} ahead; anomalies from {usual}",
-            "held out": f"{len(self.data.held_out):,} fields: {rule.partition(':')[2].strip() or rule}",
+            "held out": self.data.rule,
         }
 
 
