@@ -63,7 +63,8 @@ def each_on_one_thread(work: Callable[[T], object], parts: Iterable[T]) -> None:
     others = min(max(before, _allowed.get()), len(left)) - 1
     torch.set_num_threads(1)
     try:
-        with ThreadPoolExecutor(max(1, others)) as pool:
+        # MKL keeps a number of threads for each thread: without this, new ones would compute on all of them.
+        with ThreadPoolExecutor(max(1, others), initializer=torch.set_num_threads, initargs=(1,)) as pool:
             waiting = [pool.submit(work_on) for _ in range(others)]
             work_on()
             for one in waiting:

@@ -14,7 +14,7 @@ from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Loss, Objective
 
 TINIEST = 1e-30  # probabilities below it count as this one, so that no loss is infinite
-PART = 8  # lines computed together on one thread of a processor
+PART = 32  # lines computed together on one thread of a processor
 Contexts = Literal["skip-gram", "cbow"]
 
 
@@ -70,19 +70,7 @@ class _Surprise(torch.autograd.Function):
         each_on_one_thread(compute, range(len(parts)))
         done = [found[i] for i in range(len(parts))]
         if any(ctx.needs_input_grad):
-            width = batch.given.places.shape[1]
-            own = [(part.given.places, one.words) for part, one in zip(parts, done, strict=True)]
-            places = [part.wanted.rows.places for part in parts]
-            other = [(some[:, :width], one.neighbours) for some, one in zip(places, done, strict=True)]
-            drawn = [(some[:, width:], one.drawn) for some, one in zip(places, done, strict=True)]
-            sums = torch.zeros_like(u), torch.zeros_like(v)
-
-            def add(side: int) -> None:
-                for where, values in (own, other + drawn)[side]:
-                    sums[side].index_add_(0, where.flatten(), values.reshape(-1, values.shape[-1]))
-
-            each_on_one_thread(add, range(2))
-            ctx.save_for_backward(*sums)
+            ctx.save_for_backward(*_row_sums(u, v, parts, done))
         total, count = (torch.stack([getattr(one, name) for one in done]).sum() for name in ("total", "count"))
         ctx.mark_non_differentiable(count)
         return total, count
@@ -125,9 +113,21 @@ def _slopes(
     share = times.reshape(lines, width, 1) * (config.negatives / drawn.shape[1])
     x = x.reshape(lines, width, -1)
     negative, slope = _surprise(torch.bmm(x, drawn.mT), share, -1)
-    to_x = torch.baddbmm(to_x.reshape(lines, width, -1), slope, drawn).reshape(blocks.shape)
+    to_x = to_x.reshape(lines, width, -1).baddbmm_(slope, drawn).reshape(blocks.shape)
     to_blocks = to_x if config.contexts == "skip-gram" else torch.bmm(mean.mT, to_x)
     return _Slopes(positive + negative, times.sum(), to_blocks, to_words, torch.bmm(slope.mT, x))
+
+
+def _row_sums(u: Tensor, v: Tensor, parts: list[WordLines], slopes: list[_Slopes]) -> tuple[Tensor, Tensor]:
+    """The gradients of the rows of both tables: those at all their places added up, part by part."""
+    words, neighbours = torch.zeros_like(u), torch.zeros_like(v)
+    for part, one in zip(parts, slopes, strict=True):
+        own, other = part.given.places, part.wanted.rows.places
+        width = own.shape[1]
+        words.index_add_(0, own.flatten(), one.words.flatten(0, 1))
+        neighbours.index_add_(0, other[:, :width].flatten(), one.neighbours.flatten(0, 1))
+        neighbours.index_add_(0, other[:, width:].flatten(), one.drawn.flatten(0, 1))
+    return words, neighbours
 
 
 def _at(rows: Float[Tensor, "U D"], places: Int[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
