@@ -1,6 +1,7 @@
 """NegativeSampling: words are told from others by the words around them. Knows tables of rows; refuses to know texts."""
 
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -81,7 +82,8 @@ class _Surprise(torch.autograd.Function):
         return words * gradients[0], neighbours * gradients[0], None, None
 
 
-class _Slopes(NamedTuple):
+@dataclass(frozen=True)
+class _Slopes:
     """The loss of a part, its number of pairs, and the gradient at each place of its words, neighbours and drawn words."""
 
     total: Tensor
