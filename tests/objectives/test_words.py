@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from weft.data.words.counts import CountedPairs, NearbyPairs
 from weft.data.words.lines import BLOCK, NeighbourLines, Thinning
 from weft.models.word_vectors import WordVectors
-from weft.objectives import NegativeSampling, PairCount
+from weft.objectives import NegativeSampling, PairCount, negative_sampling
 from weft.objectives.measures.words import analogy_answers, spelling_likeness, unit_vectors
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights
@@ -120,3 +120,19 @@ def test_the_words_of_a_question_are_never_its_answer() -> None:
     assert analogy_answers(unit, np.array([[0, 1, 2, 3]])).tolist() == [3]
     assert analogy_answers(unit, np.array([[3, 1, 2, 0]]), offset=False).tolist() == [0]
     assert spelling_likeness("run", "running") > spelling_likeness("run", "sprint") >= 0
+
+
+@pytest.mark.parametrize("contexts", ["skip-gram", "cbow"])
+def test_the_number_of_threads_changes_no_bit(contexts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negative_sampling, "PART", 2)
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            model = model_of()
+            loss = NegativeSampling.Config(contexts=contexts).build()(model, lines_of(8))
+            loss.total.backward()
+            found.append([loss.total.detach(), *(p.grad.to_dense() for p in model.parameters())])
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))

@@ -1,11 +1,13 @@
 """NegativeSampling: words are told from others by the words around them. Knows tables of rows; refuses to know texts."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from weft.core.threads import each_on_one_thread
 from weft.data.words.batch import WordLines
 from weft.data.words.lines import BLOCK
 from weft.errors import ConfigError
@@ -13,6 +15,7 @@ from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Loss, Objective
 
 TINIEST = 1e-30  # probabilities below it count as this one, so that no loss is infinite
+PART = 32  # lines computed together on one thread of a processor
 Contexts = Literal["skip-gram", "cbow"]
 
 
@@ -40,24 +43,93 @@ class NegativeSampling(Objective):
         self.config = config
 
     def __call__(self, model: WordVectors, batch: WordLines) -> Loss:
-        wanted, (lines, width) = batch.wanted, batch.given.places.shape
-        near = wanted.near(BLOCK).to(model.word.weight.dtype)
-        many = near.sum(2, keepdim=True)
-        x = _at(model.word(batch.given.rows), batch.given.places)
-        rows, places = model.neighbour(wanted.rows.rows), wanted.rows.places
-        words, drawn = _at(rows, places[:, :width].reshape(-1, BLOCK)), _at(rows, places[:, width:])
-        blocks = x.reshape(-1, BLOCK, x.shape[-1])
-        if self.config.contexts == "skip-gram":
-            times, positive = many, _surprise(blocks, words, near, 1)
-        else:
-            x = (near / many.clamp(min=1)) @ blocks
-            times = (many > 0).to(near.dtype)
-            positive = _surprise(
-                x.reshape(-1, 1, x.shape[-1]), words.reshape(-1, 1, x.shape[-1]), times.reshape(-1, 1, 1), 1
-            )
-        share = times.reshape(lines, width, 1) * (self.config.negatives / drawn.shape[1])
-        negative = _surprise(x.reshape(lines, width, -1), drawn, share, -1)
-        return Loss(positive + negative, int(times.sum()))
+        words, neighbours = model.word(batch.given.rows), model.neighbour(batch.wanted.rows.rows)
+        total, count = _Surprise.apply(words, neighbours, batch, self.config)
+        return Loss(total, int(count))
+
+
+class _Surprise(torch.autograd.Function):
+    """The loss of lines and the number of pairs, with the gradient of the rows computed on the way.
+
+    Lines are computed in parts of a fixed size, side by side, so that the order of sums does not depend on how many threads
+    there are. Accelerators compute all lines at once.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, words: Tensor, neighbours: Tensor, batch: WordLines, config: NegativeSampling.Config
+    ) -> tuple[Tensor, Tensor]:
+        u, v = words.detach(), neighbours.detach()
+        size = PART if u.device.type == "cpu" else max(1, len(batch))
+        parts = [batch[start : start + size] for start in range(0, len(batch), size)]
+        found: dict[int, _Slopes] = {}
+
+        def compute(i: int) -> None:
+            with torch.no_grad():  # each thread has a switch of its own
+                found[i] = _slopes(u, v, parts[i], config)
+
+        each_on_one_thread(compute, range(len(parts)))
+        done = [found[i] for i in range(len(parts))]
+        if any(ctx.needs_input_grad):
+            ctx.save_for_backward(*_row_sums(u, v, parts, done))
+        total, count = (torch.stack([getattr(one, name) for one in done]).sum() for name in ("total", "count"))
+        ctx.mark_non_differentiable(count)
+        return total, count
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        words, neighbours = ctx.saved_tensors
+        return words * gradients[0], neighbours * gradients[0], None, None
+
+
+@dataclass(frozen=True)
+class _Slopes:
+    """The loss of a part, its number of pairs, and the gradient at each place of its words, neighbours and drawn words."""
+
+    total: Tensor
+    count: Tensor
+    words: Tensor
+    neighbours: Tensor
+    drawn: Tensor
+
+
+def _slopes(
+    u: Float[Tensor, "U D"], v: Float[Tensor, "V D"], batch: WordLines, config: NegativeSampling.Config
+) -> _Slopes:
+    """The loss of some lines and its gradients."""
+    wanted, (lines, width) = batch.wanted, batch.given.places.shape
+    places = wanted.rows.places
+    near = wanted.near(BLOCK).to(u.dtype)
+    many = near.sum(2, keepdim=True)
+    blocks = _at(u, batch.given.places.reshape(-1, BLOCK))
+    words, drawn = _at(v, places[:, :width].reshape(-1, BLOCK)), _at(v, places[:, width:])
+    if config.contexts == "skip-gram":
+        x, times = blocks, many
+        positive, slope = _surprise(torch.bmm(x, words.mT), near, 1)
+        to_x, to_words = torch.bmm(slope, words), torch.bmm(slope.mT, x)
+    else:
+        mean = near / many.clamp(min=1)
+        x, times = torch.bmm(mean, blocks), (many > 0).to(near.dtype)
+        positive, slope = _surprise((x * words).sum(2, keepdim=True), times, 1)
+        to_x, to_words = slope * words, slope * x
+    share = times.reshape(lines, width, 1) * (config.negatives / drawn.shape[1])
+    x = x.reshape(lines, width, -1)
+    negative, slope = _surprise(torch.bmm(x, drawn.mT), share, -1)
+    to_x = to_x.reshape(lines, width, -1).baddbmm_(slope, drawn).reshape(blocks.shape)
+    to_blocks = to_x if config.contexts == "skip-gram" else torch.bmm(mean.mT, to_x)
+    return _Slopes(positive + negative, times.sum(), to_blocks, to_words, torch.bmm(slope.mT, x))
+
+
+def _row_sums(u: Tensor, v: Tensor, parts: list[WordLines], slopes: list[_Slopes]) -> tuple[Tensor, Tensor]:
+    """The gradients of the rows of both tables: those at all their places added up, part by part."""
+    words, neighbours = torch.zeros_like(u), torch.zeros_like(v)
+    for part, one in zip(parts, slopes, strict=True):
+        own, other = part.given.places, part.wanted.rows.places
+        width = own.shape[1]
+        words.index_add_(0, own.flatten(), one.words.flatten(0, 1))
+        neighbours.index_add_(0, other[:, :width].flatten(), one.neighbours.flatten(0, 1))
+        neighbours.index_add_(0, other[:, width:].flatten(), one.drawn.flatten(0, 1))
+    return words, neighbours
 
 
 def _at(rows: Float[Tensor, "U D"], places: Int[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
@@ -65,28 +137,10 @@ def _at(rows: Float[Tensor, "U D"], places: Int[Tensor, "B N"]) -> Float[Tensor,
     return rows.index_select(0, places.flatten()).reshape(*places.shape, -1)
 
 
-class _Surprise(torch.autograd.Function):
-    """sum w -log s(sign x.y) over pairs of rows of x and y, with its gradient computed on the way.
-
-    One pass over the scores instead of one for each of five operations: most of a step's time goes there.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, weights: Tensor, sign: int) -> Tensor:
-        chance = torch.bmm(x, y.mT).mul_(sign).sigmoid_()
-        total = (chance.clamp(min=TINIEST).log_() * weights).sum().neg_()
-        ctx.save_for_backward(x, y, chance.sub_(1).mul_(weights).mul_(sign))
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        x, y, slope = ctx.saved_tensors
-        slope = slope * gradients[0]
-        return torch.bmm(slope, y), torch.bmm(slope.mT, x), None, None
-
-
 def _surprise(
-    x: Float[Tensor, "R N D"], y: Float[Tensor, "R M D"], weights: Float[Tensor, "R N #M"], sign: int
-) -> Float[Tensor, ""]:
-    """The weighted sum of -log s(sign x.y)."""
-    return _Surprise.apply(x, y, weights, sign)
+    scores: Float[Tensor, "R N M"], weights: Float[Tensor, "R N #M"], sign: int
+) -> tuple[Float[Tensor, ""], Float[Tensor, "R N M"]]:
+    """The weighted sum of -log s(sign x score), and its derivative by each score; overwrites the scores."""
+    chance = scores.mul_(sign).sigmoid_()
+    total = (chance.clamp(min=TINIEST).log_() * weights).sum().neg_()
+    return total, chance.sub_(1).mul_(weights * sign)

@@ -10,8 +10,8 @@ from weft.data.draws import Dice
 from weft.data.order import WindowOrder, key
 from weft.data.words.batch import Neighbours, TableRows, WordLines
 
-LINE = 128  # words that share the drawn ones
-DRAWN = 64  # words drawn for a line
+LINE = 64  # words that share the drawn ones
+DRAWN = 32  # words drawn for a line
 BLOCK = 32  # words among which neighbours are looked for
 NOISE_POWER = 0.75  # words are drawn in proportion to this power of their counts (Mikolov et al., 2013)
 TABLE = 2**20  # entries of the table that words are drawn from, at least
@@ -54,7 +54,7 @@ class NoiseTable:
 class NeighbourLines:
     """A `Source` over two streams of ids, in which the number of words stands where sentences end.
 
-    A sample is a stretch of `span` ids. The words of a batch that are kept stand one after another in lines of 128; the
+    A sample is a stretch of `span` ids. The words of a batch that are kept stand one after another in lines of `LINE`; the
     sentences, also where two stretches meet, are told apart.
     """
 

@@ -13,6 +13,7 @@ WIDTH = 100  # of a vector, where nobody says otherwise
 SMALL_TEXT = 2_000_000  # words, below which narrower vectors do as well
 SAMPLE = 512  # words or pairs in a sample
 STEPS_A_ROUND = 50  # steps that a round through a small text should have: fewer samples make a step
+CBOW_LR = 0.1  # each neighbour has a share of the mean's gradient, so the rate is higher than that of skip-gram
 WINDOWS = {"word2vec": 5, "glove": 10}
 PRESETS = {
     name: Size(dim=dim, depth=1, heads=1, context=1)
@@ -47,4 +48,5 @@ def sized_vectors(
     samples = (min(words**2, text * window) if name == "glove" else text) / SAMPLE
     batch = min(training.batch, max(1, int(samples / STEPS_A_ROUND)))
     batch = training.batch if "batch" in request.settings else batch
-    return RECIPE.models[name](words=words, dim=dim), training.replace(dim=dim, window=window, batch=batch)
+    lr = CBOW_LR if training.contexts == "cbow" and "lr" not in request.settings else training.lr
+    return RECIPE.models[name](words=words, dim=dim), training.replace(dim=dim, window=window, batch=batch, lr=lr)
