@@ -99,6 +99,18 @@ def test_tables_named_together_are_one_graph_and_columns_are_found_by_name(tmp_p
         run.predict([str(edges), str(nodes)])
 
 
+def test_files_to_predict_need_no_column_of_labels(tmp_path: Path):
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text("source,target\n" + "".join(f"p{i},p{(i + 1) % 24}\n" for i in range(24)))
+    nodes.write_text("id,height,side\n" + "".join(f"p{i},{i / 3},{'ab'[i // 12]}\n" for i in range(24)))
+    run = weft.train([edges, nodes], out=tmp_path / "run", label_column="side", **FEW)
+    (found,) = run.predict([str(edges), str(nodes)])
+    nodes.write_text("id,height\n" + "".join(f"p{i},{i / 3}\n" for i in range(24)))
+    assert run.predict([str(edges), str(nodes)]) == [found]
+    with pytest.raises(DataError, match="there is no column 'side' of labels"):
+        run.evaluate([str(edges), str(nodes)])
+
+
 def test_a_graph_beyond_memory_is_refused_before_anything_is_computed(ring_run: weft.Run, tmp_path: Path):
     size = 20_000
     star = "\n".join(["1", f"{size} plain", *(f"0 {int(i > 0)} {'0 ' * int(i > 0)}{i}" for i in range(size))])

@@ -9,6 +9,7 @@ from weft.codecs import Codecs, LabelCodec
 from weft.data.datasets.graphs import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs
 from weft.data.graphs.given import given_graphs
+from weft.data.graphs.properties import LabelColumn
 from weft.data.readers.graphs import read_graphs
 from weft.data.source import Source
 from weft.inspect.graphs import LookAtGraph, look_at_graph
@@ -102,7 +103,7 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
         asked, codec = training_of(run, GraphTraining), elements.graph_codec(run.codecs)
-        found = read_graphs(sources, directed=asked.directed, label=asked.label_column)
+        found = read_graphs(sources, directed=asked.directed, label=LabelColumn(asked.label_column))
         return elements.nodes(found, codec) if elements.is_node_level(run) else elements.wholes(found, codec, "graph")
 
     def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:

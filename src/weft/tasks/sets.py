@@ -9,6 +9,7 @@ from weft.codecs import Codecs, LabelCodec
 from weft.data.datasets.graphs import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs, Places
 from weft.data.graphs.given import given_sets
+from weft.data.graphs.properties import LabelColumn
 from weft.data.readers.sets import read_set_files
 from weft.data.source import Source
 from weft.inspect.graphs import LookAtGraph, look_at_graph
@@ -91,7 +92,7 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
         asked = training_of(run, SetTraining)
-        found = read_set_files(sources, set_column=asked.set_column, label=asked.label_column)
+        found = read_set_files(sources, set_column=asked.set_column, label=LabelColumn(asked.label_column))
         return elements.wholes(found, elements.graph_codec(run.codecs), "set")
 
     def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:

@@ -10,6 +10,7 @@ import numpy as np
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.graphs.graph_set import GraphSet
+from weft.data.graphs.properties import LabelColumn
 from weft.data.held_out import SHARE, held_digests
 from weft.data.readers import graphs, sets
 from weft.data.readers.labelled import kind_of
@@ -123,7 +124,7 @@ class LabelledGraphs(Reader[GraphData]):
         self, sources: Sequence[str], valid: str | None, asked: GraphColumns, count: Count | None = None
     ) -> GraphData:
         def files(some: Sequence[str]) -> GraphSet:
-            return graphs.read_graphs(some, directed=asked.directed, label=asked.label_column)
+            return graphs.read_graphs(some, directed=asked.directed, label=LabelColumn(asked.label_column))
 
         found = files(sources) if sources else samples.party()
         level = level_of(found, asked.level, ", ".join(sources))
@@ -145,7 +146,7 @@ class LabelledSets(Reader[GraphData]):
         self, sources: Sequence[str], valid: str | None, asked: SetColumns, count: Count | None = None
     ) -> GraphData:
         def files(some: Sequence[str]) -> GraphSet:
-            return sets.read_set_files(some, set_column=asked.set_column, label=asked.label_column)
+            return sets.read_set_files(some, set_column=asked.set_column, label=LabelColumn(asked.label_column))
 
         found = files(sources) if sources else samples.dice_throws()
         held = files([valid]) if valid else None
@@ -158,7 +159,7 @@ def level_of(found: GraphSet, asked: Level | None, where: str) -> Level:
     level: Level = asked or ("graphs" if has["graphs"] else "nodes")
     if not has[level]:
         fix = "name their column or array label, or say which it is: --set label_column=NAME"
-        raise DataError(f"no labels of {level}", where=where, fix=fix)
+        raise DataError(f"no labels of {asked or 'nodes or of graphs'}", where=where, fix=fix)
     return level
 
 
