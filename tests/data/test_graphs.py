@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.data.datasets.graphs import LabelledGraphs, LabelledNodes
+from weft.data.datasets.graph_data import LabelledNodes
+from weft.data.datasets.graphs import LabelledGraphs
 from weft.data.readers.graphs import read_graphs
 from weft.data.survey import Survey
 from weft.errors import DataError, WeftError
