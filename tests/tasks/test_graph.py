@@ -1,10 +1,13 @@
 """graph and sets from files to answers: nodes and wholes, numbers and classes, baselines beside them, faults in words."""
 
+import csv
 import json
 from pathlib import Path
 
+import jaxtyping
 import numpy as np
 import pytest
+import torch
 
 import weft
 from weft.cli.app import run as command
@@ -74,6 +77,35 @@ def test_nodes_are_labelled_and_those_to_test_on_are_measured_apart(tmp_path: Pa
     assert measured["baselines"]["propagation_accuracy"] == 1.0, "labels handed on along edges are right here"
     assert command(["predict", str(run.folder), str(data)]) == 0
     assert len(capsys.readouterr().out.strip().splitlines()) == 20
+
+
+def test_nodes_have_a_row_of_a_table_and_a_vector_each(tmp_path: Path):
+    data, out = nodes_file(tmp_path), tmp_path / "answers.csv"
+    run = weft.train(data, out=tmp_path / "run", model="appnp", **FEW)
+    assert command(["predict", str(run.folder), str(data), "--output", str(out)]) == 0
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    answers = run.predict(str(data))[0]["nodes"]
+    assert [(row["node"], row["label"]) for row in rows] == [(one["node"], one["label"]) for one in answers]
+    assert [float(row["p(left)"]) for row in rows] == [one["probabilities"]["left"] for one in answers]
+    vectors = run.embed(str(data))
+    head = run.model.head.out
+    said = torch.from_numpy(vectors).to(head.weight) @ head.weight.T + head.bias
+    assert vectors.shape == (20, 8)
+    assert [("left", "right")[i] for i in said.argmax(1)] == [one["label"] for one in answers]
+    assert command(["embed", str(run.folder), str(data), "--query", str(data)]) != 0, (
+        "which node is nearest has no name"
+    )
+
+
+def test_whole_graphs_have_a_row_of_a_table_and_a_vector_each(ring_run: weft.Run, rings: Path, tmp_path: Path):
+    found = ring_run.predict(str(rings), output=str(tmp_path / "answers.tsv"))
+    lines = (tmp_path / "answers.tsv").read_text().splitlines()
+    assert len(lines) == 41 and lines[0].split("\t") == ["input", "label", "p(chord)", "p(plain)"]
+    assert lines[1].split("\t")[:2] == [found[0]["input"], found[0]["label"]]
+    assert ring_run.embed(str(rings)).shape == (40, 8)
+    with pytest.raises(ConfigError, match=r"expected one of \.csv, \.tsv"):
+        ring_run.predict(str(rings), output="answers.png")
 
 
 def test_numbers_of_nodes_are_learned(tmp_path: Path):
@@ -154,6 +186,34 @@ def test_sets_in_lines_arrays_and_tables_are_the_same_sets(tmp_path: Path):
         run = weft.train(tmp_path / name, task="sets", model="deepsets", out=tmp_path / f"run-{name}", **FEW)
         found.append([one["probabilities"] for one in run.predict(str(tmp_path / "sets.jsonl"))])
     assert found[0] == found[1] == found[2] and len(found[0]) == 24
+
+
+@pytest.mark.parametrize("name", ["deepsets", pytest.param("transformer", marks=pytest.mark.slow)])
+def test_sets_are_exported_to_take_vectors_in_their_own_unit(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for library in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    chance = np.random.default_rng(0)
+    sets = [1000 + 50 * chance.normal(size=(n, 2)) for n in chance.integers(1, 5, 24)]
+    lines = [json.dumps({"set": v.tolist(), "label": float(v.mean())}) for v in sets]
+    (tmp_path / "sets.jsonl").write_text("\n".join(lines) + "\n")
+    run = weft.train(tmp_path / "sets.jsonl", task="sets", model=name, out=tmp_path / "run", **FEW)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # while a graph is traced, sizes are symbols
+    run.export(tmp_path / "onnx", to="onnx")
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    vectors = np.zeros((1, 7, 2), np.float32)
+    vectors[0, 2 : 2 + len(sets[0])] = sets[0]
+    mask = (vectors != 0).any(-1).astype(np.int64)
+    (value,) = session.run(None, {"vectors": vectors, "attention_mask": mask})
+    assert value.item() == pytest.approx(run.predict([sets[0]])[0]["value"], rel=1e-4)
+
+
+def test_a_model_of_edges_has_no_onnx_graph(ring_run: weft.Run, tmp_path: Path):
+    with pytest.raises(WeftError, match=r"edges of graphs|not installed"):
+        ring_run.export(tmp_path / "onnx", to="onnx")
 
 
 @pytest.mark.parametrize(

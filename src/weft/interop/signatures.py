@@ -15,11 +15,13 @@ from torch import Tensor, nn
 from weft.core import PerClassToken, Pooled, Summary
 from weft.core.recurrent import Recurrent
 from weft.errors import ConfigError
+from weft.modalities.graph_embed import GraphEmbed, Graphs
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.points import PointEmbed, Points
 from weft.modalities.text import Text, TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
+from weft.relations import EdgeList
 from weft.tokens import Order, Tokens
 
 TRACED_SIZE = (3, 7)  # rows and length of the inputs that a graph is made with
@@ -158,6 +160,39 @@ class PointSignature(Signature):
         return {"places": (2 * drawn - 1) * reach}
 
 
+class SetSignature(Signature):
+    """vectors, attention_mask -> values for each set."""
+
+    def __init__(self, model: Stream):
+        super().__init__(model)
+        embed = model.config.embed
+        assert isinstance(embed, GraphEmbed.Config)
+        self.width = embed.features
+        self.inputs = {
+            "vectors": Port("float32", ("batch", "length", embed.features), "sets in their own unit, in any order"),
+            "attention_mask": Port("int64", ("batch", "length"), "1 for a vector, 0 for padding, on either side"),
+        }
+        self.output = _output(model, ("length",))
+        self.axes = {"batch": 1, "length": 1}
+        self.note = {"reads": "sets of vectors: their order means nothing"}
+
+    def forward(self, vectors: Tensor, attention_mask: Tensor) -> Tensor:
+        nowhere = attention_mask.new_zeros(0)
+        edges = EdgeList(nowhere, nowhere, attention_mask.shape[0], attention_mask.shape[1])
+        degree, mask = torch.zeros_like(attention_mask), attention_mask.bool()
+        return _values(self.model, Graphs(mask.sum(1), degree, edges, vectors, mask=mask))
+
+    def sample(self) -> Inputs:
+        return self._drawn(*TRACED_SIZE)
+
+    def trials(self) -> list[Inputs]:
+        return [self._drawn(rows, length) for rows, length in TRIED_SIZES]
+
+    def _drawn(self, rows: int, length: int) -> Inputs:
+        drawn = torch.randn(rows, length, self.width, generator=torch.Generator().manual_seed(length))
+        return {"vectors": drawn, "attention_mask": _mask(rows, length)}
+
+
 class PairSignature(Signature):
     """encoder_input_ids, attention_mask, decoder_input_ids -> logits for each token of the target."""
 
@@ -209,13 +244,32 @@ def signature(model: Model) -> Signature:
         return PictureSignature(model)
     if isinstance(model, Stream) and isinstance(model.embed, PointEmbed):
         return PointSignature(model)
+    if isinstance(model, Stream) and isinstance(model.embed, GraphEmbed):
+        return _of_sets(model)
     if isinstance(model, Seq2Seq) and all(isinstance(s.embed, TextEmbed) for s in (model.source, model.target)):
         return PairSignature(model)
     raise ConfigError(
         f"{type(model).__name__} over such inputs has no graph of its own",
         where="export",
-        fix="export a model that reads texts, pictures or places, or translates texts",
+        fix="export a model that reads texts, pictures, places or sets, or translates texts",
     )
+
+
+def _of_sets(model: Stream) -> SetSignature:
+    """The signature of a model of sets of vectors; one that reads along edges, or words, is refused."""
+    embed, trunk = model.config.embed, model.config.trunk
+    assert isinstance(embed, GraphEmbed.Config)
+    joined = (
+        embed.degrees or embed.waves or trunk.bias or any(getattr(block.mix, "rules", ()) for block in trunk.blocks)
+    )
+    if joined or not embed.features or embed.bags or embed.kinds:
+        problem = "edges of graphs" if joined else "words or sparse features"
+        raise ConfigError(
+            f"a model that reads {problem} has no graph of its own",
+            where="export",
+            fix="export a model of sets of vectors, or use the run itself: weft predict",
+        )
+    return SetSignature(model)
 
 
 @contextlib.contextmanager
