@@ -210,7 +210,6 @@ TRIALS: dict[str, Trial] = {
         input="[[0.5, 1.0], [1.5, -0.5], [0.0, 0.0]]",
         answer={"input", "label", "probabilities"},
         metrics=COUNTED,
-        onnx=False,
     ),
 }
 
