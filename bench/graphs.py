@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.codecs import ClassCodec, GraphCodec
-from weft.data.datasets.graphs import LabelledGraphs, graphs_of
+from weft.data.datasets.graph_data import graphs_of
+from weft.data.datasets.graphs import LabelledGraphs
 from weft.data.encoded.graphs import EncodedGraphs, Places, batch_of
 from weft.modalities.graph import SparseRows
 from weft.modalities.graph_embed import GraphEmbed

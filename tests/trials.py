@@ -33,6 +33,7 @@ class Trial:
     answer: set[str]  # keys of every prediction
     metrics: set[str]
     embeds: bool = False
+    vectors: int = 1  # that an input gives
     looks: bool = True
     hf: dict[str, Any] | None = None  # settings of a model that the Hugging Face library has too
     returns: str | None = None  # the task that it comes back from there with, where that is another
@@ -201,6 +202,8 @@ TRIALS: dict[str, Trial] = {
         input=str(DATA / "villages.json"),
         answer={"input", "nodes"},
         metrics=COUNTED,
+        embeds=True,
+        vectors=24,
         onnx=False,
     ),
     "sets": Trial(
@@ -210,7 +213,7 @@ TRIALS: dict[str, Trial] = {
         input="[[0.5, 1.0], [1.5, -0.5], [0.0, 0.0]]",
         answer={"input", "label", "probabilities"},
         metrics=COUNTED,
-        onnx=False,
+        embeds=True,
     ),
 }
 

@@ -8,6 +8,7 @@ from tiny import close, numbers, randomised
 
 from weft.core import Average, Cache, Same, TokenShift
 from weft.core.scope import Pass
+from weft.errors import ConfigError
 from weft.tokens import Tokens
 
 
@@ -37,6 +38,16 @@ def test_an_average_keeps_to_its_rules():
     segment = torch.tensor([[0, 1, 0, 1]])
     out = mixer(x, Pass(Tokens.free(x, coords={"segment": segment})))
     assert close(out[0, 0], mixer.out((x[0, 0] + x[0, 2]) / 2)) and close(out[0, 1], mixer.out((x[0, 1] + x[0, 3]) / 2))
+
+
+def test_means_of_means_keep_a_share_of_the_start():
+    mixer, x = average(steps=2, teleport=0.25), numbers(2, 5, 4)
+    valid = torch.tensor([[True] * 5, [True, True, False, False, False]])
+    once = 0.75 * x[1, :2].mean(0) + 0.25 * x[1, :2]
+    twice = 0.75 * once.mean(0) + 0.25 * x[1, :2]
+    assert close(mixer(x, Pass(Tokens.free(x, valid=valid)))[1, :2], mixer.out(twice))
+    with pytest.raises(ConfigError, match="Average.steps"):
+        Average.Config(steps=2).build(dim=4, memory_dim=4)
 
 
 def test_an_average_of_a_memory_is_the_same_for_every_query():

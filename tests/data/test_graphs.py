@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.data.datasets.graphs import LabelledGraphs, LabelledNodes
+from weft.data.datasets.graph_data import LabelledNodes
+from weft.data.datasets.graphs import LabelledGraphs
 from weft.data.readers.graphs import read_graphs
 from weft.data.survey import Survey
 from weft.errors import DataError, WeftError
@@ -238,16 +240,43 @@ def test_a_damaged_graph_file_is_refused_in_words(tmp_path: Path):
             read_graphs([str(write(tmp_path / name, "<graph"))])
 
 
-def test_molecules_need_rdkit_and_say_so(tmp_path: Path):
+def test_molecules_need_rdkit_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = write(tmp_path / "molecules.csv", "smiles,label", "CCO,1", "CCC,0")
     assert recognise([str(path)])[0].name == "graph"
-    try:
-        import rdkit  # noqa: F401
-    except ImportError:
-        with pytest.raises(WeftError, match="RDKit, which is not installed"):
-            read_graphs([str(path)])
-    else:
-        assert [graph.size for graph in read_graphs([str(path)]).graphs] == [3, 3]
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    with pytest.raises(WeftError, match="RDKit, which is not installed"):
+        read_graphs([str(path)])
+
+
+def test_molecules_are_graphs_of_atoms_and_bonds(tmp_path: Path):
+    pytest.importorskip("rdkit")
+    path = write(tmp_path / "molecules.csv", "name,SMILES,label", "ethanol,CCO,1", "salt,[Na+].[Cl-],0", "gas,C#N,n/a")
+    found = read_graphs([str(path)])
+    ethanol, salt, gas = found.graphs
+    assert found.kinds == ("element", "charge", "hydrogens", "aromatic")
+    assert ethanol.edges.tolist() == [[0, 1], [1, 2]] and ethanol.kinds is not None
+    assert ethanol.kinds[:, 0].tolist() == ["C", "C", "O"] and ethanol.kinds[:, 2].tolist() == ["3", "2", "1"]
+    assert salt.size == 2 and len(salt.edges) == 0 and salt.kinds is not None and salt.kinds[0, 1] == "1"
+    assert gas.types is not None and gas.types.tolist() == ["TRIPLE"]
+    assert [graph.label for graph in found.graphs] == ["1", "0", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("C1CC", "line 3: 'C1CC' is no SMILES"),
+        ("C(C)(C)(C)(C)C", "line 3: 'C.*' is no possible molecule: .*valence for atom # 0 C, 5"),
+        ("", "line 3: no SMILES in this row"),
+    ],
+)
+def test_a_bad_molecule_is_named_with_its_line(
+    text: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
+    pytest.importorskip("rdkit")
+    path = write(tmp_path / "molecules.csv", "smiles,label", "CCO,1", f"{text},0")
+    with pytest.raises(DataError, match=message):
+        read_graphs([str(path)])
+    assert not capfd.readouterr().err, "RDKit itself says nothing"
 
 
 def test_graphs_without_labels_or_with_too_few_are_refused(tmp_path: Path):

@@ -53,6 +53,7 @@ MIXERS = {
     **{name: Attention.Config(heads=4, kv_heads=2, rules=RULES, bias=bias) for name, bias in BIASES.items()},
     "two rules": Attention.Config(heads=2, rules=(*RULES, Same(axis="segment"))),
     "average": Average.Config(rules=RULES),
+    "repeated average": Average.Config(rules=RULES, steps=3, teleport=0.2),
     "weighted average": Average.Config(rules=RULES, weight="edges.weight"),
 }
 

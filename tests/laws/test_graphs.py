@@ -113,13 +113,29 @@ def test_empty_and_lonely_graphs_have_finite_answers_and_gradients(name: str):
     assert all(p.grad.isfinite().all() for p in net.parameters() if p.grad is not None)
 
 
-@pytest.mark.parametrize("name", ["graph-transformer", "gat", "gcn"])
+@pytest.mark.parametrize("name", GRAPH_MODELS)
 def test_weights_of_edges_matter_and_types_do_where_there_is_attention(name: str):
     net, one = model(name), graph()
     heavier = replace(one, weights=one.weights * np.linspace(1, 5, len(one.edges)))
     other = replace(one, types=np.where(one.types == "thick", "thin", "thick").astype(object))
     assert not close(answers(net, [heavier]), answers(net, [one]), 1e-6)
-    assert close(answers(net, [other]), answers(net, [one]), 1e-6) is (name == "gcn")
+    assert close(answers(net, [other]), answers(net, [one]), 1e-6) is (name in ("gcn", "appnp"))
+
+
+def test_averaging_before_a_linear_head_is_averaging_its_answers():
+    net, one = model("appnp"), graph()
+    trunk = net.config.trunk
+    first = net.config.replace(trunk=trunk.replace(blocks=trunk.blocks[:-1])).build().double().eval()
+    first.load_state_dict(net.state_dict())
+    start = found = answers(first, [one])[0]
+    weights = torch.eye(one.size, dtype=torch.double)
+    weights[one.edges[:, 0], one.edges[:, 1]] = weights[one.edges[:, 1], one.edges[:, 0]] = torch.from_numpy(
+        one.weights
+    )
+    shares = weights / weights.sum(1, keepdim=True)
+    for _ in range(10):
+        found = 0.9 * shares @ found + 0.1 * start
+    assert close(answers(net, [one])[0], found, 1e-6)
 
 
 def test_a_directed_edge_is_read_from_both_ends_in_two_ways():

@@ -1,10 +1,13 @@
 """graph and sets from files to answers: nodes and wholes, numbers and classes, baselines beside them, faults in words."""
 
+import csv
 import json
 from pathlib import Path
 
+import jaxtyping
 import numpy as np
 import pytest
+import torch
 
 import weft
 from weft.cli.app import run as command
@@ -76,6 +79,35 @@ def test_nodes_are_labelled_and_those_to_test_on_are_measured_apart(tmp_path: Pa
     assert len(capsys.readouterr().out.strip().splitlines()) == 20
 
 
+def test_nodes_have_a_row_of_a_table_and_a_vector_each(tmp_path: Path):
+    data, out = nodes_file(tmp_path), tmp_path / "answers.csv"
+    run = weft.train(data, out=tmp_path / "run", model="appnp", **FEW)
+    assert command(["predict", str(run.folder), str(data), "--output", str(out)]) == 0
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    answers = run.predict(str(data))[0]["nodes"]
+    assert [(row["node"], row["label"]) for row in rows] == [(one["node"], one["label"]) for one in answers]
+    assert [float(row["p(left)"]) for row in rows] == [one["probabilities"]["left"] for one in answers]
+    vectors = run.embed(str(data))
+    head = run.model.head.out
+    said = torch.from_numpy(vectors).to(head.weight) @ head.weight.T + head.bias
+    assert vectors.shape == (20, 8)
+    assert [("left", "right")[i] for i in said.argmax(1)] == [one["label"] for one in answers]
+    assert command(["embed", str(run.folder), str(data), "--query", str(data)]) != 0, (
+        "which node is nearest has no name"
+    )
+
+
+def test_whole_graphs_have_a_row_of_a_table_and_a_vector_each(ring_run: weft.Run, rings: Path, tmp_path: Path):
+    found = ring_run.predict(str(rings), output=str(tmp_path / "answers.tsv"))
+    lines = (tmp_path / "answers.tsv").read_text().splitlines()
+    assert len(lines) == 41 and lines[0].split("\t") == ["input", "label", "p(chord)", "p(plain)"]
+    assert lines[1].split("\t")[:2] == [found[0]["input"], found[0]["label"]]
+    assert ring_run.embed(str(rings)).shape == (40, 8)
+    with pytest.raises(ConfigError, match=r"expected one of \.csv, \.tsv"):
+        ring_run.predict(str(rings), output="answers.png")
+
+
 def test_numbers_of_nodes_are_learned(tmp_path: Path):
     data = nodes_file(tmp_path, numbers=True)
     run = weft.train(data, out=tmp_path / "run", model="gcn", **FEW)
@@ -97,6 +129,18 @@ def test_tables_named_together_are_one_graph_and_columns_are_found_by_name(tmp_p
     nodes.write_text("id,ground\n" + "".join(f"{n},{g}\n" for n, _, g, _ in rows))
     with pytest.raises(DataError, match="0 features for each node, the model learned from 1"):
         run.predict([str(edges), str(nodes)])
+
+
+def test_files_to_predict_need_no_column_of_labels(tmp_path: Path):
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text("source,target\n" + "".join(f"p{i},p{(i + 1) % 24}\n" for i in range(24)))
+    nodes.write_text("id,height,side\n" + "".join(f"p{i},{i / 3},{'ab'[i // 12]}\n" for i in range(24)))
+    run = weft.train([edges, nodes], out=tmp_path / "run", label_column="side", **FEW)
+    (found,) = run.predict([str(edges), str(nodes)])
+    nodes.write_text("id,height\n" + "".join(f"p{i},{i / 3}\n" for i in range(24)))
+    assert run.predict([str(edges), str(nodes)]) == [found]
+    with pytest.raises(DataError, match="there is no column 'side' of labels"):
+        run.evaluate([str(edges), str(nodes)])
 
 
 def test_a_graph_beyond_memory_is_refused_before_anything_is_computed(ring_run: weft.Run, tmp_path: Path):
@@ -142,6 +186,34 @@ def test_sets_in_lines_arrays_and_tables_are_the_same_sets(tmp_path: Path):
         run = weft.train(tmp_path / name, task="sets", model="deepsets", out=tmp_path / f"run-{name}", **FEW)
         found.append([one["probabilities"] for one in run.predict(str(tmp_path / "sets.jsonl"))])
     assert found[0] == found[1] == found[2] and len(found[0]) == 24
+
+
+@pytest.mark.parametrize("name", ["deepsets", pytest.param("transformer", marks=pytest.mark.slow)])
+def test_sets_are_exported_to_take_vectors_in_their_own_unit(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for library in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    chance = np.random.default_rng(0)
+    sets = [1000 + 50 * chance.normal(size=(n, 2)) for n in chance.integers(1, 5, 24)]
+    lines = [json.dumps({"set": v.tolist(), "label": float(v.mean())}) for v in sets]
+    (tmp_path / "sets.jsonl").write_text("\n".join(lines) + "\n")
+    run = weft.train(tmp_path / "sets.jsonl", task="sets", model=name, out=tmp_path / "run", **FEW)
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # while a graph is traced, sizes are symbols
+    run.export(tmp_path / "onnx", to="onnx")
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    vectors = np.zeros((1, 7, 2), np.float32)
+    vectors[0, 2 : 2 + len(sets[0])] = sets[0]
+    mask = (vectors != 0).any(-1).astype(np.int64)
+    (value,) = session.run(None, {"vectors": vectors, "attention_mask": mask})
+    assert value.item() == pytest.approx(run.predict([sets[0]])[0]["value"], rel=1e-4)
+
+
+def test_a_model_of_edges_has_no_onnx_graph(ring_run: weft.Run, tmp_path: Path):
+    with pytest.raises(WeftError, match=r"edges of graphs|not installed"):
+        ring_run.export(tmp_path / "onnx", to="onnx")
 
 
 @pytest.mark.parametrize(

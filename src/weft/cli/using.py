@@ -47,8 +47,8 @@ def predict(
     named = [] if input is None else [str(input)] if loaded.task.reads_files else lines_in(input)
     writes = output_ is not None and output_.suffix.lower() in loaded.task.writes
     settings |= {"output": str(output_)} if writes else {}
-    asked = [*(inputs or ()), *named] or ([] if loaded.task.writes and settings else piped())
-    if not asked and not loaded.task.streams and not (loaded.task.writes and settings):
+    asked = [*(inputs or ()), *named] or (piped() if loaded.task.needs_input or not settings else [])
+    if not asked and not loaded.task.streams and (loaded.task.needs_input or not settings):
         raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
     asked = asked or ([""] if loaded.task.streams else [])
     streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, at_least
 from weft.core.cache import Slots
 from weft.core.edges import edge_sum
 from weft.core.rules import Rule
@@ -34,23 +34,35 @@ class Mixer(Part, nn.Module):
 class Average(Mixer):
     """W mean(x over the readable tokens): the plainest linear combination of tokens, as in DeepSets.
 
-    Along edges it is the step of a graph convolution; where edges have weights, the mean goes by them.
+    Along edges it is the step of a graph convolution; where edges have weights, the mean goes by them. Several steps with
+    a share `a` of the start, y <- (1 - a) mean(y) + a x, are personalised PageRank (Gasteiger et al., 2019).
     """
 
     class Config(Mixer.Config):
         """`rules` limit what is averaged; `weight` is the relation that holds the weight of each pair, above 0.
 
-        Without `mapped` there is no W: the mean itself.
+        Without `mapped` there is no W: the mean itself. Means are taken `steps` times, one of the other; each time a share
+        `teleport` of the token's own content is put back.
         """
 
         rules: tuple[Rule, ...] = ()
         weight: str | None = None
         mapped: bool = True
+        steps: int = 1
+        teleport: float = 0.0
+
+        def check(self) -> None:
+            at_least(self, 1, "steps")
+            if not 0 <= self.teleport < 1:
+                raise ConfigError(f"must be at least 0 and below 1, found {self.teleport}", where="Average.teleport")
 
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         self.rules, self.weight = config.rules, config.weight
+        self.steps, self.teleport = config.steps, config.teleport
         self.cross = memory_dim is not None
+        if self.cross and (config.steps > 1 or config.teleport):
+            raise ConfigError("means of a memory are taken once", where="Average.steps", fix="steps=1, teleport=0.0")
         if not config.mapped and memory_dim not in (None, dim):
             raise ConfigError(f"means of {memory_dim} numbers need a map to {dim}", where="Average.mapped")
         self.out = nn.Linear(memory_dim or dim, dim) if config.mapped else nn.Identity()
@@ -61,8 +73,14 @@ class Average(Mixer):
             scope, source = at.cross, at.memory.x
         else:
             scope, source = at.own, x if slots is None else slots.append("x", x, dim=1)
-        source = source.masked_fill(~scope.keys.valid[..., None], 0.0)
-        return self.out(self.mean(source, scope))
+        assert slots is None or (self.steps == 1 and not self.teleport), "all tokens must be there to average means"
+        padding = ~scope.keys.valid[..., None]
+        source = found = source.masked_fill(padding, 0.0)
+        for step in range(self.steps):
+            found = self.mean(found.masked_fill(padding, 0.0) if step else found, scope)
+            if self.teleport:
+                found = torch.lerp(found, source, self.teleport)
+        return self.out(found)
 
     def mean(self, source: Float[Tensor, "B K E"], scope: Scope) -> Float[Tensor, "B Q E"]:
         """The mean of what each query may read; zero where that is nothing."""

@@ -22,8 +22,9 @@ from torch import Tensor
 from weft.config import write_json
 from weft.errors import ConfigError, DataError, WeftError
 from weft.interop.marks import Marks
+from weft.interop.ports import Inputs, Signature, written
 from weft.interop.proof import run_reference
-from weft.interop.signatures import Inputs, Signature, signature, unstated, written
+from weft.interop.signatures import signature, unstated
 from weft.interop.staging import must_be_new, staged
 from weft.interop.tokenizer_files import check_tokenizer
 from weft.models.adapted import has_adapters, merged

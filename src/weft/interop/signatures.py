@@ -6,61 +6,33 @@ side, and rows that are all padding. Knows no file format.
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from weft.core import PerClassToken, Pooled, Summary
 from weft.core.recurrent import Recurrent
 from weft.errors import ConfigError
+from weft.interop.ports import (
+    TRACED_SIZE,
+    TRIED_SIZES,
+    Inputs,
+    Port,
+    Signature,
+    drawn_ids,
+    drawn_mask,
+    output_of,
+    values_of,
+)
+from weft.modalities.graph_embed import GraphEmbed, Graphs
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.points import PointEmbed, Points
 from weft.modalities.text import Text, TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
+from weft.relations import EdgeList
 from weft.tokens import Order, Tokens
-
-TRACED_SIZE = (3, 7)  # rows and length of the inputs that a graph is made with
-TRIED_SIZES = ((1, 1), (2, 4), (4, 12), (1, 140))  # the last is longer than two of the blocks that windows are cut into
-
-Inputs = dict[str, Tensor]
-
-
-@dataclasses.dataclass(frozen=True)
-class Port:
-    """A tensor that goes in or out: the type of its numbers, the name or size of each axis, and what it means."""
-
-    type: str
-    shape: tuple[str | int, ...]
-    meaning: str
-
-
-class Signature(nn.Module):
-    """`forward` takes the tensors of `inputs` in their order and gives `output`; `note` is what else users must know."""
-
-    inputs: dict[str, Port]
-    output: dict[str, Port]  # one, by its name
-    axes: dict[str, int]  # free axes, each a multiple of a number
-    note: dict[str, Any]
-    vocab: int | None = None  # ids that may go in, where ids go in
-
-    def __init__(self, model: Model):
-        super().__init__()
-        self.model = model
-
-    def sample(self) -> Inputs:
-        """What a graph is traced with."""
-        raise NotImplementedError
-
-    def trials(self) -> list[Inputs]:
-        """Inputs for which graph and model must give the same values."""
-        raise NotImplementedError
-
-    def counted(self, inputs: Inputs) -> Tensor | None:
-        """True where a value stands for a real token; None where all values count."""
-        return None
 
 
 class TextSignature(Signature):
@@ -75,12 +47,12 @@ class TextSignature(Signature):
             "input_ids": Port("int64", ("batch", "length"), f"ids below {embed.vocab}, marks included"),
             "attention_mask": Port("int64", ("batch", "length"), "1 for a token, 0 for padding, on either side"),
         }
-        self.output = _output(model, ("length",))
+        self.output = output_of(model, ("length",))
         self.axes = {"batch": 1, "length": 1}
         self.note = {"context": embed.context, "reads": "the past" if embed.reading == "line" else "both ways"}
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return _values(self.model, Text(input_ids, attention_mask.bool()))
+        return values_of(self.model, Text(input_ids, attention_mask.bool()))
 
     def sample(self) -> Inputs:
         return self._drawn(*TRACED_SIZE)
@@ -92,7 +64,7 @@ class TextSignature(Signature):
         return inputs["attention_mask"].bool() if "length" in next(iter(self.output.values())).shape else None
 
     def _drawn(self, rows: int, length: int) -> Inputs:
-        return {"input_ids": _ids(rows, length, self.vocab), "attention_mask": _mask(rows, length)}
+        return {"input_ids": drawn_ids(rows, length, self.vocab), "attention_mask": drawn_mask(rows, length)}
 
 
 class PictureSignature(Signature):
@@ -106,12 +78,12 @@ class PictureSignature(Signature):
         size = [side * embed.stride for side in embed.grid]
         meaning = "from 0 (black) to 1, as files have them over 255; the graph itself brings them to the model's scale"
         self.inputs = {"pixel_values": Port("float32", ("batch", embed.channels, "height", "width"), meaning)}
-        self.output = _output(model, ("tokens",))
+        self.output = output_of(model, ("tokens",))
         self.axes = {"batch": 1, "height": embed.stride, "width": embed.stride}
         self.note = {"made_for": {"height": size[0], "width": size[1]}, "sides_are_multiples_of": embed.stride}
 
     def forward(self, pixel_values: Tensor) -> Tensor:
-        return _values(self.model, Picture(pixel_values))
+        return values_of(self.model, Picture(pixel_values))
 
     def sample(self) -> Inputs:
         return self._drawn(TRACED_SIZE[0], 3, 5)
@@ -144,7 +116,7 @@ class PointSignature(Signature):
         self.note = {"axes": list(embed.axes)}
 
     def forward(self, places: Tensor) -> Tensor:
-        return _values(self.model, Points(places))
+        return values_of(self.model, Points(places))
 
     def sample(self) -> Inputs:
         return self._drawn(TRACED_SIZE[0])
@@ -156,6 +128,39 @@ class PointSignature(Signature):
         reach = torch.tensor([{"lat": 90.0, "lon": 180.0}.get(axis, 1.0) for axis in self.axes_of_places])
         drawn = torch.rand(rows, len(reach), generator=torch.Generator().manual_seed(rows))
         return {"places": (2 * drawn - 1) * reach}
+
+
+class SetSignature(Signature):
+    """vectors, attention_mask -> values for each set."""
+
+    def __init__(self, model: Stream):
+        super().__init__(model)
+        embed = model.config.embed
+        assert isinstance(embed, GraphEmbed.Config)
+        self.width = embed.features
+        self.inputs = {
+            "vectors": Port("float32", ("batch", "length", embed.features), "sets in their own unit, in any order"),
+            "attention_mask": Port("int64", ("batch", "length"), "1 for a vector, 0 for padding, on either side"),
+        }
+        self.output = output_of(model, ("length",))
+        self.axes = {"batch": 1, "length": 1}
+        self.note = {"reads": "sets of vectors: their order means nothing"}
+
+    def forward(self, vectors: Tensor, attention_mask: Tensor) -> Tensor:
+        nowhere = attention_mask.new_zeros(0)
+        edges = EdgeList(nowhere, nowhere, attention_mask.shape[0], attention_mask.shape[1])
+        degree, mask = torch.zeros_like(attention_mask), attention_mask.bool()
+        return values_of(self.model, Graphs(mask.sum(1), degree, edges, vectors, mask=mask))
+
+    def sample(self) -> Inputs:
+        return self._drawn(*TRACED_SIZE)
+
+    def trials(self) -> list[Inputs]:
+        return [self._drawn(rows, length) for rows, length in TRIED_SIZES]
+
+    def _drawn(self, rows: int, length: int) -> Inputs:
+        drawn = torch.randn(rows, length, self.width, generator=torch.Generator().manual_seed(length))
+        return {"vectors": drawn, "attention_mask": drawn_mask(rows, length)}
 
 
 class PairSignature(Signature):
@@ -173,7 +178,7 @@ class PairSignature(Signature):
                 "int64", ("batch", "target_length"), f"ids of the target so far, below {target.vocab}; pad behind"
             ),
         }
-        self.output = _output(model.target, ("target_length",))
+        self.output = output_of(model.target, ("target_length",))
         self.axes = {"batch": 1, "length": 1, "target_length": 1}
         self.note = {"context": source.context, "target_context": target.context}
 
@@ -189,9 +194,9 @@ class PairSignature(Signature):
 
     def _drawn(self, rows: int, length: int, written: int) -> Inputs:
         return {
-            "encoder_input_ids": _ids(rows, length, self.vocabs[0]),
-            "attention_mask": _mask(rows, length),
-            "decoder_input_ids": _ids(rows, written, self.vocabs[1]),
+            "encoder_input_ids": drawn_ids(rows, length, self.vocabs[0]),
+            "attention_mask": drawn_mask(rows, length),
+            "decoder_input_ids": drawn_ids(rows, written, self.vocabs[1]),
         }
 
 
@@ -209,13 +214,32 @@ def signature(model: Model) -> Signature:
         return PictureSignature(model)
     if isinstance(model, Stream) and isinstance(model.embed, PointEmbed):
         return PointSignature(model)
+    if isinstance(model, Stream) and isinstance(model.embed, GraphEmbed):
+        return _of_sets(model)
     if isinstance(model, Seq2Seq) and all(isinstance(s.embed, TextEmbed) for s in (model.source, model.target)):
         return PairSignature(model)
     raise ConfigError(
         f"{type(model).__name__} over such inputs has no graph of its own",
         where="export",
-        fix="export a model that reads texts, pictures or places, or translates texts",
+        fix="export a model that reads texts, pictures, places or sets, or translates texts",
     )
+
+
+def _of_sets(model: Stream) -> SetSignature:
+    """The signature of a model of sets of vectors; one that reads along edges, or words, is refused."""
+    embed, trunk = model.config.embed, model.config.trunk
+    assert isinstance(embed, GraphEmbed.Config)
+    joined = (
+        embed.degrees or embed.waves or trunk.bias or any(getattr(block.mix, "rules", ()) for block in trunk.blocks)
+    )
+    if joined or not embed.features or embed.bags or embed.kinds:
+        problem = "edges of graphs" if joined else "words or sparse features"
+        raise ConfigError(
+            f"a model that reads {problem} has no graph of its own",
+            where="export",
+            fix="export a model of sets of vectors, or use the run itself: weft predict",
+        )
+    return SetSignature(model)
 
 
 @contextlib.contextmanager
@@ -237,45 +261,7 @@ def unstated(model: nn.Module) -> Iterator[None]:
             hook.remove()
 
 
-def written(ports: Mapping[str, Port]) -> dict[str, Any]:
-    """Tensors as JSON says them."""
-    return {name: {**dataclasses.asdict(port), "shape": list(port.shape)} for name, port in ports.items()}
-
-
-def _values(model: nn.Module, raw: Any) -> Tensor:
-    assert isinstance(model, Stream)
-    return model(raw) if model.head is not None else model.encode(raw).x
-
-
-def _output(model: Stream, each: tuple[str, ...]) -> dict[str, Port]:
-    size = model.config.outputs or model.config.embed.size
-    if isinstance(model.head, Pooled | PerClassToken):
-        assert size is not None
-        meaning = "scores of the whole input, before a softmax" if size > 1 else "one number for the whole input"
-        return {"logits": Port("float32", ("batch", size), meaning)}
-    if isinstance(model.head, Summary):
-        width = model.config.dim if model.head.dense is None else model.head.dense.width
-        return {"vector": Port("float32", ("batch", width), "one vector for the whole input")}
-    if model.head is None:
-        return {"last_hidden_state": Port("float32", ("batch", *each, model.config.dim), "a vector for each token")}
-    assert size is not None
-    return {"logits": Port("float32", ("batch", *each, size), "scores for each token, before a softmax")}
-
-
 def _table(stream: Stream) -> TextEmbed.Config:
     embed = stream.config.embed
     assert isinstance(embed, TextEmbed.Config)
     return embed
-
-
-def _ids(rows: int, length: int, vocab: int) -> Tensor:
-    return torch.randint(vocab, (rows, length), generator=torch.Generator().manual_seed(length))
-
-
-def _mask(rows: int, length: int) -> Tensor:
-    """The first row is whole, the second padded behind, the third in front, the fourth nothing but padding."""
-    mask, part = torch.ones(rows, length, dtype=torch.long), length // 3
-    mask[1:2, length - part :] = 0
-    mask[2:3, :part] = 0
-    mask[3:] = 0
-    return mask

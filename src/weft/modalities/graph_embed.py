@@ -54,6 +54,7 @@ class Graphs:
     kinds: Int[Tensor, "B N C"] | None = None
     waves: Float[Tensor, "B N W"] | None = None  # entries of eigenvectors of the Laplacian
     steps: Int[Tensor, "B N N"] | None = None  # between two nodes
+    mask: Bool[Tensor, "B N"] | None = None  # true where a node is not padding, where that is not said by `sizes`
 
     def to(self, device: torch.device | str) -> "Graphs":
         """The same on another device."""
@@ -72,8 +73,8 @@ class Graphs:
             some: Any = features.rows(flat)
         else:
             some = None if features is None else features[index]
-        kinds, waves, steps = (None if t is None else t[index] for t in (self.kinds, self.waves, self.steps))
-        return Graphs(self.sizes[index], self.degree[index], self.edges.rows(index), some, kinds, waves, steps)
+        rest = (None if t is None else t[index] for t in (self.kinds, self.waves, self.steps, self.mask))
+        return Graphs(self.sizes[index], self.degree[index], self.edges.rows(index), some, *rest)
 
     def raw(self) -> "Graphs":
         """As an embedder takes them."""
@@ -82,6 +83,8 @@ class Graphs:
     @property
     def real(self) -> Bool[Tensor, "B N"] | None:
         """True where a node is not padding; None where all graphs have one size."""
+        if self.mask is not None:
+            return self.mask
         nodes = self.degree.shape[1]
         if bool((self.sizes == nodes).all()):
             return None
@@ -145,7 +148,7 @@ class GraphEmbed(Embedder):
         pairs: dict[str, Relation] = {EDGES: raw.edges}
         if raw.steps is not None:
             pairs[STEPS] = raw.steps
-        return replace(Tokens.free(x, valid=raw.real, padded_behind=True), pairs=pairs)
+        return replace(Tokens.free(x, valid=raw.real, padded_behind=raw.mask is None), pairs=pairs)
 
     def numbers(self, raw: Graphs) -> Float[Tensor, "B N D"]:
         """W times the features; where most are zero, the sum of the rows of W that are not."""

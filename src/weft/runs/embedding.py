@@ -25,6 +25,9 @@ def embed_inputs(
     if not inputs:
         raise WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
     vectors = run.embed(inputs, **settings)
+    if query is not None and len(vectors) != len(inputs):
+        problem = f"{len(vectors)} vectors for {len(inputs)} inputs: which is nearest cannot be said by input"
+        raise WeftError(problem, where="--query", fix="write the vectors with -o vectors.npy")
     found: dict[str, Any] = {"task": run.task.name, "count": len(vectors), "width": vectors.shape[1]}
     if out is not None:
         write_file(out, _npy(vectors))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, NumberCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, GraphCodec, NumberCodec, TagCodec, TextCodec
 from weft.errors import DataError, WeftError
 from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.interop.proof import trial_inputs
@@ -37,6 +37,7 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
         problem = "vectors of words are no model of theirs"
         raise WeftError(problem, where=f"--to {to}", fix="use --to word2vec")
     model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
+    model = _from_unit(run, model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
     labels = next((tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | TagCodec)), ())
     marks = _marks(run, codec)
@@ -67,6 +68,21 @@ def _in_unit(run: Loaded, model: Model) -> tuple[Model, float | None]:
         last.weight.copy_(last.weight.double() * scale.spread)
         last.bias.copy_(codec.restored(last.bias))
     return twin, max(scale.spread, abs(scale.mean) / MIN_SPREAD_PARTS)
+
+
+def _from_unit(run: Loaded, model: Model) -> Model:
+    """A model of vectors made to take them in the user's unit: mean and spread become part of the embedder's map."""
+    codec = run.codecs.get("graph")
+    if not isinstance(codec, GraphCodec) or not codec.config.mean:
+        return model
+    twin: Any = copy.deepcopy(model)
+    mean, spread = (torch.tensor(side, dtype=torch.double) for side in (codec.config.mean, codec.config.spread))
+    with torch.no_grad():
+        table, offset = twin.embed.features.weight, twin.embed.offset
+        scaled = table.double().cpu() / spread[:, None]
+        offset.copy_(offset.double().cpu() - mean @ scaled)
+        table.copy_(scaled)
+    return twin
 
 
 def _proved(folder: Path, model: Model, codec: TextCodec | None, tolerance: float) -> float:

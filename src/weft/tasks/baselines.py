@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.codecs import ClassCodec, GraphCodec, LabelCodec
 from weft.codecs.numbers import numbers_of
-from weft.data.datasets.graphs import HeldGraphs, LabelledNodes, Rows, labels_of
+from weft.data.datasets.graph_data import HeldGraphs, LabelledNodes, Rows, labels_of
 from weft.modalities.graph import Graph, SparseRows
 
 PENALTY = 1.0  # of the linear map (ridge regression)

@@ -1,6 +1,6 @@
 """Runs on graphs and sets: their codecs, the values of a model for each, and what is measured of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -10,12 +10,13 @@ from torch import Tensor
 
 from weft.codecs import Codecs, GraphCodec, LabelCodec
 from weft.core import PerToken, Pooled
-from weft.data.datasets.graphs import GraphData, HeldGraphs, LabelledNodes, Rows, graphs_of, labels_of
+from weft.data.datasets.graph_data import GraphData, HeldGraphs, LabelledNodes, Rows, graphs_of, labels_of
 from weft.data.encoded.graphs import EncodedGraphs, GraphRows, batch_of
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.like_lengths import in_order
 from weft.errors import DataError, listed
 from weft.modalities.graph import Graph
+from weft.modalities.graph_embed import Graphs
 from weft.models.stream import Stream
 from weft.objectives import Objective, TokenLabels, TokenNumbers
 from weft.tasks import labels
@@ -84,9 +85,16 @@ def aligned(found: GraphSet, codec: GraphCodec) -> list[Graph]:
     return graphs
 
 
-@torch.inference_mode()
 def values_of(run: Loaded, graphs: Sequence[Graph], progress: Progress | None = None) -> list[Tensor]:
     """The values of the model's head for each graph: one row, or one for each of its nodes."""
+    return each_of(run, graphs, stream_of(run), progress)
+
+
+@torch.inference_mode()
+def each_of(
+    run: Loaded, graphs: Sequence[Graph], compute: Callable[[Graphs], Tensor], progress: Progress | None = None
+) -> list[Tensor]:
+    """What `compute` makes of batches, for each graph: one row, or one for each of its nodes."""
     model, codec = stream_of(run), graph_codec(run.codecs)
     model.eval()
     places = places_of(model.config)
@@ -96,7 +104,7 @@ def values_of(run: Loaded, graphs: Sequence[Graph], progress: Progress | None = 
     found: dict[int, Tensor] = {}
     count = None if progress is None else counter(progress, len(graphs), "graphs")
     for some in in_order(GraphRows(encoded, np.zeros(len(encoded))).lengths()) if encoded else ():
-        values = model(batch_of([encoded[i] for i in some], places)).float()
+        values = compute(batch_of([encoded[i] for i in some], places)).float()
         for row, i in enumerate(some.tolist()):
             found[i] = values[row, : graphs[i].size] if values.ndim == 3 else values[row : row + 1]
         if count is not None:

@@ -35,6 +35,7 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
     slow_rows = False
     reads_files = True
     writes = places.WRITES
+    needs_input = False
     Predict = places.AskField
     Look = place_pictures.LookAtField
 

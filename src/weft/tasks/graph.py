@@ -3,20 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
+import numpy as np
 from torch import Tensor
 
 from weft.codecs import Codecs, LabelCodec
-from weft.data.datasets.graphs import GraphData, Rows
+from weft.data.datasets.graph_data import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs
-from weft.data.graphs.given import given_graphs
+from weft.data.graphs.given import Given, given_graphs
+from weft.data.graphs.properties import LabelColumn
 from weft.data.readers.graphs import read_graphs
 from weft.data.source import Source
 from weft.inspect.graphs import LookAtGraph, look_at_graph
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives import Objective
-from weft.tasks import elements, labels
+from weft.tasks import element_answers, elements, labels
 from weft.tasks.baselines import in_words
+from weft.tasks.element_answers import AskElements
 from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import graphs as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
@@ -36,7 +39,9 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     training = GraphTraining
     recipe = recipes.GRAPHS
     unit = "label"
-    Predict = labels.TopLabels
+    reads_files = True
+    writes = element_answers.WRITES
+    Predict = AskElements
     Look = LookAtGraph
 
     def codecs(self, data: GraphData, training: GraphTraining, known: Codecs) -> Codecs:
@@ -78,22 +83,12 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
         return in_words(measured.more.get("baselines", {}))
 
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: labels.TopLabels, listen: Listen | None
+        self, run: Loaded, inputs: Sequence[object], how: AskElements, listen: Listen | None
     ) -> list[Prediction]:
-        codec, asked = run.codec("label", LabelCodec), training_of(run, GraphTraining)
-        found: list[Prediction] = []
-        for name, some in given_graphs(inputs, directed=asked.directed, label=asked.label_column):
-            graphs = elements.aligned(some, elements.graph_codec(run.codecs))
-            values = elements.values_of(run, graphs)
-            for graph, own in zip(graphs, values, strict=True):
-                shown = name if len(graphs) == 1 else f"{name}: {graph.name}"
-                if elements.is_node_level(run):
-                    answers = codec.decode(own, how.top)
-                    nodes = [{"node": graph.node(i), **answer} for i, answer in enumerate(answers)]
-                    found.append({"input": shown, "nodes": nodes})
-                else:
-                    found += labels.predictions(codec, own, [shown], how.top)
-        return found
+        return element_answers.predicted(run, self._given(run, inputs), how)
+
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+        return element_answers.vectors(run, self._given(run, inputs), settings)
 
     def shown(self, prediction: Prediction) -> str:
         if "nodes" not in prediction:
@@ -102,17 +97,21 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
         asked, codec = training_of(run, GraphTraining), elements.graph_codec(run.codecs)
-        found = read_graphs(sources, directed=asked.directed, label=asked.label_column)
+        found = read_graphs(sources, directed=asked.directed, label=LabelColumn(asked.label_column))
         return elements.nodes(found, codec) if elements.is_node_level(run) else elements.wholes(found, codec, "graph")
 
     def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:
         return elements.measured(run, held_out, progress, "graph")
 
     def look(self, run: Loaded, input: object, how: LookAtGraph) -> View:
-        asked = training_of(run, GraphTraining)
-        ((name, found),) = given_graphs([input], directed=asked.directed, label=asked.label_column)
+        ((name, found),) = self._given(run, [input])
         codec = elements.graph_codec(run.codecs)
         graph = elements.aligned(found, codec)[0]
         recipes.check_size(run.model.config, graph.size, name)
         places = recipes.places_of(run.model.config)
         return look_at_graph(stream_of(run), codec, run.codec("label", LabelCodec), graph, places, how)
+
+    @staticmethod
+    def _given(run: Loaded, inputs: Sequence[object]) -> Given:
+        asked = training_of(run, GraphTraining)
+        return given_graphs(inputs, directed=asked.directed, label=asked.label_column)

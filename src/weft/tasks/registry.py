@@ -319,6 +319,7 @@ CARDS: dict[str, Card] = {
                 "eigenvectors",
                 "gat": "attention along edges alone; for large graphs",
                 "gcn": "averages along edges in place of attention",
+                "appnp": "each node by itself, then ten averages along edges: for few labels",
             },
             presets=ELEMENT_PRESETS,
         ),

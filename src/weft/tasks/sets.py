@@ -3,20 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
+import numpy as np
 from torch import Tensor
 
 from weft.codecs import Codecs, LabelCodec
-from weft.data.datasets.graphs import GraphData, Rows
+from weft.data.datasets.graph_data import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs, Places
-from weft.data.graphs.given import given_sets
+from weft.data.graphs.given import Given, given_sets
+from weft.data.graphs.properties import LabelColumn
 from weft.data.readers.sets import read_set_files
 from weft.data.source import Source
 from weft.inspect.graphs import LookAtGraph, look_at_graph
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives import Objective
-from weft.tasks import elements, labels
+from weft.tasks import element_answers, elements, labels
 from weft.tasks.baselines import in_words
+from weft.tasks.element_answers import AskElements
 from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import graphs as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
@@ -36,7 +39,8 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
     training = SetTraining
     recipe = recipes.SETS
     unit = "set"
-    Predict = labels.TopLabels
+    writes = element_answers.WRITES
+    Predict = AskElements
     Look = LookAtGraph
 
     def codecs(self, data: GraphData, training: SetTraining, known: Codecs) -> Codecs:
@@ -75,31 +79,31 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         return in_words(measured.more.get("baselines", {}))
 
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: labels.TopLabels, listen: Listen | None
+        self, run: Loaded, inputs: Sequence[object], how: AskElements, listen: Listen | None
     ) -> list[Prediction]:
-        codec, asked = run.codec("label", LabelCodec), training_of(run, SetTraining)
-        found: list[Prediction] = []
-        for name, some in given_sets(inputs, set_column=asked.set_column, label=asked.label_column):
-            sets = elements.aligned(some, elements.graph_codec(run.codecs))
-            names = [name if len(sets) == 1 else f"{name}: {one.name}" for one in sets]
-            for own, shown in zip(elements.values_of(run, sets), names, strict=True):
-                found += labels.predictions(codec, own, [shown], how.top)
-        return found
+        return element_answers.predicted(run, self._given(run, inputs), how)
+
+    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+        return element_answers.vectors(run, self._given(run, inputs), settings)
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
         asked = training_of(run, SetTraining)
-        found = read_set_files(sources, set_column=asked.set_column, label=asked.label_column)
+        found = read_set_files(sources, set_column=asked.set_column, label=LabelColumn(asked.label_column))
         return elements.wholes(found, elements.graph_codec(run.codecs), "set")
 
     def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:
         return elements.measured(run, held_out, progress, "set")
 
     def look(self, run: Loaded, input: object, how: LookAtGraph) -> View:
-        asked = training_of(run, SetTraining)
-        ((_, found),) = given_sets([input], set_column=asked.set_column, label=asked.label_column)
+        ((_, found),) = self._given(run, [input])
         codec = elements.graph_codec(run.codecs)
         one = elements.aligned(found, codec)[0]
         return look_at_graph(stream_of(run), codec, run.codec("label", LabelCodec), one, Places(), how)
+
+    @staticmethod
+    def _given(run: Loaded, inputs: Sequence[object]) -> Given:
+        asked = training_of(run, SetTraining)
+        return given_sets(inputs, set_column=asked.set_column, label=asked.label_column)

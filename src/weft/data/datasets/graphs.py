@@ -1,26 +1,17 @@
-"""Graphs to learn from and graphs held out, or nodes of the same graphs; and sets, which are graphs without edges."""
+"""Graphs in files to learn from and held out; and sets, which are graphs without edges."""
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, final
-
-import numpy as np
+from typing import Protocol, final
 
 from weft.data import samples
-from weft.data.datasets.dataset import Count, Dataset, Reader
+from weft.data.datasets.dataset import Count, Reader
+from weft.data.datasets.graph_data import GraphData, Kind, Level
+from weft.data.datasets.graph_division import node_data, whole_data
 from weft.data.graphs.graph_set import GraphSet
-from weft.data.held_out import SHARE, held_digests
+from weft.data.graphs.properties import LabelColumn
 from weft.data.readers import graphs, sets
-from weft.data.readers.labelled import kind_of
-from weft.data.readers.labelled_texts import in_order
 from weft.data.survey import Judgement, Survey
-from weft.errors import DataError, listed
-from weft.modalities.graph import Graph
-
-Level = Literal["nodes", "graphs"]
-Kind = Literal["classes", "numbers"]
-LEAST = 10  # labels to learn from
+from weft.errors import DataError
 
 
 class GraphColumns(Protocol):
@@ -52,64 +43,6 @@ class SetColumns(Protocol):
     def labels(self) -> Kind | None: ...
 
 
-@dataclass(frozen=True)
-class LabelledNodes:
-    """Some labelled nodes of some graphs: those that `masks` has, graph by graph. `others` are the nodes to test on."""
-
-    graphs: Sequence[Graph]
-    masks: Sequence[np.ndarray]
-    others: Sequence[np.ndarray] = ()
-    known: Sequence[np.ndarray] = ()  # the nodes that were trained on, where these are held out
-
-    @property
-    def count(self) -> int:
-        """How many nodes these are."""
-        return int(sum(mask.sum() for mask in self.masks))
-
-    def labels(self) -> list[str]:
-        """Their labels, in order."""
-        pairs = zip(self.graphs, self.masks, strict=True)
-        return [graph.labels[i] for graph, mask in pairs for i in np.flatnonzero(mask)]
-
-
-class HeldGraphs(list[Graph]):
-    """Graphs that are held out, with those that were trained on, by which simple rules are learned to compare with."""
-
-    def __init__(self, graphs: Sequence[Graph], trained: Sequence[Graph] = ()):
-        super().__init__(graphs)
-        self.trained = list(trained)
-
-
-Rows = Sequence[Graph] | LabelledNodes
-
-
-@dataclass(frozen=True, kw_only=True)
-class GraphData(Dataset[Rows, Rows]):
-    """Graphs with labels, or with labelled nodes. `classes` are in the order of their numbers; numbers have none."""
-
-    level: Level
-    kind: Kind
-    classes: tuple[str, ...]
-    feature_names: tuple[str, ...] = ()
-    kind_names: tuple[str, ...] = ()
-    thing: str = "graphs"
-    elements: str = "nodes"
-
-    def labels(self) -> list[str]:
-        """The labels of what is trained on."""
-        return labels_of(self.train)
-
-
-def graphs_of(rows: Rows) -> Sequence[Graph]:
-    """The graphs themselves."""
-    return rows.graphs if isinstance(rows, LabelledNodes) else rows
-
-
-def labels_of(rows: Rows) -> list[str]:
-    """The labels of graphs, or of nodes."""
-    return rows.labels() if isinstance(rows, LabelledNodes) else [graph.label for graph in rows]
-
-
 @final
 class LabelledGraphs(Reader[GraphData]):
     """Graphs in files of many kinds."""
@@ -123,13 +56,13 @@ class LabelledGraphs(Reader[GraphData]):
         self, sources: Sequence[str], valid: str | None, asked: GraphColumns, count: Count | None = None
     ) -> GraphData:
         def files(some: Sequence[str]) -> GraphSet:
-            return graphs.read_graphs(some, directed=asked.directed, label=asked.label_column)
+            return graphs.read_graphs(some, directed=asked.directed, label=LabelColumn(asked.label_column))
 
         found = files(sources) if sources else samples.party()
         level = level_of(found, asked.level, ", ".join(sources))
         if level == "nodes":
-            return _node_data(found, files([valid]) if valid else None, asked.labels, valid)
-        return _whole_data(found, files([valid]) if valid else None, asked.labels, valid)
+            return node_data(found, files([valid]) if valid else None, asked.labels, valid)
+        return whole_data(found, files([valid]) if valid else None, asked.labels, valid)
 
 
 @final
@@ -145,11 +78,11 @@ class LabelledSets(Reader[GraphData]):
         self, sources: Sequence[str], valid: str | None, asked: SetColumns, count: Count | None = None
     ) -> GraphData:
         def files(some: Sequence[str]) -> GraphSet:
-            return sets.read_set_files(some, set_column=asked.set_column, label=asked.label_column)
+            return sets.read_set_files(some, set_column=asked.set_column, label=LabelColumn(asked.label_column))
 
         found = files(sources) if sources else samples.dice_throws()
         held = files([valid]) if valid else None
-        return _whole_data(found, held, asked.labels, valid, thing="sets", elements="vectors")
+        return whole_data(found, held, asked.labels, valid, thing="sets", elements="vectors")
 
 
 def level_of(found: GraphSet, asked: Level | None, where: str) -> Level:
@@ -158,165 +91,5 @@ def level_of(found: GraphSet, asked: Level | None, where: str) -> Level:
     level: Level = asked or ("graphs" if has["graphs"] else "nodes")
     if not has[level]:
         fix = "name their column or array label, or say which it is: --set label_column=NAME"
-        raise DataError(f"no labels of {level}", where=where, fix=fix)
+        raise DataError(f"no labels of {asked or 'nodes or of graphs'}", where=where, fix=fix)
     return level
-
-
-# Whole graphs
-
-
-def _whole_data(
-    found: GraphSet,
-    valid: GraphSet | None,
-    asked: Kind | None,
-    name: str | None,
-    thing: str = "graphs",
-    elements: str = "nodes",
-) -> GraphData:
-    labelled = [graph for graph in found.graphs if graph.label]
-    where = listed(found.files)
-    kind = _checked([graph.label for graph in labelled], asked, where, thing)
-    if valid is None:
-        train, held, rule = _split(labelled, kind, thing)
-    else:
-        train, held = labelled, [graph for graph in valid.graphs if graph.label]
-        rule = f"{len(held)} {thing}: those in {name}"
-    twice = len({graph.digest() for graph in train} & {graph.digest() for graph in held})
-    notes = [f"{len(labelled):,} labelled {thing}", *found.notes]
-    notes += [f"{thing} both trained on and held out: {twice:,}"] if twice else []
-    missing = len(found.graphs) - len(labelled)
-    notes += [f"{missing:,} {thing} without a label (left out)"] if missing else []
-    return GraphData(
-        train=train,
-        held_out=HeldGraphs(held, train),
-        fingerprint=found.fingerprint + (f" {valid.fingerprint}" if valid else ""),
-        rule=rule,
-        described=f"{len(labelled):,} {thing} ({where})",
-        notes=tuple(notes),
-        skipped=found.skipped,
-        columns=(*found.features, *found.kinds),
-        feature_names=found.features,
-        kind_names=found.kinds,
-        amounts={"train": len(train), "held_out": len(held), "overlap": twice},
-        level="graphs",
-        kind=kind,
-        classes=in_order({graph.label for graph in labelled}) if kind == "classes" else (),
-        thing=thing,
-        elements=elements,
-    )
-
-
-def _split(graphs: Sequence[Graph], kind: Kind, thing: str) -> tuple[list[Graph], list[Graph], str]:
-    digests = [graph.digest() for graph in graphs]
-    groups = [graph.label for graph in graphs] if kind == "classes" else None
-    held = set(held_digests(digests, what=thing, groups=groups))
-    train, out = ([g for g, d in zip(graphs, digests, strict=True) if (d in held) is side] for side in (False, True))
-    each = " of each class" if kind == "classes" else ""
-    rule = (
-        f"{len(out):,} of {len(graphs):,} {thing}: about {SHARE:.0%}{each} are held out, those with the lowest SHA-256, "
-        f"so that equal {thing} fall on the same side"
-    )
-    return train, out, rule
-
-
-# Nodes
-
-
-def _node_data(found: GraphSet, valid: GraphSet | None, asked: Kind | None, name: str | None) -> GraphData:
-    graphs, where = found.graphs, listed(found.files)
-    labelled = [np.array([bool(text) for text in g.labels] or [False] * g.size, bool) for g in graphs]
-    every = LabelledNodes(graphs, labelled)
-    kind = _checked(every.labels(), asked, where, "nodes")
-    classes = in_order(set(every.labels())) if kind == "classes" else ()
-    others: list[np.ndarray] = []
-    if valid is not None:
-        train = every
-        masks = [np.array([bool(text) for text in g.labels] or [False] * g.size, bool) for g in valid.graphs]
-        held = LabelledNodes(valid.graphs, masks)
-        rule = f"{held.count:,} nodes: those in {name}"
-    elif any(graph.parts for graph in graphs):
-        train_masks, held_masks, others = _by_parts(graphs, labelled, where)
-        train = LabelledNodes(graphs, train_masks)
-        held = LabelledNodes(graphs, held_masks, others, train_masks)
-        rule = f"{held.count:,} nodes: those that the file names for validation"
-    else:
-        train_masks, held_masks = _nodes_split(every, kind)
-        train, held = LabelledNodes(graphs, train_masks), LabelledNodes(graphs, held_masks, (), train_masks)
-        rule = (
-            f"{held.count:,} of {every.count:,} labelled nodes: about {SHARE:.0%} are held out, those whose name has the "
-            "lowest SHA-256; their edges and features are read in training, their labels are not"
-        )
-    tested = int(sum(mask.sum() for mask in others))
-    notes = [f"{every.count:,} labelled nodes", *found.notes]
-    notes += [f"{tested:,} nodes to test on, which neither train nor choose"] if tested else []
-    return GraphData(
-        train=train,
-        held_out=held,
-        fingerprint=found.fingerprint + (f" {valid.fingerprint}" if valid else ""),
-        rule=rule,
-        described=f"{every.count:,} labelled nodes ({where})",
-        notes=tuple(notes),
-        skipped=found.skipped,
-        columns=(*found.features, *found.kinds),
-        feature_names=found.features,
-        kind_names=found.kinds,
-        amounts={"train": train.count, "held_out": held.count, "test": tested},
-        level="nodes",
-        kind=kind,
-        classes=classes,
-    )
-
-
-def _by_parts(
-    graphs: Sequence[Graph], labelled: Sequence[np.ndarray], where: str
-) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
-    """The nodes of the parts that the file names: to train on, to validate on, to test on."""
-
-    def masks(part: str) -> list[np.ndarray]:
-        found = []
-        for graph, known in zip(graphs, labelled, strict=True):
-            mask = np.zeros(graph.size, bool)
-            mask[graph.parts.get(part, np.zeros(0, np.int64))] = True
-            unlabelled = np.flatnonzero(mask & ~known)
-            if len(unlabelled):
-                problem = f"the node {graph.node(int(unlabelled[0]))} is named for {part} and has no label"
-                raise DataError(problem, where=graph.name, fix="give it a label, or leave it out of that part")
-            found.append(mask)
-        return found
-
-    train, held, test = (masks(part) for part in ("train", "val", "test"))
-    if not any(mask.any() for mask in train):
-        raise DataError("val and test nodes are named, and none to train on", where=where, fix="name some as train")
-    if not any(mask.any() for mask in held):
-        held, test = test, []
-    if not any(mask.any() for mask in held):
-        raise DataError("nodes to train on are named, and none to validate on", where=where, fix="name some as val")
-    return train, held, test
-
-
-def _nodes_split(every: LabelledNodes, kind: Kind) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """A share of the labelled nodes, of every class alike, by the digest of the graph's place and the node's name."""
-    places = [(g, int(i)) for g, mask in enumerate(every.masks) for i in np.flatnonzero(mask)]
-    names = [f"{g} {every.graphs[g].node(i)}" for g, i in places]
-    digests = [hashlib.sha256(name.encode("utf-8")).digest() for name in names]
-    groups = every.labels() if kind == "classes" else None
-    held = set(held_digests(digests, what="labelled nodes", groups=groups))
-    sides = [[np.zeros(graph.size, bool) for graph in every.graphs] for _ in range(2)]
-    for (graph, node), digest in zip(places, digests, strict=True):
-        sides[digest in held][graph][node] = True
-    return sides[0], sides[1]
-
-
-def _checked(labels: Sequence[str], asked: Kind | None, where: str, thing: str) -> Kind:
-    """Whether the labels are classes or numbers; too few, or all alike, are refused."""
-    if len(labels) < LEAST:
-        problem = f"{len(labels)} labelled {thing} are too few: at least {LEAST} are needed"
-        raise DataError(problem, where=where, fix="add more")
-    if len(set(labels)) == 1:
-        problem = f"all {thing} have the same label, {labels[0]!r}: there is nothing to tell apart"
-        raise DataError(problem, where=where, fix=f"add {thing} with other labels")
-    kind: Kind = asked or kind_of(labels)
-    if kind == "classes" and len(set(labels)) * 2 > len(labels):
-        problem = f"{len(set(labels)):,} different labels for {len(labels):,} {thing}: these do not look like classes"
-        raise DataError(problem, where=where, fix="--set labels=numbers if they are numbers")
-    return kind

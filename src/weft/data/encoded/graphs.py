@@ -11,7 +11,7 @@ import torch
 from weft.codecs.graph import EncodedGraph, GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.data.batch import AtTokens, Classes, Numbers, Samples, wanted
-from weft.data.datasets.graphs import GraphData, LabelledNodes
+from weft.data.datasets.graph_data import GraphData, LabelledNodes
 from weft.data.encoded.graph_places import laplacian_waves, steps_between
 from weft.data.like_lengths import LikeLengthSource
 from weft.modalities.graph import Graph, SparseRows

@@ -10,7 +10,7 @@ import numpy as np
 from weft.data.columns import plain
 from weft.data.decoding import read_text, shown
 from weft.data.graphs.cleaning import Tally, clean_edges
-from weft.data.graphs.properties import Properties, sorted_properties
+from weft.data.graphs.properties import ANY_LABEL, LabelColumn, Properties, sorted_properties
 from weft.data.graphs.tables import TYPE, WEIGHT
 from weft.data.known_roles import LABEL_NAMES
 from weft.data.tables import as_cell
@@ -26,7 +26,7 @@ def is_node_link(start: str) -> bool:
     return start.lstrip().startswith("{") and '"nodes"' in start and ('"links"' in start or '"edges"' in start)
 
 
-def read_exchange(path: Path, tally: Tally, *, directed: bool | None, label: str | None) -> tuple[Graph, Properties]:
+def read_exchange(path: Path, tally: Tally, *, directed: bool | None, label: LabelColumn) -> tuple[Graph, Properties]:
     """The graph of one file, and the properties of its nodes."""
     nodes, edges, whole, way = _node_link(path) if path.suffix.lower() == ".json" else _networkx(path)
     return graph_of(shown(path), nodes, edges, whole, way if directed is None else directed, tally, label)
@@ -39,7 +39,7 @@ def graph_of(
     whole: Mapping[str, Any],
     directed: bool,
     tally: Tally,
-    label: str | None,
+    label: LabelColumn,
 ) -> tuple[Graph, Properties]:
     """A graph from the properties of its nodes, of its edges and of itself, by their names."""
     ids = list(nodes)
@@ -48,9 +48,9 @@ def graph_of(
     for place, properties in enumerate(nodes.values()):
         for key, value in properties.items():
             columns.setdefault(key, [""] * len(ids))[place] = as_cell(value).strip()
-    own = next((whole[key] for key in whole if plain(key) in (*LABEL_NAMES, "y")), "") if label is None else ""
-    if label is not None and label in whole:
-        own, label = whole[label], None
+    own = next((whole[key] for key in whole if plain(key) in (*LABEL_NAMES, "y")), "") if label.name is None else ""
+    if label.name is not None and label.name in whole:
+        own, label = whole[label.name], ANY_LABEL
     known = sorted_properties(columns, lambda i: f"{name}: node {ids[i]}" if ids else name, label=label, file=name)
     for place, (start, end, _) in enumerate(edges):
         for one in (start, end):
@@ -91,7 +91,7 @@ def _of_edges(edges: list[tuple[str, str, Mapping[str, Any]]], names: tuple[str,
 
 
 def linked_graph(
-    data: Any, name: str, tally: Tally, *, directed: bool | None, label: str | None
+    data: Any, name: str, tally: Tally, *, directed: bool | None, label: LabelColumn
 ) -> tuple[Graph, Properties]:
     """A graph from node-link data, and the properties of its nodes."""
     nodes, edges, whole, way = _linked(data, name)

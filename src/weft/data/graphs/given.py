@@ -10,6 +10,7 @@ from weft.data.decoding import shown
 from weft.data.graphs.cleaning import Tally
 from weft.data.graphs.exchange import linked_graph
 from weft.data.graphs.graph_set import GraphSet
+from weft.data.graphs.properties import LabelColumn
 from weft.data.graphs.sets import set_of
 from weft.data.readers.graphs import read_graphs
 from weft.data.readers.sets import read_set_files
@@ -20,29 +21,31 @@ Given = Iterator[tuple[str, GraphSet]]
 
 
 def given_graphs(inputs: Sequence[object], *, directed: bool | None, label: str | None) -> Given:
-    """Each input by its name with its graphs; tables that are named together are one graph."""
+    """Each input by its name with its graphs; tables that are named together are one graph. They need no labels."""
+    column = LabelColumn(label, needed=False)
     if inputs and all(isinstance(one, str | Path) and is_table(one) for one in inputs):
         names = [str(one) for one in inputs]
-        yield ", ".join(names), read_graphs(names, directed=directed, label=label)
+        yield ", ".join(names), read_graphs(names, directed=directed, label=column)
         return
     for one in inputs:
         if isinstance(one, dict) and "nodes" in one:
-            graph, known = linked_graph(one, "graph", Tally(), directed=directed, label=label)
+            graph, known = linked_graph(one, "graph", Tally(), directed=directed, label=column)
             yield "graph", GraphSet(graphs=[graph], features=known.features, kinds=known.kinds)
         elif isinstance(one, str | Path):
-            yield str(one), read_graphs([str(one)], directed=directed, label=label)
+            yield str(one), read_graphs([str(one)], directed=directed, label=column)
         else:
             problem = f"expected the name of a graph file, found {type(one).__name__}"
             raise DataError(problem, where="input", fix="name a file, or give node-link data as a dictionary")
 
 
 def given_sets(inputs: Sequence[object], *, set_column: str | None, label: str | None) -> Given:
-    """Each input by its name with its sets: a file, or a list of vectors, as JSON or in Python."""
+    """Each input by its name with its sets: a file, or a list of vectors, as JSON or in Python. They need no labels."""
+    column = LabelColumn(label, needed=False)
     for one in inputs:
         if isinstance(one, str) and one.lstrip().startswith("["):
             yield one, GraphSet(graphs=[set_of(_vectors(one), "input")])
         elif isinstance(one, str | Path):
-            yield str(one), read_set_files([str(one)], set_column=set_column, label=label)
+            yield str(one), read_set_files([str(one)], set_column=set_column, label=column)
         elif isinstance(one, list | tuple | np.ndarray):
             yield "set", GraphSet(graphs=[set_of(one, "input")])
         else:

@@ -18,6 +18,20 @@ DRAWN = ("viz", "color", "colour", "pos", "position", "graphics", "shape", "styl
 
 
 @dataclass(frozen=True)
+class LabelColumn:
+    """Which column or property holds the labels: one by its `name`, or without it one with a usual name.
+
+    Files to predict need not have it.
+    """
+
+    name: str | None = None
+    needed: bool = True
+
+
+ANY_LABEL = LabelColumn()
+
+
+@dataclass(frozen=True)
 class Properties:
     """The properties of some nodes: numbers, words, and for each node its label ("" where none is known) and part."""
 
@@ -31,9 +45,9 @@ class Properties:
 
 
 def sorted_properties(
-    columns: Mapping[str, Sequence[str]], where: Where, *, label: str | None = None, file: str = ""
+    columns: Mapping[str, Sequence[str]], where: Where, *, label: LabelColumn = ANY_LABEL, file: str = ""
 ) -> Properties:
-    """Tell apart the columns of a table of nodes; `label` names the one to learn, by default one that is named so."""
+    """Tell apart the columns of a table of nodes; `label` is the one to learn."""
     chosen = label_column(columns, label, file)
     part = next((name for name in columns if plain(name) in PART_NAMES), None)
     features, kinds, ignored, numbers, words = [], [], [], [], []
@@ -62,13 +76,15 @@ def sorted_properties(
     )
 
 
-def label_column(columns: Mapping[str, Sequence[str]], asked: str | None, file: str) -> str | None:
+def label_column(columns: Mapping[str, Sequence[str]], asked: LabelColumn, file: str) -> str | None:
     """The column of the labels: the one asked for, or else one with a usual name; None where there is none."""
-    if asked is not None:
-        if asked not in columns:
-            problem = f"there is no column {asked!r} of nodes"
-            raise DataError(problem, where=file or "--set label_column", fix=nearest(asked, columns))
-        return asked
+    if asked.name is not None:
+        if asked.name in columns:
+            return asked.name
+        if not asked.needed:
+            return None
+        problem = f"there is no column {asked.name!r} of labels"
+        raise DataError(problem, where=file or "--set label_column", fix=nearest(asked.name, columns))
     names = {plain(name): name for name in reversed(list(columns))}
     return next((names[name] for name in (*LABEL_NAMES, "y") if name in names), None)
 

@@ -17,7 +17,7 @@ from weft.data.files import ending
 from weft.data.graphs.arrays import FEATURES, LABELS, read_arrays
 from weft.data.graphs.cleaning import Tally, Where, check_features
 from weft.data.graphs.graph_set import GraphSet
-from weft.data.graphs.properties import label_column, sorted_properties
+from weft.data.graphs.properties import LabelColumn, label_column, sorted_properties
 from weft.data.graphs.tables import ROLES, read_rows
 from weft.data.images.numpy_files import array, headers
 from weft.data.jsonl import numbered, read_object
@@ -43,7 +43,7 @@ def is_set_line(line: str) -> bool:
     )
 
 
-def read_sets(path: Path, *, set_column: str | None, label: str | None) -> GraphSet:
+def read_sets(path: Path, *, set_column: str | None, label: LabelColumn) -> GraphSet:
     """The sets of one file."""
     if path.suffix.lower() == ".npz":
         return GraphSet(graphs=_arrays(path))
@@ -52,7 +52,7 @@ def read_sets(path: Path, *, set_column: str | None, label: str | None) -> Graph
     return _table(path, set_column, label)
 
 
-def _lines(path: Path, label: str | None) -> list[Graph]:
+def _lines(path: Path, label: LabelColumn) -> list[Graph]:
     sets: list[Graph] = []
     for number, line in numbered(path):
         if not line.strip():
@@ -74,7 +74,7 @@ def _empty(one: Graph, width: int) -> Graph:
     return Graph(name=one.name, size=0, features=np.zeros((0, width), np.float32), label=one.label)
 
 
-def _label(data: dict[str, Any], asked: str | None, where: str) -> str:
+def _label(data: dict[str, Any], asked: LabelColumn, where: str) -> str:
     return label_column(dict.fromkeys(data, ()), asked, where) or ""
 
 
@@ -119,7 +119,7 @@ def _vector(path: Path, place: int) -> Where:
     return lambda row: f"{shown(path)}: set {place}, vector {row}"
 
 
-def _table(path: Path, set_column: str | None, label: str | None) -> GraphSet:
+def _table(path: Path, set_column: str | None, label: LabelColumn) -> GraphSet:
     rows = read_rows(path, [*ROLES, known_as("set", SET, lambda columns: [])])
     name = set_column or next((name for name in rows.columns if plain(name) in SET), None)
     if name is None or name not in rows.columns:

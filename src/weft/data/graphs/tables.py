@@ -15,7 +15,7 @@ from weft.data.columns import Column, number, plain
 from weft.data.decoding import shown
 from weft.data.graphs.cleaning import Tally, Where, clean_edges
 from weft.data.graphs.graph_set import GraphSet
-from weft.data.graphs.properties import label_column, sorted_properties
+from weft.data.graphs.properties import ANY_LABEL, LabelColumn, label_column, sorted_properties
 from weft.data.roles import Role, known_as
 from weft.data.tables import Table, as_cell, open_table
 from weft.errors import DataError
@@ -90,7 +90,7 @@ def read_rows(path: Path, roles: Sequence[Role] | None = None) -> TableRows:
     return TableRows(path, lines, columns)
 
 
-def read_tables(paths: Sequence[Path], tally: Tally, *, directed: bool | None, label: str | None) -> GraphSet:
+def read_tables(paths: Sequence[Path], tally: Tally, *, directed: bool | None, label: LabelColumn) -> GraphSet:
     """The graphs of some tables: exactly one of edges, and one of nodes unless nodes have no properties."""
     by_role: dict[str, TableRows] = {}
     for path in paths:
@@ -193,11 +193,13 @@ def _owners(nodes: TableRows | None, count: int) -> list[tuple[str, np.ndarray]]
     return [(name, np.flatnonzero(owner == name)) for name in order]
 
 
-def _graph_labels(graphs: TableRows | None, label: str | None) -> dict[str, str]:
+def _graph_labels(graphs: TableRows | None, label: LabelColumn) -> dict[str, str]:
     if graphs is None:
         return {}
     names = graphs.column(GRAPH) or []
-    chosen = label_column(graphs.columns, label if label in graphs.columns else None, shown(graphs.path))
+    chosen = label_column(graphs.columns, label if label.name in graphs.columns else ANY_LABEL, shown(graphs.path))
+    if chosen is None and not label.needed:
+        return {}
     if chosen is None:
         raise DataError("no column of labels", where=shown(graphs.path), fix="name it label")
     return dict(zip(names, graphs.columns[chosen], strict=True))

@@ -18,7 +18,7 @@ from weft.data.graphs.exchange import ENDINGS as EXCHANGE
 from weft.data.graphs.exchange import is_node_link, read_exchange
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.molecules import is_molecules, read_molecules
-from weft.data.graphs.properties import Properties
+from weft.data.graphs.properties import ANY_LABEL, LabelColumn, Properties
 from weft.data.graphs.tables import read_tables, role_of
 from weft.data.graphs.tu import is_tu_text, read_tu_folder, read_tu_text, tu_stem
 from weft.data.survey import NO, Judgement, Survey, Surveyed
@@ -29,7 +29,7 @@ from weft.modalities.graph import Graph
 KNOWN = (".npz", ".csv", ".tsv", ".jsonl", ".txt", *EXCHANGE)
 
 
-def read_graphs(sources: Sequence[str], *, directed: bool | None = None, label: str | None = None) -> GraphSet:
+def read_graphs(sources: Sequence[str], *, directed: bool | None = None, label: LabelColumn = ANY_LABEL) -> GraphSet:
     """The graphs of some files, all with the same properties of nodes."""
     tally, folders = Tally(), [Path(source) for source in sources if tu_stem(Path(source)) is not None]
     rest = [source for source in sources if Path(source) not in folders]
@@ -42,7 +42,7 @@ def read_graphs(sources: Sequence[str], *, directed: bool | None = None, label: 
         if path in tables:
             continue
         if is_table(path):
-            sets.append(GraphSet(graphs=read_molecules(path, label)))
+            sets.append(read_molecules(path, label))
         elif ending(path, (".npz",)):
             sets.append(GraphSet(graphs=read_arrays(path, tally, directed=directed)))
         elif ending(path, (".txt",)):

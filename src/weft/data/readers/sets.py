@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from weft.data.decoding import shown
 from weft.data.files import ending, find
 from weft.data.graphs.graph_set import GraphSet
+from weft.data.graphs.properties import ANY_LABEL, LabelColumn
 from weft.data.graphs.sets import is_set_line, read_sets
 from weft.data.readers.graphs import joined
 from weft.data.survey import NO, Judgement, Survey, Surveyed
@@ -12,7 +13,9 @@ from weft.data.survey import NO, Judgement, Survey, Surveyed
 KNOWN = (".jsonl", ".npz", ".csv", ".tsv")
 
 
-def read_set_files(sources: Sequence[str], *, set_column: str | None = None, label: str | None = None) -> GraphSet:
+def read_set_files(
+    sources: Sequence[str], *, set_column: str | None = None, label: LabelColumn = ANY_LABEL
+) -> GraphSet:
     """The sets of some files, all of vectors of one width."""
     found = find(list(sources), KNOWN)
     sets = [read_sets(path, set_column=set_column, label=label) for path in found.paths]

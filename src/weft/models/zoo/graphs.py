@@ -32,6 +32,7 @@ from weft.position import Bias, Kinds, Weighted
 
 Level = Literal["nodes", "graphs"]
 TYPE, WEIGHT = f"{EDGES}.type", f"{EDGES}.weight"
+PROPAGATION_STEPS, TELEPORT = 10, 0.1  # of appnp, as published
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,25 @@ def gcn(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float 
         for layer in range(size.depth)
     ]
     return _layered(size, embed, tuple(blocks), wanted, dropout)
+
+
+def appnp(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
+    """Each node by itself first, then what was found is averaged along edges many times (Gasteiger et al., 2019).
+
+    The paper averages answers. Here the last layer is averaged before the head: the head is linear and the mean of
+    a constant is that constant, so the answers are the same.
+    """
+    mean = Average.Config(
+        rules=(Edges(name=EDGES),),
+        weight=WEIGHT if wanted.weighted else None,
+        mapped=False,
+        steps=PROPAGATION_STEPS,
+        teleport=TELEPORT,
+    )
+    bent = Block.Config(transform=Pointwise.Config(), wiring=Plain.Config(), dropout=dropout)
+    inside = Block.Config(transform=Mlp.Config(activation="relu", ratio=1.0), dropout=dropout)
+    blocks = (*(bent,) * min(1, size.depth - 1), *(inside,) * (size.depth - 2), _token_net(mean, dropout, bent=False))
+    return _layered(size, embed, blocks, wanted, dropout)
 
 
 def transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
@@ -141,5 +161,6 @@ GRAPH_MODELS: dict[str, Callable[..., Stream.Config]] = {
     "graph-transformer": graph_transformer,
     "gat": gat,
     "gcn": gcn,
+    "appnp": appnp,
 }
 SET_MODELS: dict[str, Callable[..., Stream.Config]] = {"transformer": transformer, "deepsets": deepsets}

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from weft.codecs import GraphCodec, LabelCodec
-from weft.data.datasets.graphs import GraphData
+from weft.data.datasets.graph_data import GraphData
 from weft.data.encoded.graph_places import STEP_KINDS
 from weft.data.encoded.graphs import EncodedGraphs, Places
 from weft.errors import ConfigError
@@ -37,15 +37,17 @@ WAVES = 8  # eigenvectors
 DEGREES = 16  # degrees that are told apart
 USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
 BAGS_DROPOUT = 0.7  # of sparse features of nodes: of many words of a text few tell its label
+APPNP_BAGS_DROPOUT = 0.8  # within appnp, on sparse features
 BAGS_STD = 0.1  # with which the table of sparse features starts
 RATE = {"lr": 3e-3, "optimizer": "adamw", "weight_decay": 0.1, "table_decay": 0.1}
 TOKEN_NET_RATE = {"lr": 5e-3, "optimizer": "adamw", "weight_decay": 1.0, "table_decay": 2.0}
+APPNP_RATE = {**TOKEN_NET_RATE, "lr": 2e-2, "table_decay": 5.0}
 FIXED = (*OF_A_TRUNK, "input_dropout")
 GRAPHS: Recipe[Size] = Recipe(
     models=GRAPH_MODELS,
     presets=PRESETS,
     default="graph-transformer",
-    rates={"graph-transformer": RATE, "gat": TOKEN_NET_RATE, "gcn": TOKEN_NET_RATE},
+    rates={"graph-transformer": RATE, "gat": TOKEN_NET_RATE, "gcn": TOKEN_NET_RATE, "appnp": APPNP_RATE},
     of_preset={},
     fixed=FIXED,
     kept=FIXED,
@@ -77,13 +79,16 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     def seen(size: Size) -> float:
         return operations / step_operations(size, encoded)
 
-    size = PRESETS.get(request.preset or "") or OF_ELEMENTS.choose(LADDER, seen, encoded.nodes)
+    name = recipe.model_name(request)
+    ladder = LADDER[:1] if name == "appnp" else LADDER  # which reaches far by its averages, not by layers
+    size = PRESETS.get(request.preset or "") or OF_ELEMENTS.choose(ladder, seen, encoded.nodes)
     size = with_own_numbers(size, training)
     codec, level = draft.codec("graph", GraphCodec).config, draft.data.level
-    dropout = USUAL_DROPOUT[level] if training.dropout is None else training.dropout
-    usual = BAGS_DROPOUT if codec.bags and level == "nodes" else 0.0
+    sparse = codec.bags and level == "nodes"
+    usual = APPNP_BAGS_DROPOUT if sparse and name == "appnp" else USUAL_DROPOUT[level]
+    dropout = usual if training.dropout is None else training.dropout
+    usual = BAGS_DROPOUT if sparse else 0.0
     input_dropout = usual if training.input_dropout is None else training.input_dropout
-    name = recipe.model_name(request)
     everywhere = name == "graph-transformer" and encoded.largest <= MOST_FOR_ALL
     joined = encoded.data.thing == "graphs"
     embed = GraphEmbed.Config(

@@ -1,0 +1,93 @@
+"""What a run on graphs or sets answers for files: labels, a table of them, and vectors."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from weft.codecs import ClassCodec, LabelCodec
+from weft.core.heads import summary
+from weft.data.graphs.graph_set import GraphSet
+from weft.errors import ConfigError, DataError
+from weft.storage.store import write_file
+from weft.tasks import elements, labels
+from weft.tasks.request import Loaded, Prediction
+from weft.tasks.streams import stream_of
+
+WRITES = (".csv", ".tsv")
+Given = Iterable[tuple[str, GraphSet]]  # files by their names, with the graphs in them
+
+
+class AskElements(labels.TopLabels):
+    """Settings of a prediction."""
+
+    output: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **labels.TopLabels.about,
+        "output": "the .csv or .tsv for the answers, a row for each node, graph or set",
+    }
+
+    def check(self) -> None:
+        super().check()
+        if self.output is not None and Path(self.output).suffix.lower() not in WRITES:
+            raise ConfigError(f"expected one of {', '.join(WRITES)}, found {self.output!r}", where="output")
+
+
+def predicted(run: Loaded, given: Given, how: AskElements) -> list[Prediction]:
+    """The answer for each graph or set, or for each node of each graph; written as a table too, where one is asked for."""
+    codec, found = run.codec("label", LabelCodec), list[Prediction]()
+    for name, some in given:
+        graphs = elements.aligned(some, elements.graph_codec(run.codecs))
+        for graph, values in zip(graphs, elements.values_of(run, graphs), strict=True):
+            shown = name if len(graphs) == 1 else f"{name}: {graph.name}"
+            if elements.is_node_level(run):
+                answers = codec.decode(values, how.top)
+                nodes = [{"node": graph.node(i), **answer} for i, answer in enumerate(answers)]
+                found.append({"input": shown, "nodes": nodes})
+            else:
+                found += labels.predictions(codec, values, [shown], how.top)
+    if how.output is not None:
+        path = Path(how.output)
+        names = codec.names if isinstance(codec, ClassCodec) else ()
+        write_file(path, _table(found, names, "\t" if path.suffix.lower() == ".tsv" else ",").encode())
+    return found
+
+
+def _table(found: Sequence[Prediction], classes: Sequence[str], delimiter: str) -> str:
+    """A row for each answer: its input, its node, the label, and the probability of each class."""
+    rows: list[dict[str, Any]] = []
+    for one in found:
+        for answer in one.get("nodes", [one]):
+            row = {"input": one["input"], **{k: v for k, v in answer.items() if k != "probabilities"}}
+            rows.append({**row, **{f"p({name})": p for name, p in answer.get("probabilities", {}).items()}})
+    filled = dict.fromkeys(name for row in rows for name in row)
+    shares = [f"p({name})" for name in classes if f"p({name})" in filled]
+    columns = [*(name for name in filled if name not in shares), *shares]
+    text = io.StringIO()
+    table = csv.DictWriter(text, columns, delimiter=delimiter, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return text.getvalue()
+
+
+@torch.inference_mode()
+def vectors(run: Loaded, given: Given, settings: Mapping[str, object]) -> np.ndarray:
+    """The last layer's vectors: one for each graph or set, the mean over its elements, or one for each node."""
+    if settings:
+        raise ConfigError(f"unknown setting {next(iter(settings))!r}", where="--set", fix="there is nothing to set")
+    model, found = stream_of(run), []
+    for _, some in given:
+        graphs = elements.aligned(some, elements.graph_codec(run.codecs))
+        found += elements.each_of(
+            run,
+            graphs,
+            lambda raw: model.encode(raw).x if elements.is_node_level(run) else summary(model.encode(raw), first=False),
+        )
+    if not found:
+        raise DataError("nothing to give vectors of", where="weft embed", fix="name a file")
+    return torch.cat(found).cpu().numpy()
