@@ -1,11 +1,11 @@
 """Fields to train on and fields held out, by time; and files for a model that was trained."""
 
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import processes
 import pytest
 from gridded import COLUMNS, ROWS, dataset, everything, numbers, opened, stored, written
 
@@ -111,4 +111,4 @@ def test_files_of_fields_are_known_by_their_names(tmp_path: Path) -> None:
 
 def test_reading_and_writing_load_no_torch() -> None:
     code = "import sys, weft.data.datasets.fields, weft.data.grids.writing; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert processes.run([sys.executable, "-c", code], check=False).returncode == 0
