@@ -43,6 +43,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     unit = "cell"
     writes = forecasting.FILES
     reads_files = True
+    needs_input = False  # the run's own fields go on
     slow_rows = False  # `measure` itself keeps to the time
     Predict = forecasting.Forecasting
     Look = LookAtPlace
