@@ -188,6 +188,7 @@ def test_sets_in_lines_arrays_and_tables_are_the_same_sets(tmp_path: Path):
     assert found[0] == found[1] == found[2] and len(found[0]) == 24
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["deepsets", pytest.param("transformer", marks=pytest.mark.slow)])
 def test_sets_are_exported_to_take_vectors_in_their_own_unit(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
