@@ -1,5 +1,7 @@
 """Scores of fields, the baselines of forecasts and of gaps, against formulas of their own."""
 
+import sys
+
 import numpy as np
 import pytest
 from field_arrays import ArrayFields, times_every
@@ -225,3 +227,13 @@ def test_the_table_of_baselines_has_the_promised_names_and_only_held_out_fields_
     by_hand = np.sqrt((weights * squares).sum() / weights.sum())
     assert table.filled["climatology"].of(0)["rmse"] == pytest.approx(by_hand, rel=1e-5)
     assert all(60 <= start + 1 < 80 for start in table.forecasts["damped"].starts(1))
+
+
+def test_without_scipy_gaps_are_measured_beside_the_other_baselines(monkeypatch):
+    values = np.random.default_rng(0).normal(size=(30, 1, 8, 16))
+    fields = ArrayFields(values, times_every(1.0, 30))
+    climate = learn(Stretch(fields, 0, 20))
+    assert "interpolation_rmse" in baselines_of(Stretch(fields, 20, 30), climate, leads=1).metrics()
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    found = baselines_of(Stretch(fields, 20, 30), climate, leads=1)
+    assert set(found.filled) == {"climatology"} and "interpolation_rmse" not in found.metrics()
