@@ -299,7 +299,7 @@ CARDS: dict[str, Card] = {
             reads="words.WordTexts",
             training=settings.WordTraining,
             models={
-                "word2vec": "the default: words told from drawn ones by their neighbours (skip-gram, or contexts=cbow)",
+                "word2vec": "the default: skip-gram with negative sampling, or CBOW with contexts=cbow",
                 "glove": "how often words stand near each other, from their vectors",
             },
             presets=WORD_PRESETS,

@@ -19,7 +19,7 @@ from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
 YEAR = 365.0  # days
-YEARS = 3  # from so many years on the last is held out
+YEARS = 3  # fewest years of data of which the last year is held out
 SHARE = 5  # else the last fifth
 LEAST = 8  # fields: fewer hold nothing to learn from
 

@@ -47,7 +47,7 @@ class Clock:
     first: float = 0.0  # the number that the file writes at the origin
 
     def date(self, days: float) -> Any:
-        """The date so many days after the origin, to the second."""
+        """The date that lies `days` after the origin, to the second."""
         return self.origin + datetime.timedelta(seconds=round(float(days) * 86400))
 
     def numbers(self, days: np.ndarray) -> np.ndarray:

@@ -6,7 +6,11 @@ from weft.data.grids.calendars import Clock, months_after, times_of
 from weft.data.grids.conventions import convention_of
 from weft.data.grids.grid import Fields, Times
 
-MONTHS = ((27.9, 31.6, 1), (88.9, 92.6, 3), (359.9, 366.1, 12))  # a step of so many days is one of so many months
+MONTHS = (
+    (27.9, 31.6, 1),
+    (88.9, 92.6, 3),
+    (359.9, 366.1, 12),
+)  # (least days, most days, months) of a step that is counted in months
 
 
 def following(fields: Fields, at: int, steps: int) -> Times:

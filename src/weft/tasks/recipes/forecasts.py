@@ -21,7 +21,7 @@ EFFICIENCY = (
 )
 MOST_TOKENS = 640  # of a window, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-CELLS_AT_ONCE = 800_000  # of the windows that are computed at once: some 200 MB
+CELLS_AT_ONCE = 800_000  # cells of the windows that are computed at once: bounds the memory of a step
 VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
 ROUNDS = Rounds(30, 40_000)
 
