@@ -13,7 +13,7 @@ from weft.objectives.measures.dineof import dineof
 from weft.objectives.measures.field_baselines import forecast_baselines, launches, scale_of
 from weft.objectives.measures.field_scores import FieldScores, Forecast, ensemble_crps, normal_crps
 from weft.objectives.measures.field_table import baselines_of
-from weft.objectives.measures.interpolation import along_rows, between_cells, between_times
+from weft.objectives.measures.interpolation import between_cells, between_times
 
 MONTH = 365 / 12
 WORLD = Grid(np.linspace(80, -80, 9), np.linspace(-180, 180, 12, endpoint=False), wraps=True)
@@ -165,7 +165,6 @@ def test_interpolation_restores_a_plane_and_goes_around_the_globe():
     holes = ring.copy()
     holes[:, :, [10, 11, 0, 1]] = np.nan
     np.testing.assert_allclose(between_cells(holes, WORLD), ring, atol=1e-9)
-    np.testing.assert_allclose(along_rows(holes, WORLD), ring, atol=1e-9)
 
 
 def test_interpolation_takes_the_nearest_where_there_is_no_triangle():

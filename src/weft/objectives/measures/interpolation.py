@@ -51,17 +51,6 @@ def _triangulated(known: np.ndarray, values: np.ndarray, grid: Grid) -> np.ndarr
     return found.T
 
 
-def along_rows(field: np.ndarray, grid: Grid) -> np.ndarray:
-    """A field (V Y X) whose NaN are interpolated linearly along their rows; rows without a known cell stay NaN."""
-    filled, places = field.copy(), np.arange(grid.shape[1], dtype=np.float64)
-    for row in filled.reshape(-1, grid.shape[1]):
-        known = np.isfinite(row)
-        if known.any() and not known.all():
-            period = grid.shape[1] if grid.wraps else None
-            row[~known] = np.interp(places[~known], places[known], row[known], period=period)
-    return filled
-
-
 def between_times(before: np.ndarray, after: np.ndarray, share: float) -> np.ndarray:
     """The field at `share` (0 to 1) of the time from one to another, linearly; where one is missing, the other."""
     mixed = (1 - share) * before + share * after
