@@ -252,6 +252,7 @@ CARDS: dict[str, Card] = {
                 "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
                 "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
                 "cnn-transformer": "the same decoder, and a transformer on convolutional features",
+                "coca": "swift's parts, with pictures and texts in one space too: finds pictures by words, names classes",
             },
             presets=PICTURE_PRESETS,
         ),

@@ -345,6 +345,7 @@ class CaptionTraining(PictureTraining):
     """Settings of a training on pictures with captions."""
 
     visit: int = 2
+    contrast: float | None = None
     context: int | None = None
     tokenizer: str | None = None
     vocab: int | None = None
@@ -357,6 +358,7 @@ class CaptionTraining(PictureTraining):
         "depth": "number of layers on each side",
         "smoothing": SMOOTHING.format("tokens"),
         "visit": "captions of a picture that are learned each time it is seen",
+        "contrast": "model coca: weight of telling a caption from those of other pictures, beside writing it",
         "context": "tokens of the longest caption",
         "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
         "caption_column": "the one that holds the captions; by default all that seem to",
@@ -366,6 +368,8 @@ class CaptionTraining(PictureTraining):
         super().check()
         for name, most in (("visit", 1000), ("context", 2**20)):
             within(self, name, 1, most)
+        if self.contrast is not None and not 0 < self.contrast <= 1000:
+            raise ConfigError(f"expected a value above 0, up to 1000, found {self.contrast}", where="contrast")
         for name in ("mixup", "cutmix"):
             if getattr(self.augment, name):
                 raise ConfigError("a picture made of two has no caption", where=f"augment.{name}", fix="leave it out")

@@ -1,6 +1,7 @@
 """Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`) and a decoder that reads its tokens.
 
-`swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features.
+`swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features; `coca`,
+which also compares pictures with texts.
 """
 
 import math
@@ -10,6 +11,7 @@ from dataclasses import replace
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import language, translation
+from weft.models.zoo.contrastive import coca
 from weft.models.zoo.language import Size
 from weft.models.zoo.vision import Sight, VisionSize, small_net, vit, vit_hybrid
 
@@ -48,9 +50,11 @@ CAPTION_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {
     "swift": swift,
     "transformer": transformer,
     "cnn-transformer": transformer,
+    "coca": coca,
 }
 CAPTION_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
     "swift": features,
     "transformer": vit,
     "cnn-transformer": features,
+    "coca": features,
 }
