@@ -55,7 +55,11 @@ def test_looking_changes_nothing_and_configs_travel_as_json(name: str) -> None:
     with record(model) as recorder:
         assert torch.equal(model(seen, Text(TARGET)), whole)
     reading = sum(block.read is not None for block in model.config.target.trunk.all_blocks())
-    assert sum(readings[0].attention.cross for readings in recorder.readings.values()) == reading == (2 if name != "coca" else 1)
+    assert (
+        sum(readings[0].attention.cross for readings in recorder.readings.values())
+        == reading
+        == (2 if name != "coca" else 1)
+    )
     again = from_json(model.config.to_json(), Seq2Seq.Config).build()
     assert {n: p.shape for n, p in model.state_dict().items()} == {n: p.shape for n, p in again.state_dict().items()}
 
