@@ -51,7 +51,9 @@ class _Known:
     def __init__(self, grams: Grams, owner: np.ndarray, pictures: int):
         self.grams = grams
         self.codes, self.number = np.unique(grams.code, return_inverse=True)
-        self.key = self.numbered(owner[grams.text], self.number)  # of each n-gram of each reference: its picture, its number
+        self.key = self.numbered(
+            owner[grams.text], self.number
+        )  # of each n-gram of each reference: its picture, its number
         order = np.argsort(self.key, kind="stable")
         first = np.flatnonzero(np.r_[True, np.diff(self.key[order]) != 0][: len(order)])
         self.keys = self.key[order][first]
