@@ -10,7 +10,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 ENOUGH = 3  # people who agree make an answer right
-NUMBERS = dict(zip("none zero one two three four five six seven eight nine ten".split(), "0 0 1 2 3 4 5 6 7 8 9 10".split(), strict=True))  # fmt: skip
+NUMBERS = {"none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+           "eight": "8", "nine": "9", "ten": "10"}  # fmt: skip
 ARTICLES = frozenset(("a", "an", "the"))
 MARKS = ';/[]"{}()=+\\_-><@`,?!'
 THOUSANDS = re.compile(r"\d,\d")
@@ -29,9 +30,9 @@ def _contractions() -> dict[str, str]:
         "'re": "there they what why you",
     }
     found = {word + end.replace("'", ""): word + end for end, words in ends.items() for word in words.split()}
-    for word in "could had might should would".split():
+    for word in ("could", "had", "might", "should", "would"):
         found |= dict.fromkeys((f"{word}nt've", f"{word}n'tve"), f"{word}n't've")
-    for word in "he it she somebody someone something there they we who you".split():
+    for word in ("he", "it", "she", "somebody", "someone", "something", "there", "they", "we", "who", "you"):
         found |= dict.fromkeys((f"{word}d've", f"{word}'dve"), f"{word}'d've")
     found |= dict.fromkeys(("ow's'at", "'ows'at", "'ow'sat"), "'ow's'at")
     found |= dict.fromkeys(("yall'll", "y'allll"), "y'all'll")

@@ -10,15 +10,15 @@ from functools import lru_cache
 DROPPED = re.compile(r"''|['`\".?!,:;-]|``|--+|\.\.\.+")
 MOST_REMEMBERED = 2**17  # pieces of text between spaces whose words are remembered
 
-# Abbreviations keep their full stop: always, with a capital alone, in lower case alone, or before a number alone.
-ABBREVIATIONS = """
-    jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ala ariz calif colo conn ct dak fla ga ind kan kans ky
-    md mich minn mo mont neb nev okla penn tenn vt va wis wisc wyo mr mrs ms dr drs prof profs sen sens rep reps atty attys lt col gen
-    messrs gov govs adm rev maj sgt cpl pvt capt st ste ave pres lieut hon brig cmdr comdr pfc spc supt supts det jr sr bros esq inc co
-    cos corp plc bancorp dept bhd assn univ intl sys ltd bldg vs al seq etc cf est tel rd blvd mt ft asst ext mme mlle msgr ph rt sq wm
-""".split()
-WITH_CAPITAL = "az ark del ill la mass miss ore pa tex wash".split()
-BEFORE_NUMBER = frozenset(f"{word}." for word in "ca fig figs prop no nos art pp op".split())
+# Abbreviations keep their full stop: in any case, with a capital alone, or before a number alone.
+ABBREVIATIONS = (
+    "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tues?|wed|thu|thurs|fri|ala|ariz|calif|colo|conn|ct|dak|fla|ga|ind|kans?|ky|md|mich|"
+    "minn|mo|mont|neb|nev|okla|penn|tenn|vt|va|wisc?|wyo|mrs?|ms|drs?|profs?|sens?|reps?|attys?|lt|col|gen|messrs|govs?|adm|rev|maj|sgt|cpl|"
+    "pvt|capt|ste?|ave|pres|lieut|hon|brig|comdr|cmdr|pfc|spc|supts?|det|jr|sr|bros|esq|inc|cos?|corp|ptys?|plc|bancorp|dept|bhd|assn|univ|"
+    "intl|sys|ltd|bldg|vs|al|seq|etc|cf|est|tel|rd|blvd|mt|ft|asst|ext|mme|mlle|msgr|ph|rt|sq|wm"
+)
+WITH_CAPITAL = "A(?i:z|rk)|D(?i:el)|I(?i:ll)|L(?i:a)|M(?i:ass|iss)|O(?i:re)|P(?i:a)|T(?i:ex)|W(?i:ash)"
+BEFORE_NUMBER = frozenset(("ca.", "fig.", "figs.", "prop.", "no.", "nos.", "art.", "pp.", "op."))
 
 LETTER = r"[^\W\d_]"
 ENDS = r"'(?:s|m|d|ll|re|ve)(?!\w)|n't(?!\w)"  # what is split off a word
@@ -41,8 +41,7 @@ MARKS = r"\.\.\.+|--+|``|''|[!?]+|us\$|\S"
 
 def _spellings() -> re.Pattern[str]:
     """Words of a piece of text without spaces, the first that fits at each place."""
-    capital = "|".join(f"{word.capitalize()}|{word.upper()}" for word in WITH_CAPITAL)
-    short = rf"(?:(?i:{'|'.join(ABBREVIATIONS)})|Ptys?|ptys?|{capital})\.(?!\w)|(?i:(?:ph|ed)\.d\.)"
+    short = rf"(?:(?i:{ABBREVIATIONS})|{WITH_CAPITAL})\.(?!\w)|(?i:(?:ph|ed)\.d\.)"
     initials = rf"(?:{LETTER}\.)+(?:{LETTER}(?!\w))?|[A-Z]+&[A-Z]+(?!\w)"
     word = rf"(?:(?!{ENDS})\w)+(?:[-_/](?:(?!{ENDS})\w)+)*"
     return re.compile(
