@@ -24,7 +24,7 @@ MOST, MOST_FROM_FILES = (
     5000,
     1000,
 )  # training pictures that are kept, where they are in memory and where each is read from its file
-TRIED = 300  # training pictures on which baselines are chosen, and captions that are tried for all
+TRIED, CANDIDATES = 300, 1000  # training pictures on which baselines are chosen; captions that are tried for all
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class KnownCaptions:
         central = central_captions(references)
         tried = _spread(len(rows), TRIED)
         scorer = CaptionScorer([references[row] for row in tried])
-        different = list(dict.fromkeys(central[row] for row in tried))
-        constant = max(different, key=lambda text: (scorer.cider_d([text] * len(tried)).mean(), text))
+        different = list(dict.fromkeys(central[row] for row in _spread(len(rows), CANDIDATES)))
+        constant = max(different, key=lambda text: (scorer.cider_d_of_one(text).mean(), text))
         known = cls(thumbnails_of(frames, rows), tuple(central), constant, SIDE, centred=False)
         return known._best(tried, scorer)
 
