@@ -140,10 +140,10 @@ def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> N
 
 
 def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(model: Any, given: Picture, target: list[int]) -> None:
+    def stop(model: Any, given: Picture) -> None:
         raise LookupError(given.pixels.device.type)
 
-    monkeypatch.setattr("weft.inspect.picture_reading.readings_of", stop)
+    monkeypatch.setattr("weft.models.seq2seq.Seq2Seq.memorise", stop)
     tokenizer = make_tokenizer("bytes", [])
     what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
     with pytest.raises(LookupError, match="meta"):
