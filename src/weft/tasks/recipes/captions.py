@@ -1,6 +1,7 @@
 """Models that write about pictures: sizes that suit a budget, and the settings that go with them. Pure arithmetic."""
 
 from dataclasses import replace
+from functools import partial
 
 from weft.codecs import Codec, Codecs, TextCodec
 from weft.data.datasets.pictures import PictureData
@@ -9,12 +10,25 @@ from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended
 from weft.models.seq2seq import Seq2Seq
-from weft.models.stream import Stream
+from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
 from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
 from weft.models.zoo.vision import VisionSize
+from weft.tasks.decoders import WHERE, encoder_alone, language_model, size_of_language, with_language
+from weft.tasks.finetuning import partly_new_rates, with_lora
+from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes.picture_costs import operations
-from weft.tasks.recipes.pictures import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT
+from weft.tasks.recipes.pictures import (
+    AT_LARGE_SIZE,
+    KEPT,
+    OF_A_PICTURE,
+    PRESETS,
+    VIT,
+    Cost,
+    continued_backbone,
+    decided,
+    new_backbone,
+)
 from weft.tasks.recipes.recipe import Recipe, heads_for
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import CaptionTraining
@@ -35,7 +49,7 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
     },
     of_preset={},
     preset_settings=AT_LARGE_SIZE,
-    fixed=(*OF_A_PICTURE, "context"),
+    fixed=OF_A_PICTURE,
     kept=KEPT,
     frozen=("source",),
 )
@@ -43,7 +57,10 @@ CaptionDraft = Draft[PictureData, SeenCaptions, CaptionTraining]
 
 
 def caption_codec(data: PictureData, training: CaptionTraining, known: Codecs) -> Codec:
-    """The codec of captions: that of the run to start from, or one learned from the captions to train on."""
+    """The codec of captions: that of a language model or of the run to start from, or one learned from the captions."""
+    language = known.get("text")
+    if isinstance(language, TextCodec):
+        return language.in_role("caption")
     if "caption" in known:
         return known["caption"]
     texts = [text for captions in data.train.captions for text in captions]
@@ -67,11 +84,23 @@ def refuse_summary(request: Request) -> None:
 
 
 def refuse_tokenizer(request: Request) -> None:
-    """A writer that goes on has its tokenizer."""
-    fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
-    if fixed:
-        problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
+    """A decoder that goes on has its tokenizer."""
+    if fixed := [name for name in ("tokenizer", "vocab") if name in request.settings]:
+        where, whose = ("--from", "the run to start from") if request.decoder is None else (WHERE, "the language model")
+        raise ConfigError(f"{', '.join(fixed)}: the tokenizer is that of {whose}", where=where, fix="leave it out")
+    if request.decoder is None and "context" in request.settings:
+        problem = "context: the decoder is that of the run to start from"
         raise ConfigError(problem, where="--from", fix="leave it out")
+
+
+def taken_over(request: Request) -> Request:
+    """The request; of a captioner that gets another decoder, the run to start from is the encoder alone."""
+    origin = request.origin
+    if origin is None or not isinstance(origin.model, Seq2Seq):
+        return request
+    if request.decoder is None and request.model in (None, origin.config.get("model_name")):
+        return request
+    return replace(request, origin=encoder_alone(origin))
 
 
 def writer_size(encoder: Stream.Config, training: CaptionTraining, context: int) -> Size:
@@ -84,21 +113,58 @@ def writer_size(encoder: Stream.Config, training: CaptionTraining, context: int)
     return Size(dim=encoder.dim, depth=depth, heads=heads, context=context)
 
 
-def caption_cost(encoder: Stream.Config, training: CaptionTraining) -> float:
+def caption_cost(encoder: Stream.Config, training: CaptionTraining, language: Stream.Config | None = None) -> float:
     """Floating-point operations to learn from a picture and the captions of one visit.
 
-    A decoder has 16 D^2 weights a layer and those of its output, for each token.
+    A decoder has 16 D^2 weights a layer and those of its output, for each token; `language` is one that it begins with.
     """
-    size = writer_size(encoder, training, 1)
+    size = writer_size(encoder, training, 1) if language is None else size_of_language(language, 1)
     weights = 16 * size.depth * size.dim**2 + size.dim * (training.vocab or USUAL_VOCAB)
     return operations(encoder) + 6 * weights * USUAL_TOKENS * training.visit
 
 
+def cost_of(request: Request) -> Cost[CaptionTraining]:
+    """`caption_cost` with the decoder that is asked for."""
+    return partial(caption_cost, language=None if request.decoder is None else language_model(request.decoder))
+
+
 def with_writer(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:
-    """A new decoder beside an encoder."""
-    size = writer_size(encoder, draft.training, draft.encoded.context)
-    vocab = draft.encoded.text.tokenizer.size
-    return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=draft.training.dropout or 0.0)
+    """A new decoder beside an encoder, or one that begins with a language model."""
+    context, dropout, run = draft.encoded.context, draft.training.dropout or 0.0, draft.request.decoder
+    if run is None:
+        size, vocab = writer_size(encoder, draft.training, context), draft.encoded.text.tokenizer.size
+        return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=dropout)
+    refuse_tokenizer(draft.request)
+    language = language_model(run)
+    size = size_of_language(language, context)
+    made = CAPTION_MODELS[name](encoder, size, vocab=language.embed.size, dropout=dropout)
+    return with_language(made, language, context, dropout)
+
+
+def new_captioner(draft: CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
+    """A model that suits data and budget, and the settings with everything decided."""
+    refuse_summary(draft.request)
+    name, cost = CAPTIONING.model_name(draft.request), cost_of(draft.request)
+    encoder = new_backbone(draft, CAPTIONING, None, cost, LADDER_OF[name])
+    model = with_model_settings(with_writer(encoder, name, draft), draft.request)
+    training = decided(draft, encoder, cost, WITHOUT)
+    return model, training if draft.request.decoder is None else _rates(training, draft.request, name)
+
+
+def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
+    """The same model; or the encoder of another run, with a decoder that is new or begins with a language model."""
+    name, request = writer_name(draft.request), draft.request
+    encoder = continued_backbone(origin, draft.training, draft.training.drop)
+    training = decided(draft, encoder, cost_of(request), WITHOUT)
+    if isinstance(origin.model, Seq2Seq):
+        refuse_tokenizer(request)
+        return with_lora(origin.model.config.replace(source=encoder), training), training
+    encoder = with_lora(encoder.replace(head=None, outputs=None), training)
+    return with_writer(encoder, name, draft), _rates(training, request, name)
+
+
+def _rates(training: CaptionTraining, request: Request, name: str) -> CaptionTraining:
+    return partly_new_rates(training, CAPTIONING, request, name)
 
 
 def caption_facts(run: Loaded) -> dict[str, str]:
