@@ -10,13 +10,13 @@ import numpy as np
 from weft.config import Config
 from weft.errors import ConfigError
 from weft.inspect import fonts, maps
-from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
+from weft.inspect.alignment import Alignment, piece_labels, piece_spans
 from weft.inspect.figures import PALE, Format, fitted, sheet, writable
 from weft.inspect.maps import Maps
-from weft.inspect.translation import readings_of
+from weft.inspect.picture_reading import patch_grid, picture_weights
 from weft.inspect.views import ALL, AttentionChoice, picture_page
 from weft.inspect.vision import LEARNED, MapsView, learned_names
-from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.image import Picture
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
@@ -73,12 +73,9 @@ class CaptionView:
         self.what, self.choice = what, choice
         self.text_of = tokenizer.decode(what.ids)
         target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
-        read = readings_of(model, what.raw.to(next(model.parameters()).device), target)
-        weights = weights_of(read["across"])[:, :, len(what.opening) - 1 :]
-        embed = model.source.embed
-        assert isinstance(embed, PictureEmbed)
-        self.grid = tuple(-(-side // embed.config.stride) for side in what.raw.pixels.shape[2:])
-        patches = weights[:, :, : len(what.ids), -self.grid[0] * self.grid[1] :]  # class tokens stand in front
+        weights = picture_weights(model, what.raw, target)[:, :, len(what.opening) - 1 :]
+        self.grid = patch_grid(model, what.raw)
+        patches = weights[:, :, : len(what.ids)]
         self.alignment = Alignment(
             source=("",) * patches.shape[3],
             target=tuple(piece_labels(tokenizer, what.ids)),

@@ -22,6 +22,7 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
+from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
 from weft.tasks.finetuning import start_weights
 from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
 from weft.tasks.recipes import captions as recipes
@@ -46,7 +47,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     Look = LookAtCaption
 
     def starting(self, request: Request) -> Request:
-        return recipes.taken_over(request)
+        return taken_over(request)
 
     def codecs(self, data: PictureData, training: CaptionTraining, known: Codecs) -> Codecs:
         picture = pictures.picture_codec(data, training, known)
@@ -67,10 +68,10 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
-        return recipes.new_captioner(draft)
+        return new_captioner(draft)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
-        return recipes.continued_captioner(draft, origin)
+        return continued_captioner(draft, origin)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         if isinstance(origin.model, Seq2Seq):
@@ -82,7 +83,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return recipes.writer_name(request)
 
     def objective(self, encoded: SeenCaptions, codecs: Codecs, training: CaptionTraining) -> TargetToken.Config:
-        return TargetToken.Config(smoothing=training.smoothing)
+        return TargetToken.Config(smoothing=training.smoothing, coverage=training.coverage)
 
     def source(self, encoded: SeenCaptions, codecs: Codecs, model: Model.Config, training: CaptionTraining) -> Source:
         how, stride = training.augment, embed_of(model).stride

@@ -53,26 +53,30 @@ def with_language(made: Seq2Seq.Config, language: Stream.Config, context: int, d
         problem = f"texts have up to {context} tokens, and the language model knows {embed.limit} places"
         raise ConfigError(problem, where=WHERE, fix=f"leave longer ones out by --set context={embed.limit}")
     template = made.target.trunk.all_blocks()
+    if len(template) != len(trunk.all_blocks()):
+        problem = (
+            f"this decoder needs {len(template)} layers or more, and the language model has {len(trunk.all_blocks())}"
+        )
+        raise WeftError(problem, where=WHERE, fix="name a language model with more layers, or another --model")
     blocks = [_reading(own, like) for own, like in zip(trunk.all_blocks(), template, strict=True)]
     blocks = [block.replace(dropout=dropout) for block in blocks]
-    if all(block == blocks[0] for block in blocks):
-        trunk = trunk.replace(block=blocks[0], blocks=(), depth=len(blocks))
-    else:
-        trunk = trunk.replace(block=None, blocks=tuple(blocks), depth=1)
+    alike = all(block == blocks[0] for block in blocks)
+    layers = {"block": blocks[0], "depth": len(blocks)} if alike else {"blocks": tuple(blocks), "depth": 1}
+    trunk = trunk.replace(**{"block": None, "blocks": (), **layers}, memory=made.target.trunk.memory)
     embed = embed.replace(dropout=dropout, **({} if embed.limit is not None else {"context": context}))
-    return made.replace(target=language.replace(embed=embed, trunk=trunk), shared=False)
+    bridge = None if made.source.dim == language.dim else language.dim
+    return made.replace(target=language.replace(embed=embed, trunk=trunk), bridge=bridge)
 
 
 def _reading(own: Block.Config, like: Block.Config) -> Block.Config:
     """A block of a language model that reads a memory as another block does."""
     recurrent = isinstance(like.mix, Recurrent.Config)
-    if recurrent != isinstance(own.mix, Recurrent.Config):
+    if (recurrent and type(own.mix) is not type(like.mix)) or (not recurrent and not isinstance(own.mix, Attention.Config)):
         has, needs = (ATTENTION, RECURRENCE) if recurrent else (RECURRENCE, ATTENTION)
         problem = f"this decoder works by {needs}, and the language model by {has}"
         raise WeftError(problem, where=WHERE, fix=f"name a language model of {needs}, or another --model")
-    if isinstance(like.mix, Recurrent.Config):
-        assert isinstance(own.mix, Recurrent.Config)
-        return own.replace(mix=own.mix.replace(read=like.mix.read))
+    if recurrent:
+        return own.replace(mix=like.mix)
     assert isinstance(own.mix, Attention.Config)
     return own.replace(read=None if like.read is None else own.mix.replace(turn=None, bias=None, rules=()))
 

@@ -1,5 +1,7 @@
 """Models that write about pictures: sizes that suit a budget, and the settings that go with them. Pure arithmetic."""
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -9,14 +11,12 @@ from weft.data.encoded.captions import SeenCaptions
 from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended
+from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
-from weft.models.stream import Model, Stream
+from weft.models.stream import Stream
 from weft.models.zoo import Size
-from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
+from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS, convolutional, features
 from weft.models.zoo.vision import VisionSize
-from weft.tasks.decoders import WHERE, encoder_alone, language_model, size_of_language, with_language
-from weft.tasks.finetuning import partly_new_rates, with_lora
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes.picture_costs import operations
 from weft.tasks.recipes.pictures import (
     AT_LARGE_SIZE,
@@ -24,10 +24,8 @@ from weft.tasks.recipes.pictures import (
     OF_A_PICTURE,
     PRESETS,
     VIT,
-    Cost,
-    continued_backbone,
-    decided,
-    new_backbone,
+    backbone_maker,
+    choose_size,
 )
 from weft.tasks.recipes.recipe import Recipe, heads_for
 from weft.tasks.request import Draft, Loaded, Request
@@ -35,7 +33,9 @@ from weft.tasks.settings import CaptionTraining
 
 USUAL_TOKENS, USUAL_VOCAB = 16, 1024  # of a caption, and of a vocabulary, where the size of a model is decided
 USUAL_LAYERS, HEAD_DIM = 2, 32  # of a decoder beside an encoder that has no layers; the width of its heads
-LADDER_OF = {"swift": "vit-hybrid", "transformer": "vit", "cnn-transformer": "vit-hybrid"}
+ONE_STREAM_LAYERS = 4  # of the one line that does the work of an encoder and a decoder
+RECURRENT = ("show-attend-tell", "cnn-lstm")  # decoders of one layer, where the user does not say otherwise
+LADDER_OF = {name: "vit" if name == "transformer" else "vit-hybrid" for name in CAPTION_MODELS}
 WITHOUT = ("flip", "colour", "strong", "mixup", "cutmix")  # captions tell left from right, and red from green
 
 CAPTIONING: Recipe[VisionSize] = Recipe(
@@ -46,6 +46,9 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
         "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
         "cnn-transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
+        "one-stream": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
+        "show-attend-tell": {"lr": 5e-3, "matrix_lr": 3.0},
+        "cnn-lstm": {"lr": 5e-3, "matrix_lr": 3.0},
     },
     of_preset={},
     preset_settings=AT_LARGE_SIZE,
@@ -76,95 +79,52 @@ def writer_name(request: Request) -> str:
     return CAPTIONING.model_name(request)
 
 
-def refuse_summary(request: Request) -> None:
-    """A decoder needs no summary."""
+def refuse_unfit(request: Request, name: str) -> None:
+    """A decoder needs no summary, and coverage is of attention."""
     if "summary" in request.settings:
         problem = "the decoder reads all of the encoder's tokens, not a summary of them"
         raise ConfigError(problem, where="--set summary", fix="leave it out")
+    if "coverage" in request.settings and name == "cnn-lstm":
+        problem = "a cnn-lstm has no attention to the picture that could cover it"
+        raise ConfigError(problem, where="--set coverage", fix="leave it out, or use --model show-attend-tell")
 
 
-def refuse_tokenizer(request: Request) -> None:
-    """A decoder that goes on has its tokenizer."""
-    if fixed := [name for name in ("tokenizer", "vocab") if name in request.settings]:
-        where, whose = ("--from", "the run to start from") if request.decoder is None else (WHERE, "the language model")
-        raise ConfigError(f"{', '.join(fixed)}: the tokenizer is that of {whose}", where=where, fix="leave it out")
-    if request.decoder is None and "context" in request.settings:
-        problem = "context: the decoder is that of the run to start from"
-        raise ConfigError(problem, where="--from", fix="leave it out")
+def sizing_encoder(name: str) -> Callable[..., Stream.Config]:
+    """The encoder by whose cost the size is chosen: convolutional features are as large whatever stands on them."""
+    return features if CAPTION_ENCODERS[name] is convolutional else CAPTION_ENCODERS[name]
 
 
-def taken_over(request: Request) -> Request:
-    """The request; of a captioner that gets another decoder, the run to start from is the encoder alone."""
-    origin = request.origin
-    if origin is None or not isinstance(origin.model, Seq2Seq):
-        return request
-    if request.decoder is None and request.model in (None, origin.config.get("model_name")):
-        return request
-    return replace(request, origin=encoder_alone(origin))
+def new_encoder(draft: CaptionDraft, name: str, decoder: Size | None = None) -> Stream.Config:
+    """An encoder of pictures that suits data and budget, for a decoder of this size where it is known."""
+    measured = backbone_maker(draft, sizing_encoder(name), None)
+    cost = partial(caption_cost, decoder=decoder)
+    size = choose_size(draft, LADDER_OF[name], lambda size: cost(measured(size), draft.training))
+    return backbone_maker(draft, CAPTION_ENCODERS[name], None)(size)
 
 
-def writer_size(encoder: Stream.Config, training: CaptionTraining, context: int) -> Size:
+def writer_size(encoder: Stream.Config, training: CaptionTraining, context: int, name: str = "swift") -> Size:
     """The decoder's sizes: the encoder's, as far as it has them."""
     blocks = encoder.trunk.all_blocks()
     heads = getattr(blocks[0].mix, "heads", None) if blocks else None
     if heads is None or encoder.dim // heads % 2:  # positions by turns need an even width
         heads = heads_for(encoder.dim, HEAD_DIM, even=True)
-    depth = training.depth or len(blocks) or USUAL_LAYERS
+    usual = ONE_STREAM_LAYERS if name == "one-stream" else USUAL_LAYERS
+    depth = training.depth or (1 if name in RECURRENT else len(blocks) or usual)
     return Size(dim=encoder.dim, depth=depth, heads=heads, context=context)
 
 
-def caption_cost(encoder: Stream.Config, training: CaptionTraining, language: Stream.Config | None = None) -> float:
+def caption_cost(
+    encoder: Stream.Config, training: CaptionTraining, name: str = "swift", decoder: Size | None = None
+) -> float:
     """Floating-point operations to learn from a picture and the captions of one visit.
 
-    A decoder has 16 D^2 weights a layer and those of its output, for each token; `language` is one that it begins with.
+    A decoder has 16 D^2 weights a layer and those of its output, for each token; in one stream also for each of the picture.
     """
-    size = writer_size(encoder, training, 1) if language is None else size_of_language(language, 1)
-    weights = 16 * size.depth * size.dim**2 + size.dim * (training.vocab or USUAL_VOCAB)
-    return operations(encoder) + 6 * weights * USUAL_TOKENS * training.visit
-
-
-def cost_of(request: Request) -> Cost[CaptionTraining]:
-    """`caption_cost` with the decoder that is asked for."""
-    return partial(caption_cost, language=None if request.decoder is None else language_model(request.decoder))
-
-
-def with_writer(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:
-    """A new decoder beside an encoder, or one that begins with a language model."""
-    context, dropout, run = draft.encoded.context, draft.training.dropout or 0.0, draft.request.decoder
-    if run is None:
-        size, vocab = writer_size(encoder, draft.training, context), draft.encoded.text.tokenizer.size
-        return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=dropout)
-    refuse_tokenizer(draft.request)
-    language = language_model(run)
-    size = size_of_language(language, context)
-    made = CAPTION_MODELS[name](encoder, size, vocab=language.embed.size, dropout=dropout)
-    return with_language(made, language, context, dropout)
-
-
-def new_captioner(draft: CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
-    """A model that suits data and budget, and the settings with everything decided."""
-    refuse_summary(draft.request)
-    name, cost = CAPTIONING.model_name(draft.request), cost_of(draft.request)
-    encoder = new_backbone(draft, CAPTIONING, None, cost, LADDER_OF[name])
-    model = with_model_settings(with_writer(encoder, name, draft), draft.request)
-    training = decided(draft, encoder, cost, WITHOUT)
-    return model, training if draft.request.decoder is None else _rates(training, draft.request, name)
-
-
-def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
-    """The same model; or the encoder of another run, with a decoder that is new or begins with a language model."""
-    name, request = writer_name(draft.request), draft.request
-    encoder = continued_backbone(origin, draft.training, draft.training.drop)
-    training = decided(draft, encoder, cost_of(request), WITHOUT)
-    if isinstance(origin.model, Seq2Seq):
-        refuse_tokenizer(request)
-        return with_lora(origin.model.config.replace(source=encoder), training), training
-    encoder = with_lora(encoder.replace(head=None, outputs=None), training)
-    return with_writer(encoder, name, draft), _rates(training, request, name)
-
-
-def _rates(training: CaptionTraining, request: Request, name: str) -> CaptionTraining:
-    return partly_new_rates(training, CAPTIONING, request, name)
+    size = decoder or writer_size(encoder, training, 1, name)
+    layers, output = 16 * size.depth * size.dim**2, size.dim * (training.vocab or USUAL_VOCAB)
+    seen = math.prod(embed_of(encoder).grid) if name == "one-stream" else 0
+    weights = layers * (USUAL_TOKENS + seen) + output * USUAL_TOKENS
+    return operations(encoder) + 6 * weights * training.visit
 
 
 def caption_facts(run: Loaded) -> dict[str, str]:
