@@ -22,13 +22,14 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import Objective
 from weft.tasks import common_space, pictures
-from weft.tasks.finetuning import start_weights, usual_rates, with_lora
+from weft.tasks.caption_measures import known_files, measured_captions
+from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
+from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import in_a_line
-from weft.tasks.picture_writing import Captioning, PictureWriter, answers, caption_measures
-from weft.tasks.planning import with_model_settings
+from weft.tasks.picture_writing import Captioning, PictureWriter, answers
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
-from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided
+from weft.tasks.recipes.pictures import batch_in_words
 from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
@@ -46,6 +47,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     starts_from = ("classify-images", "reconstruct-images", "distill-images")
     Predict = Captioning
     Look = LookAtCaption
+
+    def starting(self, request: Request) -> Request:
+        return taken_over(request)
 
     def codecs(self, data: PictureData, training: CaptionTraining, known: Codecs) -> Codecs:
         picture = pictures.picture_codec(data, training, known)
@@ -66,22 +70,10 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
-        name = self.recipe.model_name(draft.request)
-        recipes.refuse_unfit(draft.request, name)
-        encoder = recipes.new_encoder(draft, name)
-        model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
-        return model, recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
+        return new_captioner(draft)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
-        """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
-        name = self.model_name(draft.request)
-        encoder = continued_backbone(origin, draft.training, draft.training.drop)
-        training = recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
-        if isinstance(origin.model, Seq2Seq):
-            recipes.refuse_tokenizer(draft.request)
-            return with_lora(origin.model.config.replace(source=encoder), training), training
-        model = recipes.with_writer(encoder.replace(head=None, outputs=None), name, draft)
-        return model, usual_rates(training, self.recipe, draft.request, name) if training.freeze else training
+        return continued_captioner(draft, origin)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         if isinstance(origin.model, Seq2Seq):
@@ -99,6 +91,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         how, stride = training.augment, embed_of(model).stride
         source = captioned_pictures(encoded, training.visit, how=how, stride=stride, seed=training.seed)
         return pictures.read_ahead(source, encoded)
+
+    def kept_files(self, encoded: SeenCaptions) -> Mapping[str, bytes]:
+        return known_files(encoded)
 
     def batch_in_words(self, training: CaptionTraining, source: Source) -> str:
         return batch_in_words(training)
@@ -129,11 +124,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return found.held_out or found.train
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        writer, frames = PictureWriter(run), pictures.frames_for(run, held_out)
-        total, tokens = writer.score(frames, held_out.captions)
-        found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]
-        measured = caption_measures(found, held_out, total / max(1, tokens), tokens)
-        return measured.beside(*common_space.retrieval(run, frames, held_out))
+        return measured_captions(run, held_out, progress)
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
         writer, chosen = PictureWriter(run), how.chosen

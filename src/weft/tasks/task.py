@@ -50,6 +50,10 @@ class Task(ABC, Generic[D, E, S]):
 
     # What training needs
 
+    def starting(self, request: Request) -> Request:
+        """The request, with that part of the run to start from which this task goes on with."""
+        return request
+
     @abstractmethod
     def codecs(self, data: D, training: S, known: Codecs) -> Codecs:
         """Both ends of the samples. `known` are those of the run to start from; what it lacks is learned from the data."""
@@ -77,6 +81,10 @@ class Task(ABC, Generic[D, E, S]):
     @abstractmethod
     def source(self, encoded: E, codecs: Codecs, model: Model.Config, training: S) -> Source:
         """The samples."""
+
+    def kept_files(self, encoded: E) -> Mapping[str, bytes]:
+        """Files that a run keeps of its training data, by name, so that it can be measured beside baselines without the data."""
+        return {}
 
     def batch_in_words(self, training: S, source: Source) -> str:
         """The size of a step in words, for the plan."""
