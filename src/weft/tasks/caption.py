@@ -14,7 +14,8 @@ from weft.data.images.album import Album
 from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
 from weft.data.source import Source
-from weft.inspect.captioning import CaptionView, LookAtCaption, WordView, Written
+from weft.inspect.captioning import LookAtCaption, Written, caption_words
+from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.views import View
 from weft.inspect.vision import LearnedView, learned_names
 from weft.models.backbone import embed_of
@@ -136,14 +137,14 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return caption_measures(found, held_out, total / max(1, tokens), tokens)
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
-        writer, chosen = PictureWriter(run), how.chosen
+        writer = PictureWriter(run)
         if how.what is not None:
             return LearnedView(writer.model.source, learned_names(how.what))
         name, picture, read = pictures.one_picture(run, input, Ground())
         if how.caption is None:
-            ids = writer.written(read, Captioning(beam=how.beam))[0][0][1].ids
+            ((_, best),) = writer.written(read, Captioning(beam=how.beam))[0]
+            ids, score = best.ids, best.score
         else:
-            ids = tuple(writer.caption.tokenizer.encode(how.caption).tolist())
-        what = Written(picture.pixels, read, writer.marks.written_from, ids, name)
-        view = CaptionView(writer.model, writer.caption.tokenizer, what, chosen)
-        return view if how.word is None else WordView(view, how.word, every=how.every)
+            ids, score = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None
+        what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score)
+        return look_at_words(caption_words(writer.model, writer.caption.tokenizer, what), how)
