@@ -143,7 +143,7 @@ def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monke
     def stop(model: Any, given: Picture, target: list[int]) -> None:
         raise LookupError(given.pixels.device.type)
 
-    monkeypatch.setattr("weft.inspect.captioning.readings_of", stop)
+    monkeypatch.setattr("weft.inspect.picture_reading.readings_of", stop)
     tokenizer = make_tokenizer("bytes", [])
     what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
     with pytest.raises(LookupError, match="meta"):

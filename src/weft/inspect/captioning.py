@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from weft.data.images.album import Region
-from weft.inspect.alignment import weights_of
+from weft.inspect.picture_reading import patch_grid, picture_weights
 from weft.inspect.picture_words import LookAtWords, PictureWords, Sentence
-from weft.inspect.translation import readings_of
 from weft.inspect.vision import LEARNED, learned_names
-from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.image import Picture
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
@@ -53,12 +52,7 @@ class Written:
 def caption_words(model: Seq2Seq, tokenizer: Tokenizer, what: Written) -> PictureWords:
     """The words of a caption, with what was read of the picture for each."""
     target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
-    read = readings_of(model, what.raw.to(next(model.parameters()).device), target)
-    weights = weights_of(read["across"])[:, :, len(what.opening) - 1 :]
-    embed = model.source.embed
-    assert isinstance(embed, PictureEmbed)
-    rows, columns = (-(-side // embed.config.stride) for side in what.raw.pixels.shape[2:])
-    patches = weights[:, :, : len(what.ids), -rows * columns :]  # class tokens stand in front
-    spread = patches.reshape(*patches.shape[:3], rows, columns)
+    weights = picture_weights(model, what.raw, target)[:, :, len(what.opening) - 1 :][:, :, : len(what.ids)]
+    spread = weights.reshape(*weights.shape[:3], *patch_grid(model, what.raw))
     sentence = Sentence.of(tokenizer, what.ids, spread, regions=what.regions)
     return PictureWords(what.pixels, (sentence,), what.title, what.score)

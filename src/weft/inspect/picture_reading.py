@@ -1,0 +1,34 @@
+"""How much of each patch of a picture a model read for each token that it wrote. Knows no words and draws nothing."""
+
+import numpy as np
+import torch
+
+from weft.errors import WeftError
+from weft.inspect.alignment import weights_of
+from weft.inspect.translation import readings_of
+from weft.modalities.image import Picture, PictureEmbed
+from weft.models.seq2seq import Seq2Seq
+
+
+def patch_grid(model: Seq2Seq, raw_picture: Picture) -> tuple[int, int]:
+    """Rows and columns of the patches that the model makes of a picture."""
+    embed = model.source.embed
+    assert isinstance(embed, PictureEmbed), "the source is not a picture"
+    rows, columns = (-(-side // embed.config.stride) for side in raw_picture.pixels.shape[2:])
+    return rows, columns
+
+
+@torch.inference_mode()
+def picture_weights(model: Seq2Seq, raw_picture: Picture, target_ids: list[int]) -> np.ndarray:
+    """(layers, heads, tokens, patches): the attention of each token to the patches of one picture, row by row.
+
+    `target_ids` are the ids that the decoder reads: what stands at a token was read to predict the token behind it.
+    Attention to class tokens is left out, so that the weights of a token add up to 1 at most.
+    """
+    raw_picture = raw_picture.to(next(model.parameters()).device)
+    read = readings_of(model, raw_picture, target_ids)["across"]
+    if not read:
+        problem = "this model reads a picture as one vector and has no attention to its parts"
+        raise WeftError(problem, where="weft look", fix="train one that looks: --model swift")
+    rows, columns = patch_grid(model, raw_picture)
+    return weights_of(read)[..., -rows * columns :]  # class tokens stand in front
