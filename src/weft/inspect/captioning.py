@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from weft.data.images.album import Region
-from weft.inspect.picture_reading import patch_grid, picture_weights
-from weft.inspect.picture_words import LookAtWords, PictureWords, Sentence
+from weft.inspect.occlusion import covered_scores, covered_sentence, target_score
+from weft.inspect.picture_reading import NoAttention, patch_grid, picture_weights
+from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
 from weft.inspect.vision import LEARNED, learned_names
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer import Tokenizer
@@ -49,10 +50,24 @@ class Written:
     regions: Sequence[Region] = ()
 
 
-def caption_words(model: Seq2Seq, tokenizer: Tokenizer, what: Written) -> PictureWords:
-    """The words of a caption, with what was read of the picture for each."""
+def caption_words(model: Seq2Seq, tokenizer: Tokenizer, what: Written, by: By | None = None) -> PictureWords:
+    """The words of a caption, with what counted for each: what was read of the picture, or what the word depends on."""
+    if by != "occlusion":
+        try:
+            sentence = _read(model, tokenizer, what)
+            return PictureWords(what.pixels, (sentence,), what.title, what.score)
+        except NoAttention:
+            if by is not None:
+                raise
+    score = target_score(model, (*what.opening, *what.ids), len(what.opening))
+    scores = covered_scores(what.raw.to(next(model.parameters()).device), score)
+    sentence = covered_sentence(tokenizer, what.ids, scores, regions=what.regions)
+    return PictureWords(what.pixels, (sentence,), what.title, what.score, "occlusion")
+
+
+def _read(model: Seq2Seq, tokenizer: Tokenizer, what: Written) -> Sentence:
+    """The words of a caption, with what was read of the picture before each was written."""
     target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
     weights = picture_weights(model, what.raw, target)[:, :, len(what.opening) - 1 :][:, :, : len(what.ids)]
     spread = weights.reshape(*weights.shape[:3], *patch_grid(model, what.raw))
-    sentence = Sentence.of(tokenizer, what.ids, spread, regions=what.regions)
-    return PictureWords(what.pixels, (sentence,), what.title, what.score)
+    return Sentence.of(tokenizer, what.ids, spread, regions=what.regions)

@@ -10,6 +10,10 @@ from weft.modalities.image import Picture, PictureEmbed
 from weft.models.seq2seq import Seq2Seq
 
 
+class NoAttention(WeftError):
+    """A model has no attention to the parts of a picture."""
+
+
 def patch_grid(model: Seq2Seq, raw_picture: Picture) -> tuple[int, int]:
     """Rows and columns of the patches that the model makes of a picture."""
     embed = model.source.embed
@@ -29,6 +33,6 @@ def picture_weights(model: Seq2Seq, raw_picture: Picture, target_ids: list[int])
     read = readings_of(model, raw_picture, target_ids)["across"]
     if not read:
         problem = "this model reads a picture as one vector and has no attention to its parts"
-        raise WeftError(problem, where="weft look", fix="train one that looks: --model swift")
+        raise NoAttention(problem, where="weft look", fix="train one that looks: --model swift")
     rows, columns = patch_grid(model, raw_picture)
     return weights_of(read)[..., -rows * columns :]  # class tokens stand in front

@@ -35,8 +35,8 @@ class LookAtWords(Config):
         "head": "one head, from 1; by default the average of all",
         "word": "one word in large, with each head by itself: the word, or its place from 1",
         "every": "with word: every head of every layer in a panel of its own",
-        "by": "attention: what was read for each word; occlusion: what makes the word less probable when it is covered "
-        "with grey. By default attention, or occlusion where the model has none",
+        "by": "attention: what was read for each word; occlusion: what makes the word less probable when it is painted "
+        "over; by default attention, or occlusion where the model has none",
     }
 
     @property
@@ -44,16 +44,16 @@ class LookAtWords(Config):
         """The layer and the head to show; a setting that nothing would come of is refused."""
         if self.every and self.word is None:
             raise ConfigError("every head of every layer is shown for one word", where="every", fix="set word too")
-        if self.by == "occlusion":
-            self.refuse_layers()
         return AttentionChoice(self.layer, self.head)
 
     def refuse_layers(self) -> None:
         """Refuses the choice of a layer or head where the maps are not those of attention."""
         for name in ("layer", "head", "every"):
             if getattr(self, name):
-                problem = "the effect of covering a part belongs to the whole model, not to a layer or head"
-                raise ConfigError(problem, where=name, fix=f"leave {name} away, or set by=attention")
+                problem = "occlusion is measured on the whole model, it has no layers and heads"
+                raise ConfigError(
+                    problem, where=name, fix=f"leave {name} away, or set by=attention where the model has attention"
+                )
 
 
 @dataclass(frozen=True)

@@ -27,23 +27,26 @@ class Method:
     number: str
     even: str = ""
 
+    def numbers(self, parts: int) -> str:
+        """What the number beside each word means, for maps with this number of parts."""
+        return self.number + self.even.format(parts=parts, share=percent(1 / parts))
+
     def in_words(self, parts: int) -> str:
-        """What the colours and numbers of maps with this number of parts mean."""
-        even = self.even.format(parts=parts, share=percent(1 / parts)) if self.even else ""
-        return f"{self.bright} {self.number}{even} Every map has its own scale of colours."
+        """What the colours and numbers of maps mean."""
+        return f"{self.bright} {self.numbers(parts)} Every map has its own scale of colours."
 
 
 METHOD: dict[By, Method] = {
     "attention": Method(
         "attention",
         "Bright: the parts of the picture that the model read for this word.",
-        "The number is the share of the brightest part",
+        "The number is the share of the part that was read most",
         " (if all {parts} parts were read alike, each would have {share}).",
     ),
     "occlusion": Method(
-        "fall of the word's probability when a part is covered",
+        "occlusion",
         "Bright: the parts of the picture that the word depends on.",
-        "The number says how far the probability of the word falls when the brightest part is covered with grey.",
+        "The number is the fall of the word's probability when the brightest part is painted over.",
     ),
 }
 

@@ -10,7 +10,7 @@ from weft.inspect import fonts, maps
 from weft.inspect.picture_words import LookAtWords, PictureWords, Sentence, area, inside
 from weft.inspect.picture_words_film import film
 from weft.inspect.picture_words_page import words_page
-from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_box
+from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_box, percent
 from weft.inspect.views import ALL, AttentionChoice
 from weft.inspect.vision import MapsView
 
@@ -57,7 +57,7 @@ class PictureWordsView:
         for sentence in self.shown.sentences:
             lines += ["", *([f"{sentence.name}: {sentence.text}"] if len(self.shown.sentences) > 1 else [])]
             lines += _listed(sentence, sentence.maps(self.choice)) or [f"  {EMPTY}"]
-        explained = METHOD[self.shown.by].in_words(self.grid[0] * self.grid[1])
+        explained = METHOD[self.shown.by].numbers(self.grid[0] * self.grid[1])
         return "\n".join(lines if not self.words else [*lines, "", explained])
 
     def note(self) -> str | None:
@@ -107,6 +107,8 @@ class OneWordView(MapsView):
 
 def look_at_words(shown: PictureWords, how: LookAtWords) -> PictureWordsView | OneWordView:
     """All words, or the one that the settings ask for."""
+    if shown.by == "occlusion":
+        how.refuse_layers()
     view = PictureWordsView(shown, how.chosen)
     return view if how.word is None else OneWordView(view, how.word, every=how.every)
 
@@ -117,7 +119,7 @@ def _listed(sentence: Sentence, shown: np.ndarray) -> list[str]:
     for word, map, box in zip(sentence.words, shown, sentence.boxes, strict=True):
         row, column = np.unravel_index(int(map.argmax()), map.shape)
         down, along = (row + 0.5) / map.shape[0], (column + 0.5) / map.shape[1]
-        line = f"  {word:<{width}}  {map.max():6.1%} at {down:.0%} down, {along:.0%} across"
+        line = f"  {word:<{width}}  {percent(map.max()):>6} at {down:.0%} down, {along:.0%} across"
         lines.append(line if box is None else f"{line}; {in_box(map, box)}")
     return lines
 

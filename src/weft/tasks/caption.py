@@ -14,15 +14,14 @@ from weft.data.images.album import Album
 from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
 from weft.data.source import Source
-from weft.inspect.captioning import LookAtCaption, Written, caption_words
-from weft.inspect.picture_words_view import look_at_words
+from weft.inspect.captioning import LookAtCaption
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
+from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.finetuning import start_weights, usual_rates, with_lora
 from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
 from weft.tasks.planning import with_model_settings
@@ -137,14 +136,4 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return caption_measures(found, held_out, total / max(1, tokens), tokens)
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
-        writer = PictureWriter(run)
-        if how.what is not None:
-            return LearnedView(writer.model.source, learned_names(how.what))
-        name, picture, read = pictures.one_picture(run, input, Ground())
-        if how.caption is None:
-            ((_, best),) = writer.written(read, Captioning(beam=how.beam))[0]
-            ids, score = best.ids, best.score
-        else:
-            ids, score = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None
-        what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score)
-        return look_at_words(caption_words(writer.model, writer.caption.tokenizer, what), how)
+        return look_at_caption(run, input, how)
