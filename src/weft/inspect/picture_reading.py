@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from weft.core.memories import Prefix
 from weft.errors import WeftError
 from weft.inspect.alignment import weights_of
 from weft.inspect.translation import readings_of
@@ -30,9 +31,13 @@ def picture_weights(model: Seq2Seq, raw_picture: Picture, target_ids: list[int])
     Attention to class tokens is left out, so that the weights of a token add up to 1 at most.
     """
     raw_picture = raw_picture.to(next(model.parameters()).device)
-    read = readings_of(model, raw_picture, target_ids)["across"]
-    if not read:
-        problem = "this model reads a picture as one vector and has no attention to its parts"
-        raise NoAttention(problem, where="weft look", fix="train one that looks: --model swift")
+    read = readings_of(model, raw_picture, target_ids)
     rows, columns = patch_grid(model, raw_picture)
-    return weights_of(read)[..., -rows * columns :]  # class tokens stand in front
+    if read["across"]:
+        return weights_of(read["across"])[..., -rows * columns :]  # class tokens stand in front
+    words = len(target_ids)
+    if isinstance(model.target.config.trunk.memory, Prefix.Config) and read["target"]:
+        before = weights_of(read["target"])[..., -words:, :-words]  # the picture stands before the words
+        return before[..., -rows * columns :]
+    problem = "this model reads a picture as one vector: it has no attention to the parts of a picture"
+    raise NoAttention(problem, where="weft look", fix="look with a model that has it, such as swift or show-attend-tell")

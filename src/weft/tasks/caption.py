@@ -27,7 +27,7 @@ from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measur
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
-from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
+from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
@@ -66,16 +66,16 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
         recipes.refuse_summary(draft.request)
-        name, cost = self.recipe.model_name(draft.request), recipes.caption_cost
-        encoder = new_backbone(draft, self.recipe, None, cost, recipes.LADDER_OF[name])
+        name = self.recipe.model_name(draft.request)
+        encoder = recipes.new_encoder(draft, name)
         model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
-        return model, decided(draft, encoder, cost, recipes.WITHOUT)
+        return model, decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
         """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
         name = self.model_name(draft.request)
         encoder = continued_backbone(origin, draft.training, draft.training.drop)
-        training = decided(draft, encoder, recipes.caption_cost, recipes.WITHOUT)
+        training = decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
         if isinstance(origin.model, Seq2Seq):
             recipes.refuse_tokenizer(draft.request)
             return with_lora(origin.model.config.replace(source=encoder), training), training

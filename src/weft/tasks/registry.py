@@ -243,7 +243,7 @@ CARDS: dict[str, Card] = {
             files=".tsv, .csv or .jsonl (gzip too) with pictures' names and captions, the pictures beside it or named "
             "too (captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name "
             "each",
-            sample="weft's shapes (1,500 pictures of 32 x 32 pixels with sentences)",
+            sample="weft's scenes (5,000 pictures of 48 x 48 pixels with sentences)",
             example="picture.jpg",
             home="caption.Caption",
             reads="captions.CaptionedPictures",
@@ -252,6 +252,9 @@ CARDS: dict[str, Card] = {
                 "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
                 "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
                 "cnn-transformer": "the same decoder, and a transformer on convolutional features",
+                "one-stream": "the picture's tokens and the words in one line, without a decoder of its own",
+                "show-attend-tell": "an LSTM that looks at the picture anew for each word (Xu et al., 2015)",
+                "cnn-lstm": "an LSTM that is given the picture as one vector (after Vinyals et al., 2015)",
             },
             presets=PICTURE_PRESETS,
         ),
