@@ -32,9 +32,7 @@ class Maps:
     rollout: np.ndarray | None = None  # (rows, columns)
     title: str = ""
     asked: tuple[int, int] | None = None  # the row and column of the patch that reads; None: no patch, or all
-    box: tuple[float, float, float, float] | None = (
-        None  # top, left, bottom, right in shares of the sides, to be marked
-    )
+    boxes: tuple[tuple[float, float, float, float], ...] = ()  # top, left, bottom, right in shares, to be marked
     name: str | None = None  # what the maps are, where they are not those of attention
 
     def __post_init__(self) -> None:
@@ -174,8 +172,8 @@ def mark_box(axis: Any, box: tuple[float, float, float, float]) -> None:
 
 def _mark(axis: Any, maps: Maps) -> None:
     """A frame around the patch that reads, or around what a word is about."""
-    if maps.box is not None:
-        mark_box(axis, maps.box)
+    for box in maps.boxes:
+        mark_box(axis, box)
     if maps.asked is not None:
         wide, high = 1 / maps.layers.shape[3], 1 / maps.layers.shape[2]
         row, column = maps.asked

@@ -19,6 +19,8 @@ from weft.modalities.tokenizer import Tokenizer
 
 By = Literal["attention", "occlusion"]
 Box = tuple[float, float, float, float]  # top, left, bottom, right, in shares of the picture's height and width
+FINE = 200  # parts along a side, by which the area of boxes is counted
+Boxes = tuple[Box, ...]  # the parts of a picture that a word is about; none where that is not known
 
 
 class LookAtWords(Config):
@@ -60,14 +62,14 @@ class LookAtWords(Config):
 class Sentence:
     """A text and its words; weights[layer, head, word, row, column] is how much a part of the picture counted for a word.
 
-    `name` says what the text is, as question or answer; `boxes` is for each word the part of the picture that it is about.
+    `name` says what the text is, as question or answer; `boxes` is for each word the parts of the picture that it is about.
     """
 
     text: str
     words: tuple[str, ...]
     weights: np.ndarray
     name: str = "caption"
-    boxes: tuple[Box | None, ...] = ()
+    boxes: tuple[Boxes, ...] = ()
 
     def __post_init__(self) -> None:
         weights = np.asarray(self.weights, np.float32)
@@ -79,9 +81,9 @@ class Sentence:
         if not np.isfinite(weights).all():
             raise DataError("some weights are not finite numbers", where=self.name)
         if self.boxes and len(self.boxes) != len(self.words):
-            raise DataError(f"expected {len(self.words)} boxes, found {len(self.boxes)}", where=self.name)
+            raise DataError(f"expected boxes for {len(self.words)} words, found {len(self.boxes)}", where=self.name)
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "boxes", tuple(self.boxes) or (None,) * len(self.words))
+        object.__setattr__(self, "boxes", tuple(self.boxes) or ((),) * len(self.words))
 
     @classmethod
     def of(
@@ -104,7 +106,7 @@ class Sentence:
             target_spans=tuple(piece_spans(tokenizer, ids)),
         ).by_words("", text)
         spread = words.weights.reshape(*words.weights.shape[:3], *grid)
-        boxes = tuple(box_of(span, regions) for span in words.target_spans)
+        boxes = tuple(boxes_of(span, regions) for span in words.target_spans)
         return cls(text.strip(), words.target, spread, name, boxes)
 
     def maps(self, choice: AttentionChoice) -> np.ndarray:
@@ -164,31 +166,33 @@ class PictureWords:
         raise ConfigError(f"{word!r} is not among the words", where="word", fix=fix)
 
 
-def box_of(span: tuple[int, int] | None, regions: Sequence[Region]) -> Box | None:
-    """The box of the region that shares most characters with a word; None where there is none."""
+def boxes_of(span: tuple[int, int] | None, regions: Sequence[Region]) -> Boxes:
+    """The boxes of the regions that share characters with a word."""
     if span is None:
-        return None
-    shared = [min(span[1], region.stop) - max(span[0], region.start) for region in regions]
-    best = int(np.argmax(shared)) if shared else 0
-    return regions[best].box if shared and shared[best] > 0 else None
+        return ()
+    return tuple(one.box for one in regions if min(span[1], one.stop) > max(span[0], one.start))
 
 
-def inside(map: np.ndarray, box: Box) -> float:
-    """The share of a map (rows, columns) that lies in a box; a patch that the box cuts counts by its covered area."""
-    top, left, bottom, right = box
-    down = _covered(map.shape[0], top, bottom)
-    along = _covered(map.shape[1], left, right)
+def inside(map: np.ndarray, boxes: Boxes) -> float:
+    """The share of a map (rows, columns) that lies in boxes; a patch that a box cuts counts by its covered area."""
     total = float(map.sum())
-    return float(down @ map @ along) / total if total > 0 else 0.0
+    return float((map * _covered(map.shape, boxes)).sum()) / total if total > 0 else 0.0
 
 
-def area(box: Box) -> float:
-    """The share of the picture that lies in a box."""
-    top, left, bottom, right = (min(max(side, 0.0), 1.0) for side in box)
-    return max(bottom - top, 0.0) * max(right - left, 0.0)
+def area(boxes: Boxes) -> float:
+    """The share of the picture that lies in boxes."""
+    return float(_covered((FINE, FINE), boxes).mean())
 
 
-def _covered(count: int, start: float, stop: float) -> np.ndarray:
+def _covered(grid: tuple[int, ...], boxes: Boxes) -> np.ndarray:
+    """For each patch of a grid, the share of it in boxes, at most 1."""
+    found = np.zeros(grid)
+    for top, left, bottom, right in boxes:
+        found += np.outer(_between(grid[0], top, bottom), _between(grid[1], left, right))
+    return np.minimum(found, 1)
+
+
+def _between(count: int, start: float, stop: float) -> np.ndarray:
     """For each of `count` equal parts of a line from 0 to 1, the share of it between start and stop."""
     edges = np.arange(count + 1) / count
     return np.clip(np.minimum(edges[1:], stop) - np.maximum(edges[:-1], start), 0, None) * count

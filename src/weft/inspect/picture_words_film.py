@@ -51,7 +51,7 @@ def _frames(shown: PictureWords, choice: AttentionChoice) -> Iterator[np.ndarray
             axis = on.picture(
                 shown.pixels if map is None else maps.lit(shown.pixels, map, wide), 0, 0, wide, high, frame=None
             )
-            if now is not None and (box := shown.sentences[now.sentence].boxes[now.word]) is not None:
+            for box in () if now is None else shown.sentences[now.sentence].boxes[now.word]:
                 maps.mark_box(axis, box)
             past = places if now is None and size is not None else [p for p in places if now is not None and p <= now]
             _write(on, shown, past, now, high + 0.12)

@@ -12,20 +12,21 @@ import numpy as np
 
 from weft.inspect import maps
 from weft.inspect.figures import coloured, png_of, writable
-from weft.inspect.picture_words import PictureWords, Sentence
-from weft.inspect.picture_words_sheet import EMPTY, METHOD, facts, in_box, percent
+from weft.inspect.picture_words import Box, PictureWords, Sentence
+from weft.inspect.picture_words_sheet import EMPTY, METHOD, facts, in_boxes, percent
 from weft.inspect.views import ALL, AttentionChoice, page
 
 MOST_PIXELS = 640  # of a side of the picture
 HEAT_PIXELS = 96  # of the longer side of a map, which the browser enlarges
-QUALITY = 88  # of a JPEG
+QUALITY, MOST_PNG = 88, 60_000  # of a JPEG, and bytes of a PNG in the place of which one is taken
+HINT = "Point at a word, or go from word to word with the arrow keys; Esc takes the colours away."
 
 STYLE = """
-.stage,.lit{position:relative;overflow:hidden;isolation:isolate;background:#000 center/100% 100%}
-.stage{display:none;width:min(100%,28rem);margin:0 0 .6rem}
+.pair{display:flex;flex-wrap:wrap;gap:.8rem;margin:0 0 .6rem}.pair>div{flex:0 1 26rem;min-width:min(100%,14rem)}
+.photo,.lit{position:relative;overflow:hidden;isolation:isolate;background:#000 center/100% 100%}
+.photo{background-image:var(--photo)}.stage{display:none}
 .grey{position:absolute;inset:0;background:var(--grey) center/100% 100%;filter:brightness(.43)}
 .lit img{position:absolute;inset:0;width:100%;height:100%;mix-blend-mode:screen;filter:brightness(.72)}
-.photo{background-image:var(--photo)}
 .box{position:absolute;border:2px solid #fff;outline:1px solid #0a1a33}
 .text{font-size:1.25rem;margin:.2rem 0;line-height:1.9}
 .text small{color:#6b7785;font-size:.8rem;margin-right:.5rem}
@@ -43,8 +44,8 @@ SCRIPT = """
 const words=[...document.querySelectorAll('.word')],figures=[...document.querySelectorAll('figure[data-word]')];
 const stage=document.querySelector('.stage'),says=document.querySelector('.says');let timer=0;
 function show(n){
- stage.replaceChildren(...(n<0?[]:[...figures[n].querySelector('.lit').children].map(one=>one.cloneNode(true))));
- stage.className=n<0?'stage photo':'stage lit';
+ const parts=[...figures[Math.max(n,0)].querySelector('.lit').children].map(one=>one.cloneNode(true));
+ stage.replaceChildren(...(n<0?parts.slice(0,1):parts));
  words.forEach((word,k)=>word.setAttribute('aria-pressed',k===n));
  says.textContent=n<0?says.dataset.first:figures[n].dataset.says;
 }
@@ -61,32 +62,36 @@ document.addEventListener('keydown',event=>{
  if(step&&at>=0){words[Math.min(Math.max(at+step,0),words.length-1)].focus();event.preventDefault()}
  if(event.key==='Escape'){stop();show(-1)}
 });
-document.body.classList.add('live');show(-1);
+document.body.classList.add('live');show(0);says.textContent=says.dataset.first;
 """
 
 
 def words_page(shown: PictureWords, choice: AttentionChoice = ALL) -> bytes:
     """The page, with the maps of the chosen layers and heads."""
-    height, width = shown.pixels.shape[:2]
-    grey = np.repeat(np.round(255 * maps.grey(coloured(shown.pixels))).astype(np.uint8)[..., None], 3, 2)
-    style = f"{STYLE}:root{{--photo:url({_photo(shown.pixels)});--grey:url({_photo(grey)})}}.stage,.lit{{aspect-ratio:{width}/{height}}}"
-    counted = sum(len(sentence.words) for sentence in shown.sentences)
     title = " – ".join(sentence.text for sentence in shown.sentences if sentence.text) or EMPTY
-    body = [f"<style>{style}</style>", f'<p class="facts">{_escaped(facts(shown, choice))}</p>']
-    if not counted:
-        return page(title, "".join([*body, '<div class="stage photo" style="display:block"></div>']))
-    first = "Point at a word, or go through the words with the arrow keys; Esc shows the picture."
-    body += ['<div class="stage photo"></div>', *(_buttons(one, len(shown.sentences) > 1) for one in shown.sentences)]
-    body += [
-        f'<p class="says" aria-live="polite" data-first="{first}"></p><button id="play" type="button">Play</button>'
-    ]
+    body = [f"<style>{STYLE}{_pictures(shown.pixels)}</style>"]
+    body.append(f'<p class="facts">{_escaped(facts(shown, choice))}</p>')
+    if not any(sentence.words for sentence in shown.sentences):
+        return page(title, "".join([*body, '<div class="pair"><div class="photo"></div></div>']))
+    body.append('<div class="pair"><div class="photo"></div><div class="stage lit"></div></div>')
+    body += [_buttons(sentence, len(shown.sentences) > 1) for sentence in shown.sentences]
+    if not shown.last.words:
+        body.append(f"<p>{EMPTY}</p>")
+    body.append(f'<p class="says" aria-live="polite" data-first="{HINT}"></p>')
+    body.append('<button id="play" type="button">Play</button>')
     rows, columns = shown.last.weights.shape[3:]
     body.append(f'<p class="facts">{METHOD[shown.by].in_words(rows * columns)}</p>')
     for sentence in shown.sentences:
         body.append(f'<div class="all">{"".join(_figures(shown, sentence, sentence.maps(choice)))}</div>')
-    if not shown.last.words:
-        body.append(f"<p>{EMPTY}</p>")
     return page(writable(title), "".join([*body, f"<script>{SCRIPT}</script>"]))
+
+
+def _pictures(pixels: np.ndarray) -> str:
+    """The picture in colours and in grey, and its shape, as a style."""
+    height, width = pixels.shape[:2]
+    shades = np.round(255 * maps.grey(coloured(pixels))).astype(np.uint8)
+    sources = f"--photo:url({_photo(pixels)});--grey:url({_photo(shades[..., None])})"
+    return f":root{{{sources}}}.photo,.lit{{aspect-ratio:{width}/{height}}}"
 
 
 def _buttons(sentence: Sentence, named: bool) -> str:
@@ -100,19 +105,18 @@ def _buttons(sentence: Sentence, named: bool) -> str:
 def _figures(shown: PictureWords, sentence: Sentence, all_maps: np.ndarray) -> list[str]:
     """For each word the picture in grey under its map, with its box, and what is said of it."""
     found = []
-    for word, map, box in zip(sentence.words, all_maps, sentence.boxes, strict=True):
+    for word, map, boxes in zip(sentence.words, all_maps, sentence.boxes, strict=True):
         name, most = _escaped(word), percent(map.max())
         layers = ['<div class="grey"></div>', f'<img alt="map of {name}" src="{_heat(map, shown.pixels)}">']
         told = f"{name}: {most} at the brightest part"
-        if box is not None:
-            layers.append(f'<div class="box" style="{_sides(box)}"></div>')
-            told += f"; {in_box(map, box)}"
+        layers += [f'<div class="box" style="{_sides(box)}"></div>' for box in boxes]
+        told += f"; {in_boxes(map, boxes)}" if boxes else ""
         caption = f"<figcaption><b>{name}</b> {most}</figcaption>"
         found.append(f'<figure data-word data-says="{told}">{caption}<div class="lit">{"".join(layers)}</div></figure>')
     return found
 
 
-def _sides(box: tuple[float, float, float, float]) -> str:
+def _sides(box: Box) -> str:
     top, left, bottom, right = (100 * float(side) for side in box)
     return f"top:{top:.2f}%;left:{left:.2f}%;height:{bottom - top:.2f}%;width:{right - left:.2f}%"
 
@@ -126,18 +130,17 @@ def _heat(map: np.ndarray, pixels: np.ndarray) -> str:
 
 
 def _photo(pixels: np.ndarray) -> str:
-    """The picture, not larger than needed, as a PNG or a JPEG, whichever is smaller."""
+    """The picture, not larger than needed: a PNG, or a JPEG where that would be large."""
     from PIL import Image
 
     picture = Image.fromarray(np.ascontiguousarray(coloured(pixels)))
     picture.thumbnail((MOST_PIXELS, MOST_PIXELS))
-    found = {}
-    for kind, more in (("png", {}), ("jpeg", {"quality": QUALITY})):
-        buffer = io.BytesIO()
-        picture.save(buffer, kind, **more)
-        found[kind] = buffer.getvalue()
-    best = min(found, key=lambda kind: len(found[kind]))
-    return _data(best, found[best])
+    content = png_of(np.asarray(picture))
+    if len(content) <= MOST_PNG:
+        return _data("png", content)
+    buffer = io.BytesIO()
+    picture.save(buffer, "jpeg", quality=QUALITY)
+    return _data("jpeg", buffer.getvalue())
 
 
 def _data(kind: str, content: bytes) -> str:

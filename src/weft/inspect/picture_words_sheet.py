@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.inspect import maps
 from weft.inspect.figures import PALE, Format, Sheet, fitted, sheet
-from weft.inspect.picture_words import Box, By, PictureWords, Sentence, area, inside
+from weft.inspect.picture_words import Boxes, By, PictureWords, Sentence, area, inside
 from weft.inspect.views import ALL, AttentionChoice
 
 SIDE, GAP, COLUMNS = 1.5, 0.14, 5  # inches of a small picture and between two; pictures in a row
@@ -115,14 +115,15 @@ def _word(
 ) -> None:
     """One word: its name and number above, its map over the picture in grey, its box, and the share in it."""
     (sentence, k, map), (x, y, wide, high) = word, place
-    label, box = sentence.words[k], sentence.boxes[k]
+    label, boxes = sentence.words[k], sentence.boxes[k]
     label = label if len(label) <= LONGEST_WORD else f"{label[: LONGEST_WORD - 1]}…"
     on.text(x, y - 0.04, label, va="bottom", size=9)
     on.text(x + max(wide, min(SIDE, 1.1)), y - 0.04, percent(map.max()), va="bottom", ha="right", color=PALE, size=7)
     axis = on.picture(maps.lit(shown.pixels, map, wide), x, y, wide, high, frame=None)
-    if box is not None:
+    for box in boxes:
         maps.mark_box(axis, box)
-        on.text(x, y + high + 0.03, in_box(map, box), color=PALE, size=6.5)
+    if boxes:
+        on.text(x, y + high + 0.03, in_boxes(map, boxes), color=PALE, size=6.5)
 
 
 def percent(share: float) -> str:
@@ -130,6 +131,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 or share < 0.0005 else f"{100 * share:.1f} %"
 
 
-def in_box(map: np.ndarray, box: Box) -> str:
-    """How much of a map lies in the box of a word, beside the share of the picture that the box covers."""
-    return f"{percent(inside(map, box))} in the box (area {percent(area(box))})"
+def in_boxes(map: np.ndarray, boxes: Boxes) -> str:
+    """How much of a map lies in the boxes of a word, beside the share of the picture that they cover."""
+    where = "in the box" if len(boxes) == 1 else "in the boxes"
+    return f"{percent(inside(map, boxes))} {where} (area {percent(area(boxes))})"

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.inspect import fonts, maps
-from weft.inspect.picture_words import LookAtWords, PictureWords, Sentence, area, inside
+from weft.inspect.picture_words import Boxes, LookAtWords, PictureWords, Sentence, area, inside
 from weft.inspect.picture_words_film import film
 from weft.inspect.picture_words_page import words_page
-from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_box, percent
+from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_boxes, percent
 from weft.inspect.views import ALL, AttentionChoice
 from weft.inspect.vision import MapsView
 
@@ -93,7 +93,7 @@ class OneWordView(MapsView):
             shown.pixels,
             self.sentence.weights[:, :, self.place],
             title=f"{self.sentence.words[self.place]}   in: {self.sentence.text}",
-            box=self.sentence.boxes[self.place],
+            boxes=self.sentence.boxes[self.place],
             name=None if shown.by == "attention" else METHOD[shown.by].name,
         )
 
@@ -116,11 +116,11 @@ def look_at_words(shown: PictureWords, how: LookAtWords) -> PictureWordsView | O
 def _listed(sentence: Sentence, shown: np.ndarray) -> list[str]:
     """A line for each word."""
     width, lines = max((len(word) for word in sentence.words), default=0), []
-    for word, map, box in zip(sentence.words, shown, sentence.boxes, strict=True):
+    for word, map, boxes in zip(sentence.words, shown, sentence.boxes, strict=True):
         row, column = np.unravel_index(int(map.argmax()), map.shape)
         down, along = (row + 0.5) / map.shape[0], (column + 0.5) / map.shape[1]
         line = f"  {word:<{width}}  {percent(map.max()):>6} at {down:.0%} down, {along:.0%} across"
-        lines.append(line if box is None else f"{line}; {in_box(map, box)}")
+        lines.append(f"{line}; {in_boxes(map, boxes)}" if boxes else line)
     return lines
 
 
@@ -129,10 +129,13 @@ def _plain(sentence: Sentence, shown: np.ndarray) -> dict[str, Any]:
     found["maps"] = np.round(shown.astype(np.float64), 4).tolist()
     if any(sentence.boxes):
         places = zip(shown, sentence.boxes, strict=True)
-        found["boxes"] = [None if box is None else _box(map, box) for map, box in places]
+        found["boxes"] = [_boxes(map, boxes) for map, boxes in places]
     return found
 
 
-def _box(map: np.ndarray, box: tuple[float, float, float, float]) -> dict[str, Any]:
-    sides = [round(float(side), 4) for side in box]
-    return {"box": sides, "inside": round(inside(map, box), 4), "area": round(area(box), 4)}
+def _boxes(map: np.ndarray, boxes: Boxes) -> dict[str, Any] | None:
+    """The boxes of a word with the share of its map in them and their area; None where it has none."""
+    if not boxes:
+        return None
+    sides = np.round(np.asarray(boxes, np.float64), 4).tolist()
+    return {"boxes": sides, "inside": round(inside(map, boxes), 4), "area": round(area(boxes), 4)}
