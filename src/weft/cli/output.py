@@ -225,13 +225,15 @@ def evaluated(report: Report, as_json: bool) -> None:
     intervals, signatures = report.get("intervals", {}), report.get("signatures", {})
     for name, value in report["metrics"].items():
         low, high = intervals.get(name, (None, None))
-        print(
-            f"  {name:<14} {value:.4f}" + ("" if low is None else f"   95 % of resamples from {low:.2f} to {high:.2f}")
-        )
+        digits = 2 if abs(value) >= 1 else 3
+        ends = "" if low is None else f"   95 % of resamples from {low:.{digits}f} to {high:.{digits}f}"
+        print(f"  {name:<16} {value:.4f}{ends}")
     for name, signature in signatures.items():
-        print(harmless(f"  {name:<14} {signature}"))
+        print(harmless(f"  {name:<16} {signature}"))
     for name, value in report.get("baselines", {}).items():
-        print(f"  {name:<14} {value:.4f}   for comparison")
+        print(f"  {name:<16} {value:.4f}   for comparison")
+    for line in report.get("looked", ()):
+        print(harmless(f"  {line}"))
     counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
     print("  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items()))
     if report.get("left_out_long"):

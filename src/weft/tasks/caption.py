@@ -22,8 +22,9 @@ from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
 from weft.tasks.caption_looking import look_at_caption
+from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.finetuning import start_weights, usual_rates, with_lora
-from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
+from weft.tasks.picture_writing import Captioning, PictureWriter
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
@@ -99,6 +100,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         source = captioned_pictures(encoded, training.visit, how=how, stride=stride, seed=training.seed)
         return pictures.read_ahead(source, encoded)
 
+    def kept_files(self, encoded: SeenCaptions) -> Mapping[str, bytes]:
+        return known_files(encoded)
+
     def batch_in_words(self, training: CaptionTraining, source: Source) -> str:
         return batch_in_words(training)
 
@@ -130,10 +134,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return found.held_out or found.train
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        writer, frames = PictureWriter(run), pictures.frames_for(run, held_out)
-        total, tokens = writer.score(frames, held_out.captions)
-        found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]
-        return caption_measures(found, held_out, total / max(1, tokens), tokens)
+        return measured_captions(run, held_out, progress)
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
         return look_at_caption(run, input, how)
