@@ -93,7 +93,7 @@ def test_a_patch_that_a_box_cuts_counts_by_its_covered_area():
     map = np.array([[0.5, 0.5], [0.0, 0.0]])
     assert inside(map, ((0.0, 0.0, 0.5, 0.75),)) == pytest.approx(0.75)
     assert inside(map, ((0.0, 0.0, 0.25, 1.0),)) == pytest.approx(0.5)
-    assert inside(map, (LEFT, LEFT)) == pytest.approx(0.5) and area((LEFT, LEFT)) == pytest.approx(0.5)
+    assert inside(map, (LEFT,)) == pytest.approx(0.5) and area((LEFT, (0.0, 0.5, 0.5, 1.0))) == pytest.approx(0.75)
     assert inside(np.zeros((2, 2)), (LEFT,)) == 0 and area(((0.0, 0.0, 0.5, 0.5),)) == pytest.approx(0.25)
 
 
@@ -178,6 +178,13 @@ def test_occlusion_has_no_layers():
         with pytest.raises(ConfigError, match="whole model"):
             look_at_words(shown, wrong)
     assert OneWordView(PictureWordsView(shown), "cat").picture().startswith(b"\x89PNG")
+
+
+def test_regions_count_characters_without_the_blank_before_a_text():
+    tokens = tokenizers.train("characters", [" a cat"])
+    ids = tokens.encode(" a cat").tolist()
+    found = Sentence.of(tokens, ids, np.ones((1, 1, len(ids), 2, 2)), regions=[Region(2, 5, LEFT)])
+    assert (found.text, found.words, found.boxes) == ("a cat", ("a", "cat"), ((), (LEFT,)))
 
 
 def test_words_stand_with_or_without_a_blank_as_in_the_text():

@@ -161,10 +161,10 @@ def test_a_scene_is_looked_at_by_its_name_and_its_words_have_boxes(trained: weft
 
 
 def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(model: Any, given: Picture, target: list[int]) -> None:
+    def stop(model: Any, given: Picture) -> None:
         raise LookupError(given.pixels.device.type)
 
-    monkeypatch.setattr("weft.inspect.picture_reading.readings_of", stop)
+    monkeypatch.setattr("weft.models.seq2seq.Seq2Seq.memorise", stop)
     tokenizer = make_tokenizer("bytes", [])
     what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
     with pytest.raises(LookupError, match="meta"):

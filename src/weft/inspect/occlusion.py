@@ -12,7 +12,7 @@ from torch import Tensor
 
 from weft.data.images.album import Region
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans
-from weft.inspect.picture_words import Sentence, boxes_of
+from weft.inspect.picture_words import Sentence, boxes_of, spans_of_stripped
 from weft.modalities.image import Picture
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
@@ -90,5 +90,5 @@ def covered_sentence(
     ).by_words(text := tokenizer.decode(ids), "")
     chances = np.exp(words.weights[0, 0])
     fall = np.clip(chances[:1] - chances[1:], 0, None).T.reshape(1, 1, -1, rows, columns)
-    boxes = tuple(boxes_of(span, regions) for span in words.source_spans)
+    boxes = tuple(boxes_of(span, regions) for span in spans_of_stripped(text, words.source_spans))
     return Sentence(text.strip(), words.source, fall, name, boxes)

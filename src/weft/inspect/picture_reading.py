@@ -3,12 +3,11 @@
 import numpy as np
 import torch
 
-from weft.core.memories import Prefix
+from weft.core.recording import record
 from weft.errors import WeftError
-from weft.inspect.alignment import weights_of
-from weft.inspect.translation import readings_of
 from weft.modalities.image import Picture, PictureEmbed
-from weft.models.seq2seq import Seq2Seq
+from weft.modalities.text import Text
+from weft.models.seq2seq import Seq2Seq, memory_weights
 
 
 class NoAttention(WeftError):
@@ -28,18 +27,19 @@ def picture_weights(model: Seq2Seq, raw_picture: Picture, target_ids: list[int])
     """(layers, heads, tokens, patches): the attention of each token to the patches of one picture, row by row.
 
     `target_ids` are the ids that the decoder reads: what stands at a token was read to predict the token behind it.
-    Attention to class tokens is left out, so that the weights of a token add up to 1 at most.
+    Attention to class tokens and, in one stream, to words is left out: the weights of a token add up to 1 at most.
     """
-    raw_picture = raw_picture.to(next(model.parameters()).device)
-    read = readings_of(model, raw_picture, target_ids)
+    model.eval()
+    device = next(model.parameters()).device
+    memory = model.memorise(raw_picture.to(device))
+    with record(model) as recorded:
+        model.target.encode(Text(torch.tensor([target_ids], device=device)), memory=memory)
+    layers = memory_weights(model, recorded, memory)
+    if not layers:
+        problem = "this model reads a picture as one vector: it has no attention to the parts of a picture"
+        raise NoAttention(
+            problem, where="weft look", fix="look with a model that has it, such as swift or show-attend-tell"
+        )
     rows, columns = patch_grid(model, raw_picture)
-    if read["across"]:
-        return weights_of(read["across"])[..., -rows * columns :]  # class tokens stand in front
-    words = len(target_ids)
-    if isinstance(model.target.config.trunk.memory, Prefix.Config) and read["target"]:
-        before = weights_of(read["target"])[..., -words:, :-words]  # the picture stands before the words
-        return before[..., -rows * columns :]
-    problem = "this model reads a picture as one vector: it has no attention to the parts of a picture"
-    raise NoAttention(
-        problem, where="weft look", fix="look with a model that has it, such as swift or show-attend-tell"
-    )
+    weights = torch.stack([layer[0].float() for layer in layers])
+    return weights[..., -rows * columns :].cpu().numpy()  # class tokens stand in front

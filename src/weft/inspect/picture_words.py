@@ -12,14 +12,13 @@ import numpy as np
 from weft.config import Config
 from weft.data.images.album import Region
 from weft.errors import ConfigError, DataError
-from weft.inspect.alignment import Alignment, piece_labels, piece_spans
+from weft.inspect.alignment import Alignment, Span, piece_labels, piece_spans
+from weft.inspect.attention_inside import Box, covered
 from weft.inspect.figures import coloured
 from weft.inspect.views import AttentionChoice
 from weft.modalities.tokenizer import Tokenizer
 
 By = Literal["attention", "occlusion"]
-Box = tuple[float, float, float, float]  # top, left, bottom, right, in shares of the picture's height and width
-FINE = 200  # parts along a side, by which the area of boxes is counted
 Boxes = tuple[Box, ...]  # the parts of a picture that a word is about; none where that is not known
 
 
@@ -106,7 +105,7 @@ class Sentence:
             target_spans=tuple(piece_spans(tokenizer, ids)),
         ).by_words("", text)
         spread = words.weights.reshape(*words.weights.shape[:3], *grid)
-        boxes = tuple(boxes_of(span, regions) for span in words.target_spans)
+        boxes = tuple(boxes_of(span, regions) for span in spans_of_stripped(text, words.target_spans))
         return cls(text.strip(), words.target, spread, name, boxes)
 
     def maps(self, choice: AttentionChoice) -> np.ndarray:
@@ -166,33 +165,26 @@ class PictureWords:
         raise ConfigError(f"{word!r} is not among the words", where="word", fix=fix)
 
 
-def boxes_of(span: tuple[int, int] | None, regions: Sequence[Region]) -> Boxes:
+def boxes_of(span: Span | None, regions: Sequence[Region]) -> Boxes:
     """The boxes of the regions that share characters with a word."""
     if span is None:
         return ()
-    return tuple(one.box for one in regions if min(span[1], one.stop) > max(span[0], one.start))
+    shared = (one.box for one in regions if min(span[1], one.stop) > max(span[0], one.start))
+    return tuple(dict.fromkeys(shared))
+
+
+def spans_of_stripped(text: str, spans: Sequence[Span | None]) -> list[Span | None]:
+    """Spans of characters of a text as those of the same text without white space around it."""
+    ahead = len(text) - len(text.lstrip())
+    return [None if span is None else (span[0] - ahead, span[1] - ahead) for span in spans]
 
 
 def inside(map: np.ndarray, boxes: Boxes) -> float:
     """The share of a map (rows, columns) that lies in boxes; a patch that a box cuts counts by its covered area."""
-    total = float(map.sum())
-    return float((map * _covered(map.shape, boxes)).sum()) / total if total > 0 else 0.0
+    total, rows, columns = float(map.sum()), *map.shape
+    return float(map.ravel() @ covered(boxes, rows, columns)) / total if total > 0 else 0.0
 
 
 def area(boxes: Boxes) -> float:
-    """The share of the picture that lies in boxes."""
-    return float(_covered((FINE, FINE), boxes).mean())
-
-
-def _covered(grid: tuple[int, ...], boxes: Boxes) -> np.ndarray:
-    """For each patch of a grid, the share of it in boxes, at most 1."""
-    found = np.zeros(grid)
-    for top, left, bottom, right in boxes:
-        found += np.outer(_between(grid[0], top, bottom), _between(grid[1], left, right))
-    return np.minimum(found, 1)
-
-
-def _between(count: int, start: float, stop: float) -> np.ndarray:
-    """For each of `count` equal parts of a line from 0 to 1, the share of it between start and stop."""
-    edges = np.arange(count + 1) / count
-    return np.clip(np.minimum(edges[1:], stop) - np.maximum(edges[:-1], start), 0, None) * count
+    """The share of the picture that lies in boxes, which do not overlap."""
+    return float(covered(boxes, 1, 1)[0])

@@ -11,8 +11,9 @@ import io
 import numpy as np
 
 from weft.inspect import maps
+from weft.inspect.attention_inside import Box
 from weft.inspect.figures import coloured, png_of, writable
-from weft.inspect.picture_words import Box, PictureWords, Sentence
+from weft.inspect.picture_words import PictureWords, Sentence
 from weft.inspect.picture_words_sheet import EMPTY, METHOD, facts, in_boxes, percent
 from weft.inspect.views import ALL, AttentionChoice, page
 

@@ -66,8 +66,8 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
-        recipes.refuse_summary(draft.request)
         name = self.recipe.model_name(draft.request)
+        recipes.refuse_unfit(draft.request, name)
         encoder = recipes.new_encoder(draft, name)
         model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
         return model, decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
@@ -93,7 +93,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return recipes.writer_name(request)
 
     def objective(self, encoded: SeenCaptions, codecs: Codecs, training: CaptionTraining) -> TargetToken.Config:
-        return TargetToken.Config(smoothing=training.smoothing)
+        return TargetToken.Config(smoothing=training.smoothing, coverage=training.coverage)
 
     def source(self, encoded: SeenCaptions, codecs: Codecs, model: Model.Config, training: CaptionTraining) -> Source:
         how, stride = training.augment, embed_of(model).stride

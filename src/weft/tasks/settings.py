@@ -345,6 +345,7 @@ class CaptionTraining(PictureTraining):
     """Settings of a training on pictures with captions."""
 
     visit: int = 2
+    coverage: float = 0.0
     context: int | None = None
     tokenizer: str | None = None
     vocab: int | None = None
@@ -357,6 +358,8 @@ class CaptionTraining(PictureTraining):
         "depth": "number of layers on each side",
         "smoothing": SMOOTHING.format("tokens"),
         "visit": "captions of a picture that are learned each time it is seen",
+        "coverage": "above 0 asks that over a whole caption all parts of the picture are looked at alike (doubly stochastic "
+        "attention); 1 in Show, Attend and Tell",
         "context": "tokens of the longest caption",
         "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
         "caption_column": "the one that holds the captions; by default all that seem to",
@@ -366,6 +369,7 @@ class CaptionTraining(PictureTraining):
         super().check()
         for name, most in (("visit", 1000), ("context", 2**20)):
             within(self, name, 1, most)
+        within(self, "coverage", 0, 1000)
         for name in ("mixup", "cutmix"):
             if getattr(self.augment, name):
                 raise ConfigError("a picture made of two has no caption", where=f"augment.{name}", fix="leave it out")

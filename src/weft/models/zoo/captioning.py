@@ -51,11 +51,14 @@ def transformer(encoder: Stream.Config, size: Size, *, vocab: int, dropout: floa
 
 
 def one_stream(encoder: Stream.Config, size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
-    """Picture tokens and words in one line, the picture a prefix that is blind to the words: `swift` without reading across."""
+    """Picture tokens and words in one line, the picture a prefix that is blind to the words: blocks as in `swift`.
+
+    They read nothing across, and mix no token with the one before it: a line of patches is not a line of neighbours.
+    """
     writer = translation.swift(size, vocab=vocab, dropout=dropout).target
     block = writer.trunk.block
     assert block is not None
-    trunk = writer.trunk.replace(block=block.replace(read=None), memory=Prefix.Config())
+    trunk = writer.trunk.replace(block=block.replace(read=None, shift=None), memory=Prefix.Config())
     bridge = None if encoder.dim == size.dim else size.dim
     return Seq2Seq.Config(source=encoder, target=writer.replace(trunk=trunk), bridge=bridge)
 

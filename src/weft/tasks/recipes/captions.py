@@ -76,11 +76,14 @@ def writer_name(request: Request) -> str:
     return CAPTIONING.model_name(request)
 
 
-def refuse_summary(request: Request) -> None:
-    """A decoder needs no summary."""
+def refuse_unfit(request: Request, name: str) -> None:
+    """A decoder needs no summary, and coverage is of attention."""
     if "summary" in request.settings:
         problem = "the decoder reads all of the encoder's tokens, not a summary of them"
         raise ConfigError(problem, where="--set summary", fix="leave it out")
+    if "coverage" in request.settings and name == "cnn-lstm":
+        problem = "a cnn-lstm has no attention to the picture that could cover it"
+        raise ConfigError(problem, where="--set coverage", fix="leave it out, or use --model show-attend-tell")
 
 
 def refuse_tokenizer(request: Request) -> None:
