@@ -138,14 +138,15 @@ class Attention(Mixer):
         if rows_per_memory > 1:  # rows that share a memory become queries of one row: its keys are read once
             assert not self.rules and self.bias is None, "what is read depends on the row's own places"
             q = rearrange(q, "(b f) h q d -> b h (f q) d", f=rows_per_memory)
-        recorder = recording.active()
-        if recorder is not None:
-            recorder.keep(recording.Reading(self, q, k, v, scope))
-        bias = self.bias_of(scope)
+        bias, weights = self.bias_of(scope), None
         if self.score.factor is None:
-            out = kernels.explicit(q, k, v, scope, rules=self.rules, score=self.score, bias=bias)
+            weights = kernels.weigh(q, k, scope, rules=self.rules, score=self.score, bias=bias)
+            out = kernels.weighted(weights, v, scope)
         else:
             out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias)
+        recorder = recording.active()
+        if recorder is not None:
+            recorder.keep(recording.Reading(self, q, k, v, scope, weights))
         return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=rows_per_memory))
 
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:

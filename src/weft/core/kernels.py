@@ -63,10 +63,14 @@ def explicit(
     bias: BiasOf | None = None,
 ) -> Float[Tensor, "B H Q e"]:
     """The definition: any score, weights in full. The measure of all other kernels, and the only one for `Additive`."""
+    return weighted(weigh(q, k, scope, rules=rules, score=score, bias=bias), v, scope)
+
+
+def weighted(weights: Float[Tensor, "B H Q K"], v: Float[Tensor, "B G K e"], scope: Scope) -> Float[Tensor, "B H Q e"]:
+    """The sum of the values by their weights."""
     if not scope.keys.unpadded:
         v = v.masked_fill(~scope.keys.valid[:, None, :, None], 0.0)
-    weights = weigh(q, k, scope, rules=rules, score=score, bias=bias)
-    return weights.to(v.dtype) @ _repeat(v, q.shape[1])
+    return weights.to(v.dtype) @ _repeat(v, weights.shape[1])
 
 
 def weigh(

@@ -29,16 +29,19 @@ _watchers = 0  # number of active recorders: a plain number is checked first, wh
 
 @dataclass(frozen=True)
 class Reading:
-    """One call of one attention: enough to compute its weights."""
+    """One call of one attention: enough to compute its weights, or the weights where they had to be computed."""
 
     attention: "Attention"
     q: Float[Tensor, "B H Q d"]
     k: Float[Tensor, "B G K d"]
     v: Float[Tensor, "B G K e"]
     scope: Scope
+    known: Float[Tensor, "B H Q K"] | None = None
 
     def weights(self) -> Float[Tensor, "B H Q K"]:
-        """The attention weights of each query over the keys, computed now."""
+        """The attention weights of each query over the keys, computed now unless they are known."""
+        if self.known is not None:
+            return self.known
         attention = self.attention
         return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=attention.score, bias=self.bias)
 

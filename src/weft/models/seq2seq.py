@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import at_least
 from weft.core.cache import Cache
 from weft.core.heads import PerToken
+from weft.core.memories import Prefix
+from weft.core.recording import Recorder
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed
 from weft.models.stream import Model, Stream
@@ -60,7 +64,7 @@ class Seq2Seq(Model):
     def memorise(self, raw: Any) -> Tokens:
         """The encoder's tokens, computed once for a source."""
         memory = self.source.encode(raw)
-        return memory if self.bridge is None else memory.with_x(self.bridge(memory.x))
+        return memory if self.bridge is None else memory.with_x(self.bridge(memory.x.to(self.target.trunk.dtype)))
 
     def forward(self, source: Any, target: Any) -> Tensor:
         """Values for each target token, given the true tokens before it."""
@@ -69,3 +73,16 @@ class Seq2Seq(Model):
     def step(self, target: Any, memory: Tokens, cache: Cache) -> Tensor:
         """Values for new target tokens after those in the cache."""
         return self.target(target, memory=memory, cache=cache)
+
+
+def memory_weights(model: Seq2Seq, recorded: Recorder, memory: Tokens) -> list[Float[Tensor, "B H N K"]]:
+    """How much each target token read of each token of the memory, by layers; empty where no attention reads the memory.
+
+    `recorded` is one pass of whole targets. A decoder that steps reads once for each token: its readings are put together.
+    """
+    readings = [found for name, found in recorded.readings.items() if name.startswith("target.")]
+    across = [found for found in readings if found[0].attention.cross]
+    if across or not isinstance(model.config.target.trunk.memory, Prefix.Config):
+        return [torch.cat([reading.weights() for reading in found], 2) for found in across]
+    length = memory.shape[1]  # one line: the memory's tokens stand before those of the target
+    return [found[0].weights()[:, :, length:, :length] for found in readings]

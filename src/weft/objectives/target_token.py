@@ -1,30 +1,42 @@
 """Target token: each token of a target is predicted from the source and the true tokens before it."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from weft.config import at_least
+from weft.core.recording import record
 from weft.data.batch import Batch, PaddedIds, Samples
 from weft.errors import ConfigError
 from weft.modalities.text import Text
-from weft.models.seq2seq import Seq2Seq
-from weft.objectives.objective import Loss, Objective, added
+from weft.models.seq2seq import Seq2Seq, memory_weights
+from weft.objectives.objective import OWN, Loss, Objective, Term, added
+from weft.tokens import Tokens
 
 
 class TargetToken(Objective):
     """-sum log p(y_t | y_<t, x), teacher forcing: the decoder reads the true target, not its own predictions.
 
     In training the truth is softened: it counts 1 - `smoothing`, and all tokens alike share the rest (Szegedy et al.,
-    2016; Vaswani et al., 2017). A model that is being evaluated is scored by the truth alone.
+    2016; Vaswani et al., 2017). With `coverage` lambda each target adds lambda sum_i (1 - sum_t a_ti)^2 in training, where
+    a_ti is the attention of its token t to token i of the memory, the mean of all layers and heads: over the whole target
+    every part of the source shall be read alike (the doubly stochastic attention of Xu et al., 2015). A model that is being
+    evaluated is scored by the truth alone.
     """
 
     class Config(Objective.Config):
-        """`smoothing` is the share of belief given to all tokens alike."""
+        """`smoothing` is the share of belief given to all tokens alike; `coverage` weighs the penalty, 0 leaves it out."""
 
         smoothing: float = 0.0
+        coverage: float = 0.0
 
         def check(self) -> None:
+            at_least(self, 0, "coverage")
             if not 0 <= self.smoothing < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
 
@@ -38,18 +50,50 @@ class TargetToken(Objective):
 
     def one(self, model: Seq2Seq, part: Samples[Any, PaddedIds]) -> Loss:
         """The loss of samples that are computed at once. Logits are computed at real tokens only."""
-        values, targets = logits(model, part)
+        memory = memory_of(model, part)
+        if not (self.config.coverage and model.training):
+            return self._compared(model, part, memory)
+        with record(model) as recorded:
+            loss = self._compared(model, part, memory)
+        penalty = coverage(memory_weights(model, recorded, memory), memory, part.wanted.real[:, 1:])
+        return replace(loss, terms=(Term("coverage", penalty, loss.count, self.config.coverage),))
+
+    def _compared(self, model: Seq2Seq, part: Samples[Any, PaddedIds], memory: Tokens) -> Loss:
+        values, targets = logits(model, part, memory)
         smoothing = self.config.smoothing if model.training else 0.0
         total = F.cross_entropy(values, targets, reduction="sum", label_smoothing=smoothing)
         return Loss(total, targets.numel())
 
+    def counts(self, batch: Batch[Any, PaddedIds]) -> Mapping[str, int]:
+        """The penalty is divided by the number of tokens too: a target's penalty stands beside the sum over its tokens."""
+        if not self.config.coverage:
+            return {}
+        tokens = sum(int(part.wanted.real[:, 1:].sum()) for part in batch.each)
+        return {OWN: tokens, "coverage": tokens}
 
-def logits(model: Seq2Seq, part: Samples[Any, PaddedIds]) -> tuple[Tensor, Tensor]:
+
+def memory_of(model: Seq2Seq, part: Samples[Any, PaddedIds]) -> Tokens:
+    """The memory that each target reads."""
+    memory = model.memorise(part.given.raw())
+    return memory if part.owner is None else memory.rows(part.owner)
+
+
+def logits(model: Seq2Seq, part: Samples[Any, PaddedIds], memory: Tokens) -> tuple[Tensor, Tensor]:
     """The logits of all real target tokens, row after row, and the tokens that are true there."""
     ids, real = part.wanted.ids, part.wanted.real[:, 1:]
-    memory = model.memorise(part.given.raw())
-    memory = memory if part.owner is None else memory.rows(part.owner)
     # The target is not masked: what stands behind a token is never read by it, padding included.
     x = model.target.encode(Text(ids[:, :-1]), memory=memory).x
     assert model.target.head is not None
     return model.target.head.values(x[real]), ids[:, 1:][real]
+
+
+def coverage(
+    layers: Sequence[Float[Tensor, "B H N K"]], memory: Tokens, real: Bool[Tensor, "B N"]
+) -> Float[Tensor, ""]:
+    """sum_i (1 - sum_t a_ti)^2 over the real tokens i of each memory and the real tokens t of its target, added up."""
+    if not layers:
+        problem = "the decoder has no attention to the source, and coverage is about what it attends to"
+        raise ConfigError(problem, where="coverage", fix="set coverage=0, or take a model with attention")
+    attention = torch.stack([layer.float().mean(1) for layer in layers]).mean(0)
+    read = (attention * real[..., None]).sum(1)
+    return (1 - read).square().masked_fill(~memory.valid, 0.0).sum()

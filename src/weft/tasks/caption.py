@@ -11,24 +11,24 @@ from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions, captioned_pictures
 from weft.data.images.album import Album
-from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
 from weft.data.source import Source
-from weft.inspect.captioning import CaptionView, LookAtCaption, WordView, Written
+from weft.inspect.captioning import LookAtCaption
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import Objective
 from weft.tasks import common_space, pictures
+from weft.tasks.caption_looking import look_at_caption
+from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.finetuning import start_weights, usual_rates, with_lora
 from weft.tasks.labels import in_a_line
-from weft.tasks.picture_writing import Captioning, PictureWriter, answers, caption_measures
+from weft.tasks.picture_writing import Captioning, answers
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
-from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
+from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided
 from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
@@ -66,17 +66,17 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
-        recipes.refuse_summary(draft.request)
-        name, cost = self.recipe.model_name(draft.request), recipes.caption_cost
-        encoder = new_backbone(draft, self.recipe, None, cost, recipes.LADDER_OF[name])
+        name = self.recipe.model_name(draft.request)
+        recipes.refuse_unfit(draft.request, name)
+        encoder = recipes.new_encoder(draft, name)
         model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
-        return model, recipes.compared(decided(draft, encoder, cost, recipes.WITHOUT), name, draft)
+        return model, recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
         """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
         name = self.model_name(draft.request)
         encoder = continued_backbone(origin, draft.training, draft.training.drop)
-        training = recipes.compared(decided(draft, encoder, recipes.caption_cost, recipes.WITHOUT), name, draft)
+        training = recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
         if isinstance(origin.model, Seq2Seq):
             recipes.refuse_tokenizer(draft.request)
             return with_lora(origin.model.config.replace(source=encoder), training), training
@@ -99,6 +99,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         how, stride = training.augment, embed_of(model).stride
         source = captioned_pictures(encoded, training.visit, how=how, stride=stride, seed=training.seed)
         return pictures.read_ahead(source, encoded)
+
+    def kept_files(self, encoded: SeenCaptions) -> Mapping[str, bytes]:
+        return known_files(encoded)
 
     def batch_in_words(self, training: CaptionTraining, source: Source) -> str:
         return batch_in_words(training)
@@ -129,21 +132,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return found.held_out or found.train
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        writer, frames = PictureWriter(run), pictures.frames_for(run, held_out)
-        total, tokens = writer.score(frames, held_out.captions)
-        found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]
-        measured = caption_measures(found, held_out, total / max(1, tokens), tokens)
-        return measured.beside(*common_space.retrieval(run, frames, held_out))
+        return measured_captions(run, held_out, progress).beside(*common_space.retrieval(run, held_out))
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
-        writer, chosen = PictureWriter(run), how.chosen
-        if how.what is not None:
-            return LearnedView(writer.model.source, learned_names(how.what))
-        name, picture, read = pictures.one_picture(run, input, Ground())
-        if how.caption is None:
-            ids = writer.written(read, Captioning(beam=how.beam))[0][0][1].ids
-        else:
-            ids = tuple(writer.caption.tokenizer.encode(how.caption).tolist())
-        what = Written(picture.pixels, read, writer.marks.written_from, ids, name)
-        view = CaptionView(writer.model, writer.caption.tokenizer, what, chosen)
-        return view if how.word is None else WordView(view, how.word, every=how.every)
+        return look_at_caption(run, input, how)

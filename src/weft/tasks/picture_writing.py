@@ -1,7 +1,6 @@
 """Captions by a run: found by search, or scored where they are given. Knows no files."""
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -9,22 +8,19 @@ import torch
 
 from weft.codecs import TextCodec
 from weft.data.encoded.captions import SCORED, caption_ids, fitting, whole
-from weft.data.images.album import Album
 from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground
-from weft.data.readers.pair_texts import Held
 from weft.errors import ConfigError, DataError
 from weft.generate.compute import prepared
 from weft.generate.decode import MAX_HYPOTHESES, Decoding, written
 from weft.modalities.image import Picture
 from weft.objectives import TargetToken
-from weft.objectives.measures.translation import translation_measures
 from weft.objectives.scoring import scored
 from weft.tasks.common_space import named_classes
 from weft.tasks.pictures import given_pictures, in_batches
 from weft.tasks.recipes.language import context_of
-from weft.tasks.request import Loaded, Measured, Prediction
-from weft.tasks.writing import SHOWN, SPARE_TOKENS, Answer, seq2seq
+from weft.tasks.request import Loaded, Prediction
+from weft.tasks.writing import SPARE_TOKENS, Answer, seq2seq
 from weft.training.progress import Progress
 
 USUAL_LONGEST = 40  # tokens of the longest caption, where nobody knows what a model learned from
@@ -108,16 +104,6 @@ class PictureWriter:
             raise DataError(f"no caption fits the {self.context} tokens that the model reads", fix="name shorter ones")
         batches = whole(in_batches(self.run, frames, Progress(quiet=True), at_once=SCORED), ids, self.marks)
         return scored(TargetToken.Config(), self.model, batches)
-
-
-def caption_measures(found: Sequence[str], album: Album, loss: float, tokens: int) -> Measured:
-    """Measures of the captions that were found for an album, beside the loss of its own and a few examples."""
-    held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
-    measures, more = translation_measures(found, held, parted=True)
-    metrics = {**measures, "loss": loss, "perplexity": math.exp(min(loss, 700))}
-    first = zip(held[:SHOWN], found[:SHOWN], strict=True)
-    examples = [{"input": one.source, "text": text, "references": list(one.references)} for one, text in first]
-    return Measured(len(held), metrics, {**more, "tokens": tokens, "samples": examples})
 
 
 def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Prediction]:

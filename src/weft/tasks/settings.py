@@ -345,6 +345,7 @@ class CaptionTraining(PictureTraining):
     """Settings of a training on pictures with captions."""
 
     visit: int = 2
+    coverage: float = 0.0
     contrast: float | None = None
     context: int | None = None
     tokenizer: str | None = None
@@ -358,6 +359,8 @@ class CaptionTraining(PictureTraining):
         "depth": "number of layers on each side",
         "smoothing": SMOOTHING.format("tokens"),
         "visit": "captions of a picture that are learned each time it is seen",
+        "coverage": "above 0 asks that over a whole caption all parts of the picture are looked at alike (doubly stochastic "
+        "attention); 1 in Show, Attend and Tell",
         "contrast": "model coca: weight of telling a caption from those of other pictures, beside writing it",
         "context": "tokens of the longest caption",
         "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
@@ -368,6 +371,7 @@ class CaptionTraining(PictureTraining):
         super().check()
         for name, most in (("visit", 1000), ("context", 2**20)):
             within(self, name, 1, most)
+        within(self, "coverage", 0, 1000)
         if self.contrast is not None and not 0 < self.contrast <= 1000:
             raise ConfigError(f"expected a value above 0, up to 1000, found {self.contrast}", where="contrast")
         for name in ("mixup", "cutmix"):

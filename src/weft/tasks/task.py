@@ -78,6 +78,10 @@ class Task(ABC, Generic[D, E, S]):
     def source(self, encoded: E, codecs: Codecs, model: Model.Config, training: S) -> Source:
         """The samples."""
 
+    def kept_files(self, encoded: E) -> Mapping[str, bytes]:
+        """Files that a run keeps of its training data, by name, so that it can be measured beside baselines without the data."""
+        return {}
+
     def batch_in_words(self, training: S, source: Source) -> str:
         """The size of a step in words, for the plan."""
         return f"batch {training.batch}"
