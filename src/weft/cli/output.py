@@ -107,10 +107,15 @@ def embedded(report: Report, as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    for one in report.get("nearest", ()):
-        print(harmless(f"{one['similarity']:.3f}  {one['input']}"))
-    if "output" in report:
+    for asked in (queries := report.get("queries", ())):
+        if len(queries) > 1:
+            print(harmless(f"{asked['query']}:"))
+        for one in asked["nearest"]:
+            print(harmless(f"{one['similarity']:.3f}  {one['input']}"))
+    if str(report.get("output", "")).endswith(".npy"):
         say(harmless(f"wrote {report['output']}: {report['count']:,} vectors of {report['width']} numbers"))
+    elif "output" in report:
+        say(harmless(f"wrote {report['output']}"))
 
 
 def souped(report: Report, how: Report, as_json: bool) -> None:
@@ -180,15 +185,29 @@ def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
     if path is not None:
         from weft.storage.store import write_file
 
-        write_file(path, view.page() if path.suffix.lower() == ".html" else view.picture(path.suffix.lower()[1:]))
+        kind = path.suffix.lower()
+        write_file(path, drawn(view, kind, path))
         say(f"wrote {path}")
         note = view.note()
-        if note and path.suffix.lower() == ".png":
+        if note and kind in (".png", ".gif"):
             say(f"warning: {note}")
     if as_json:
         emit(report)
     elif path is None:
         print(harmless(view.text()))
+
+
+def drawn(view: Any, kind: str, path: Path) -> bytes:
+    """A view as a file of a kind: a page, frames or a picture."""
+    if kind == ".html":
+        content: bytes = view.page()
+    elif kind == ".gif":
+        if not hasattr(view, "film"):
+            raise WeftError("this look has no frames", where=f"-o {path}", fix="use .png, .svg or .html")
+        content = view.film()
+    else:
+        content = view.picture(kind[1:])
+    return content
 
 
 def _texts(found: Sequence[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:
@@ -211,13 +230,15 @@ def evaluated(report: Report, as_json: bool) -> None:
     intervals, signatures = report.get("intervals", {}), report.get("signatures", {})
     for name, value in report["metrics"].items():
         low, high = intervals.get(name, (None, None))
-        print(
-            f"  {name:<14} {value:.4f}" + ("" if low is None else f"   95 % of resamples from {low:.2f} to {high:.2f}")
-        )
+        digits = 2 if abs(value) >= 1 else 3
+        ends = "" if low is None else f"   95 % of resamples from {low:.{digits}f} to {high:.{digits}f}"
+        print(f"  {name:<16} {value:.4f}{ends}")
     for name, signature in signatures.items():
-        print(harmless(f"  {name:<14} {signature}"))
+        print(harmless(f"  {name:<16} {signature}"))
     for name, value in report.get("baselines", {}).items():
-        print(f"  {name:<14} {value:.4f}   for comparison")
+        print(f"  {name:<16} {value:.4f}   for comparison")
+    for line in report.get("looked", ()):
+        print(harmless(f"  {line}"))
     counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
     print("  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items()))
     if report.get("left_out_long"):

@@ -99,7 +99,9 @@ def look(
     ] = None,
     output_: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .html to write; else words are printed."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .png, .svg, .html or .gif to write; else words are printed."
+        ),
     ] = None,
     what: Annotated[
         str | None, typer.Option(metavar="NAMES", help="What was learned instead of one input: filters,positions.")
@@ -111,9 +113,9 @@ def look(
     """See what a model attends to."""
     output.prepare()
     kind = None if output_ is None else output_.suffix.lower()
-    if kind not in (None, ".png", ".svg", ".html"):
+    if kind not in (None, ".png", ".svg", ".html", ".gif"):
         raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
-                        fix="use .png, .svg or .html")  # fmt: skip
+                        fix="use .png, .svg, .html or .gif")  # fmt: skip
     asked = inputs or ([] if what else piped())
     loaded = load_run(run, broken=broken)
     several = loaded.task.looks_at_several and len(asked) > 1 and not what
@@ -131,6 +133,7 @@ def look(
     epilog=examples(
         "weft embed runs/minilm sentences.txt -o vectors.npy",
         'weft embed runs/minilm sentences.txt --query "a sleeping cat"     the nearest sentences',
+        'weft embed runs/coca photos/ --query "a dog on a beach" -o found.png     the nearest pictures',
     )
 )
 def embed(
@@ -139,9 +142,14 @@ def embed(
         list[str] | None, typer.Argument(metavar="INPUT", help="Texts, files with one text a line, or pictures.")
     ] = None,
     output_: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A .npy file for the vectors.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .npy for the vectors, or a .png of the nearest pictures."
+        ),
     ] = None,
-    query: Annotated[str | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one.")] = None,
+    query: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one; may be given again.")
+    ] = None,
     best: Annotated[int, typer.Option(parser=number(int, "--best"), metavar="N", help="How many to list.")] = 5,
     set_: Set = None,
     broken: Broken = False,
@@ -152,5 +160,5 @@ def embed(
     from weft.runs.embedding import embed_inputs
 
     loaded = load_run(run, broken=broken)
-    found = embed_inputs(loaded, inputs or piped(), output_, query, best, settings_of(set_, loaded.embed))
+    found = embed_inputs(loaded, inputs or piped(), output_, query or (), best, settings_of(set_, loaded.embed))
     output.embedded({"run": run, **found}, json)

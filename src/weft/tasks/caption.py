@@ -11,24 +11,25 @@ from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions, captioned_pictures
 from weft.data.images.album import Album
-from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
 from weft.data.source import Source
-from weft.inspect.captioning import CaptionView, LookAtCaption, WordView, Written
+from weft.inspect.captioning import LookAtCaption
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
-from weft.objectives import TargetToken
-from weft.tasks import pictures
+from weft.objectives import Objective
+from weft.tasks import common_space, pictures
+from weft.tasks.caption_looking import look_at_caption
+from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
 from weft.tasks.finetuning import start_weights
-from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
+from weft.tasks.labels import in_a_line
+from weft.tasks.picture_writing import Captioning, answers
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pictures import batch_in_words
-from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
@@ -82,13 +83,16 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def model_name(self, request: Request) -> str:
         return recipes.writer_name(request)
 
-    def objective(self, encoded: SeenCaptions, codecs: Codecs, training: CaptionTraining) -> TargetToken.Config:
-        return TargetToken.Config(smoothing=training.smoothing, coverage=training.coverage)
+    def objective(self, encoded: SeenCaptions, codecs: Codecs, training: CaptionTraining) -> Objective.Config:
+        return recipes.caption_objective(training)
 
     def source(self, encoded: SeenCaptions, codecs: Codecs, model: Model.Config, training: CaptionTraining) -> Source:
         how, stride = training.augment, embed_of(model).stride
         source = captioned_pictures(encoded, training.visit, how=how, stride=stride, seed=training.seed)
         return pictures.read_ahead(source, encoded)
+
+    def kept_files(self, encoded: SeenCaptions) -> Mapping[str, bytes]:
+        return known_files(encoded)
 
     def batch_in_words(self, training: CaptionTraining, source: Source) -> str:
         return batch_in_words(training)
@@ -105,15 +109,13 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def predict(
         self, run: Loaded, inputs: Sequence[object], how: Captioning, listen: Listen | None
     ) -> list[Prediction]:
-        names, frames = pictures.given_pictures(run, inputs, Ground())
-        return [
-            {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
-            for name, best in zip(names, PictureWriter(run).write(frames, how), strict=True)
-            for text, one in best
-        ]
+        return answers(run, inputs, how)
 
     def shown(self, prediction: Prediction) -> str:
-        return f"{prediction['input']}: {prediction['text']}"
+        return in_a_line(prediction) if "label" in prediction else f"{prediction['input']}: {prediction['text']}"
+
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        return common_space.embedded(run, inputs, settings)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         training = from_json(run.config["training"], CaptionTraining)
@@ -121,20 +123,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return found.held_out or found.train
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        writer, frames = PictureWriter(run), pictures.frames_for(run, held_out)
-        total, tokens = writer.score(frames, held_out.captions)
-        found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]
-        return caption_measures(found, held_out, total / max(1, tokens), tokens)
+        return measured_captions(run, held_out, progress).beside(*common_space.retrieval(run, held_out))
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
-        writer, chosen = PictureWriter(run), how.chosen
-        if how.what is not None:
-            return LearnedView(writer.model.source, learned_names(how.what))
-        name, picture, read = pictures.one_picture(run, input, Ground())
-        if how.caption is None:
-            ids = writer.written(read, Captioning(beam=how.beam))[0][0][1].ids
-        else:
-            ids = tuple(writer.caption.tokenizer.encode(how.caption).tolist())
-        what = Written(picture.pixels, read, writer.marks.written_from, ids, name)
-        view = CaptionView(writer.model, writer.caption.tokenizer, what, chosen)
-        return view if how.word is None else WordView(view, how.word, every=how.every)
+        return look_at_caption(run, input, how)

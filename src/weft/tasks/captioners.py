@@ -16,6 +16,7 @@ from weft.tasks.recipes.captions import (
     WITHOUT,
     CaptionDraft,
     caption_cost,
+    compared,
     new_encoder,
     refuse_unfit,
     writer_name,
@@ -44,7 +45,9 @@ def new_captioner(draft: CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
     encoder = new_encoder(draft, name, known)
     model = with_model_settings(with_decoder(encoder, name, draft), request)
     training = decided(draft, encoder, partial(caption_cost, name=name, decoder=known), WITHOUT)
-    return model, training if request.decoder is None else partly_new_rates(training, CAPTIONING, request, name)
+    if request.decoder is not None:
+        training = partly_new_rates(training, CAPTIONING, request, name)
+    return model, compared(training, name, draft)
 
 
 def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
@@ -56,9 +59,10 @@ def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Conf
     training = decided(draft, encoder, cost, WITHOUT)
     if isinstance(origin.model, Seq2Seq):
         _refuse(request, ("tokenizer", "vocab", "context"), "--from", "the run to start from")
-        return with_lora(origin.model.config.replace(source=encoder), training), training
+        return with_lora(origin.model.config.replace(source=encoder), training), compared(training, name, draft)
     encoder = with_lora(encoder.replace(head=None, outputs=None), training)
-    return with_decoder(encoder, name, draft), partly_new_rates(training, CAPTIONING, request, name)
+    training = partly_new_rates(training, CAPTIONING, request, name)
+    return with_decoder(encoder, name, draft), compared(training, name, draft)
 
 
 def with_decoder(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:

@@ -1,7 +1,6 @@
 """Captions by a run: found by search, or scored where they are given. Knows no files."""
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -9,33 +8,57 @@ import torch
 
 from weft.codecs import TextCodec
 from weft.data.encoded.captions import SCORED, caption_ids, fitting, whole
-from weft.data.images.album import Album
 from weft.data.images.frames import Frames
-from weft.data.readers.pair_texts import Held
-from weft.errors import DataError
+from weft.data.images.settings import Ground
+from weft.errors import ConfigError, DataError
 from weft.generate.compute import prepared
 from weft.generate.decode import MAX_HYPOTHESES, Decoding, written
 from weft.modalities.image import Picture
 from weft.objectives import TargetToken
-from weft.objectives.measures.translation import translation_measures
 from weft.objectives.scoring import scored
-from weft.tasks.pictures import in_batches
+from weft.tasks.common_space import named_classes
+from weft.tasks.pictures import given_pictures, in_batches
 from weft.tasks.recipes.language import context_of
-from weft.tasks.request import Loaded, Measured
-from weft.tasks.writing import SHOWN, SPARE_TOKENS, Answer, seq2seq
+from weft.tasks.request import Loaded, Prediction
+from weft.tasks.writing import SPARE_TOKENS, Answer, seq2seq
 from weft.training.progress import Progress
 
 USUAL_LONGEST = 40  # tokens of the longest caption, where nobody knows what a model learned from
 
 
 class Captioning(Decoding):
-    """Settings of a prediction."""
+    """Settings of a prediction. With `labels` pictures are named instead of written about."""
+
+    labels: tuple[str, ...] = ()
+    template: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         **Decoding.about,
+        "labels": "model coca: classes by their names alone, as in cat,dog,horse; the nearest to each picture is said",
+        "template": "with labels: a text with {} where the label goes, several separated by |; by default the bare label",
         "best": "captions to give for each picture, the best first",
         "max_tokens": "the most tokens of a caption; by default some more than any that was learned from has",
     }
+
+    def check(self) -> None:
+        super().check()
+        others = [name for name in Decoding.about if getattr(self, name) != getattr(Captioning, name)]
+        if self.labels and others:
+            problem = f"{', '.join(others)}: with labels nothing is written"
+            raise ConfigError(problem, where="labels", fix="leave it out")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The labels; a template without any is refused."""
+        if self.template is not None and not self.labels:
+            fix = 'set labels too: --set labels="cat,dog"'
+            raise ConfigError("a template is for labels", where="--set template", fix=fix)
+        return self.labels
+
+    @property
+    def templates(self) -> list[str]:
+        """Texts with {} where a label goes."""
+        return ["{}"] if self.template is None else self.template.split("|")
 
 
 class PictureWriter:
@@ -83,11 +106,13 @@ class PictureWriter:
         return scored(TargetToken.Config(), self.model, batches)
 
 
-def caption_measures(found: Sequence[str], album: Album, loss: float, tokens: int) -> Measured:
-    """Measures of the captions that were found for an album, beside the loss of its own and a few examples."""
-    held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
-    measures, more = translation_measures(found, held, parted=True)
-    metrics = {**measures, "loss": loss, "perplexity": math.exp(min(loss, 700))}
-    first = zip(held[:SHOWN], found[:SHOWN], strict=True)
-    examples = [{"input": one.source, "text": text, "references": list(one.references)} for one, text in first]
-    return Measured(len(held), metrics, {**more, "tokens": tokens, "samples": examples})
+def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Prediction]:
+    """Captions of pictures, or with labels the class of each by its name."""
+    if how.named:
+        return named_classes(run, inputs, how.named, how.templates)
+    names, frames = given_pictures(run, inputs, Ground())
+    return [
+        {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
+        for name, best in zip(names, PictureWriter(run).write(frames, how), strict=True)
+        for text, one in best
+    ]

@@ -76,7 +76,7 @@ def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
             "data": record.to_json(),
             "codecs": {end: codec.config.to_json() for end, codec in codecs.items()},
         },
-        files=files_of(codecs),
+        files={**files_of(codecs), **task.kept_files(encoded)},
         start=start,
         frozen=frozen_parts(task.recipe, training, model),
         illustrate=task.illustrate(encoded, model),

@@ -22,7 +22,7 @@ from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.recipes.recipe import AnyRecipe
-from weft.tasks.request import D, Draft, E, Listen, Loaded, Measured, Prediction, Request, S
+from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings import SizedTraining
 from weft.training.progress import Progress
 
@@ -82,6 +82,10 @@ class Task(ABC, Generic[D, E, S]):
     def source(self, encoded: E, codecs: Codecs, model: Model.Config, training: S) -> Source:
         """The samples."""
 
+    def kept_files(self, encoded: E) -> Mapping[str, bytes]:
+        """Files that a run keeps of its training data, by name, so that it can be measured beside baselines without the data."""
+        return {}
+
     def batch_in_words(self, training: S, source: Source) -> str:
         """The size of a step in words, for the plan."""
         return f"batch {training.batch}"
@@ -137,6 +141,10 @@ class Task(ABC, Generic[D, E, S]):
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         """One vector for each input."""
         raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
+
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        """Vectors with the names of what they are of. An input may stand for several, as a folder of pictures does."""
+        return Embedded([str(one) for one in inputs], self.vectors(run, inputs, settings))
 
     def document(self, path: Path) -> Document | None:
         """A file whose texts are to be predicted in place, if the task can do that; otherwise each line is an input."""
