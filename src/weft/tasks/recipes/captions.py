@@ -96,6 +96,13 @@ def refuse_unfit(request: Request, name: str) -> None:
         raise ConfigError(problem, where="--set coverage", fix="leave it out, or use --model show-attend-tell")
 
 
+def refuse_tokenizer(request: Request, *more: str, where: str = "--from", whose: str = "the run to start from") -> None:
+    """A decoder that goes on has its tokenizer; `more` are further settings that it has decided."""
+    if fixed := [name for name in ("tokenizer", "vocab", *more) if name in request.settings]:
+        problem = f"{', '.join(fixed)}: the tokenizer and the decoder are those of {whose}"
+        raise ConfigError(problem, where=where, fix="leave it out")
+
+
 def sizing_encoder(name: str) -> Callable[..., Stream.Config]:
     """The encoder by whose cost the size is chosen: convolutional features are as large whatever stands on them."""
     return features if CAPTION_ENCODERS[name] is convolutional else CAPTION_ENCODERS[name]
