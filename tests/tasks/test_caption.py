@@ -19,7 +19,7 @@ from weft.data.datasets.captions import CaptionedPictures
 from weft.data.datasets.pictures import PictureData
 from weft.data.samples import scenes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
-from weft.inspect.captioning import CaptionView, Written
+from weft.inspect.captioning import Written, caption_words
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.runs.importing import import_run
@@ -128,6 +128,7 @@ def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> N
     assert view.words == ("a", "red", "circle", "above") and view.maps.shape == (4, *view.grid)
     assert np.all(view.maps.sum((1, 2)) < 1) and np.all(view.maps.sum((1, 2)) > 0.5), "the class token is read too"
     assert view.picture().startswith(b"\x89PNG") and b"<img" in view.page() and "circle" in view.text()
+    assert view.film().startswith(b"GIF89a") and "score" not in view.to_json()
     own = trained.look(file).to_json()
     assert own["text"] == trained.predict(file)[0]["text"] and len(own["words"]) == len(own["maps"])
     one = trained.look(file, caption="a red circle above", word="circle", every=True)
@@ -139,6 +140,26 @@ def test_a_look_shows_where_each_word_looked(data: Path, trained: weft.Run) -> N
             trained.look(file, **wrong)
 
 
+def test_a_look_by_occlusion_shows_what_a_word_depends_on(data: Path, trained: weft.Run) -> None:
+    file = str(data.parent / "photos" / "0.png")
+    view = trained.look(file, caption="a red circle above", by="occlusion")
+    assert view.words == ("a", "red", "circle", "above") and view.maps.shape == (4, 8, 8)
+    assert view.maps.min() >= 0 and view.maps.max() > 0 and view.to_json()["by"] == "occlusion"
+    with pytest.raises(ConfigError, match="layer"):
+        trained.look(file, by="occlusion", layer=1)
+
+
+def test_a_scene_is_looked_at_by_its_name_and_its_words_have_boxes(trained: weft.Run) -> None:
+    held_out = scenes(1, 3).held_out
+    view = trained.look("scene 3", caption=held_out.captions[2][0])
+    boxes = [boxes for boxes in view.shown.last.boxes if boxes]
+    assert view.shown.title == "scene 3" and boxes[0][0] == held_out.regions[2][0][0].box
+    assert np.array_equal(view.shown.pixels, held_out.read(2).pixels)
+    assert not any(trained.look("scene 3", caption="a dog").shown.last.boxes)
+    with pytest.raises(ConfigError, match="from 1 to 500"):
+        trained.look("scene 501")
+
+
 def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(model: Any, given: Picture) -> None:
         raise LookupError(given.pixels.device.type)
@@ -147,7 +168,7 @@ def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monke
     tokenizer = make_tokenizer("bytes", [])
     what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
     with pytest.raises(LookupError, match="meta"):
-        CaptionView(deepcopy(trained.model).to("meta"), tokenizer, what)
+        caption_words(deepcopy(trained.model).to("meta"), tokenizer, what)
 
 
 def test_a_word_is_looked_at_before_it_is_written(trained: weft.Run) -> None:

@@ -10,6 +10,10 @@ from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq, memory_weights
 
 
+class NoAttention(WeftError):
+    """A model has no attention to the parts of a picture."""
+
+
 def patch_grid(model: Seq2Seq, raw_picture: Picture) -> tuple[int, int]:
     """Rows and columns of the patches that the model makes of a picture."""
     embed = model.source.embed
@@ -33,7 +37,7 @@ def picture_weights(model: Seq2Seq, raw_picture: Picture, target_ids: list[int])
     layers = memory_weights(model, recorded, memory)
     if not layers:
         problem = "this model reads a picture as one vector: it has no attention to the parts of a picture"
-        raise WeftError(
+        raise NoAttention(
             problem, where="weft look", fix="look with a model that has it, such as swift or show-attend-tell"
         )
     rows, columns = patch_grid(model, raw_picture)

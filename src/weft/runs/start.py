@@ -68,7 +68,8 @@ def train(
     """
     sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
     budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
-    asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), settings)
+    plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
+    asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), plain)
     place = None if out is None else RunFolder(out)
     with StopRequest() as stop:
         if int(os.environ.get("RANK", "0")) > 0:

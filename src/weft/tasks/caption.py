@@ -11,22 +11,21 @@ from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions, captioned_pictures
 from weft.data.images.album import Album
-from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
 from weft.data.source import Source
-from weft.inspect.captioning import CaptionView, LookAtCaption, WordView, Written
+from weft.inspect.captioning import LookAtCaption
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import Objective
 from weft.tasks import common_space, pictures
+from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
 from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import in_a_line
-from weft.tasks.picture_writing import Captioning, PictureWriter, answers
+from weft.tasks.picture_writing import Captioning, answers
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pictures import batch_in_words
@@ -124,17 +123,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return found.held_out or found.train
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        return measured_captions(run, held_out, progress)
+        return measured_captions(run, held_out, progress).beside(*common_space.retrieval(run, held_out))
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
-        writer, chosen = PictureWriter(run), how.chosen
-        if how.what is not None:
-            return LearnedView(writer.model.source, learned_names(how.what))
-        name, picture, read = pictures.one_picture(run, input, Ground())
-        if how.caption is None:
-            ids = writer.written(read, Captioning(beam=how.beam))[0][0][1].ids
-        else:
-            ids = tuple(writer.caption.tokenizer.encode(how.caption).tolist())
-        what = Written(picture.pixels, read, writer.marks.written_from, ids, name)
-        view = CaptionView(writer.model, writer.caption.tokenizer, what, chosen)
-        return view if how.word is None else WordView(view, how.word, every=how.every)
+        return look_at_caption(run, input, how)

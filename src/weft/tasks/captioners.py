@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 
-from weft.errors import ConfigError
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
@@ -18,6 +17,7 @@ from weft.tasks.recipes.captions import (
     caption_cost,
     compared,
     new_encoder,
+    refuse_tokenizer,
     refuse_unfit,
     writer_name,
     writer_size,
@@ -44,9 +44,10 @@ def new_captioner(draft: CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
     known = _language_size(request, draft.encoded.context)
     encoder = new_encoder(draft, name, known)
     model = with_model_settings(with_decoder(encoder, name, draft), request)
-    cost = partial(caption_cost, name=name, decoder=known)
-    training = compared(decided(draft, encoder, cost, WITHOUT), name, draft)
-    return model, training if request.decoder is None else partly_new_rates(training, CAPTIONING, request, name)
+    training = decided(draft, encoder, partial(caption_cost, name=name, decoder=known), WITHOUT)
+    if request.decoder is not None:
+        training = partly_new_rates(training, CAPTIONING, request, name)
+    return model, compared(training, name, draft)
 
 
 def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
@@ -55,12 +56,13 @@ def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Conf
     refuse_unfit(request, name)
     encoder = continued_backbone(origin, draft.training, draft.training.drop)
     cost = partial(caption_cost, name=name, decoder=_language_size(request, draft.encoded.context))
-    training = compared(decided(draft, encoder, cost, WITHOUT), name, draft)
+    training = decided(draft, encoder, cost, WITHOUT)
     if isinstance(origin.model, Seq2Seq):
-        _refuse(request, ("tokenizer", "vocab", "context"), "--from", "the run to start from")
-        return with_lora(origin.model.config.replace(source=encoder), training), training
+        refuse_tokenizer(request, "context")
+        return with_lora(origin.model.config.replace(source=encoder), training), compared(training, name, draft)
     encoder = with_lora(encoder.replace(head=None, outputs=None), training)
-    return with_decoder(encoder, name, draft), partly_new_rates(training, CAPTIONING, request, name)
+    training = partly_new_rates(training, CAPTIONING, request, name)
+    return with_decoder(encoder, name, draft), compared(training, name, draft)
 
 
 def with_decoder(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:
@@ -69,7 +71,7 @@ def with_decoder(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2
     if run is None:
         size, vocab = writer_size(encoder, draft.training, context, name), draft.encoded.text.tokenizer.size
         return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=dropout)
-    _refuse(draft.request, ("tokenizer", "vocab"), WHERE, "the language model")
+    refuse_tokenizer(draft.request, where=WHERE, whose="the language model")
     language = language_model(run)
     size = size_of_language(language, context)
     made = CAPTION_MODELS[name](encoder, size, vocab=language.embed.size, dropout=dropout)
@@ -79,10 +81,3 @@ def with_decoder(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2
 def _language_size(request: Request, context: int) -> Size | None:
     """The size of the language model that the decoder begins with, where there is one."""
     return None if request.decoder is None else size_of_language(language_model(request.decoder), context)
-
-
-def _refuse(request: Request, names: tuple[str, ...], where: str, whose: str) -> None:
-    """Refuse settings of texts that another run has decided."""
-    if fixed := [name for name in names if name in request.settings]:
-        problem = f"{', '.join(fixed)}: the tokenizer and the decoder are those of {whose}"
-        raise ConfigError(problem, where=where, fix="leave it out")

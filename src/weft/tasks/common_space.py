@@ -157,7 +157,7 @@ def _rounded(classes: Sequence[str], shares: Tensor) -> dict[str, float]:
 # Measured
 
 
-def retrieval(run: Loaded, frames: Frames, album: Album) -> tuple[dict[str, float], dict[str, int]]:
+def retrieval(run: Loaded, album: Album) -> tuple[dict[str, float], dict[str, int]]:
     """Recall of pictures by their captions and back, and the number of candidates; nothing of a model without a common space."""
     if not isinstance(run.model, Contrastive):
         return {}, {}
@@ -168,5 +168,5 @@ def retrieval(run: Loaded, frames: Frames, album: Album) -> tuple[dict[str, floa
     owner, texts = [row for row, _ in kept], [text for _, text in kept]
     if not texts:
         return {}, {}
-    found = picture_vectors(run, frames).numpy(), text_vectors(run, texts).numpy()
-    return retrieval_measures(*found, texts, owner), {"candidates": len(frames), "candidate_texts": len(texts)}
+    found = picture_vectors(run, pictures.frames_for(run, album)).numpy(), text_vectors(run, texts).numpy()
+    return retrieval_measures(*found, texts, owner), {"candidates": len(album), "candidate_texts": len(texts)}

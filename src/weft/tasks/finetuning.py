@@ -71,7 +71,7 @@ def finetuning_rates(kind: type[SizedTraining], recipe: AnyRecipe, origin: Loade
 def usual_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> S:
     """The settings with the learning rates of a new model: what has learned already is frozen, and the rest begins anew."""
     usual = type(training)(**recipe.rates[name])
-    names = ("optimizer", "lr", "matrix_lr", "weight_decay", "table_decay")
+    names = {"optimizer", "lr", "matrix_lr", "weight_decay", "table_decay", *recipe.rates[name]}
     return training.replace(**{one: getattr(usual, one) for one in names if one not in request.settings})
 
 

@@ -43,7 +43,7 @@ class Training(Config):
         "matrix_lr": "the rate of the trunk's matrices under muon, as a multiple of lr",
         "head_lr": "the rate of heads, as a multiple of lr; by default 0.5 under muon and 1 under adamw",
         "learned_lr": "the rate of parts that begin with another run's weights beside new ones, as a multiple of the new ones'",
-        "learned": "these parts; the plan finds them",
+        "learned": "the parts that begin with another run's weights where others are new; found by the plan",
         "optimizer": "muon or adamw",
         "weight_decay": "pull of the trunk's matrices towards zero (weight decay)",
         "table_decay": "the same for embedding tables: forgets rare entries that were learned by heart",

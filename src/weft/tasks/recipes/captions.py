@@ -86,13 +86,21 @@ def writer_name(request: Request) -> str:
 
 
 def refuse_unfit(request: Request, name: str) -> None:
-    """A decoder needs no summary, and coverage is of attention."""
+    """A decoder needs no summary, coverage is of attention, and coca has a further loss already."""
     if "summary" in request.settings:
         problem = "the decoder reads all of the encoder's tokens, not a summary of them"
         raise ConfigError(problem, where="--set summary", fix="leave it out")
-    if "coverage" in request.settings and name == "cnn-lstm":
-        problem = "a cnn-lstm has no attention to the picture that could cover it"
+    if "coverage" in request.settings and name in ("cnn-lstm", "coca"):
+        why = "has no attention to the picture that could cover it" if name == "cnn-lstm" else "learns without coverage"
+        problem = f"a {name} {why}"
         raise ConfigError(problem, where="--set coverage", fix="leave it out, or use --model show-attend-tell")
+
+
+def refuse_tokenizer(request: Request, *more: str, where: str = "--from", whose: str = "the run to start from") -> None:
+    """A decoder that goes on has its tokenizer; `more` are further settings that it has decided."""
+    if fixed := [name for name in ("tokenizer", "vocab", *more) if name in request.settings]:
+        problem = f"{', '.join(fixed)}: the tokenizer and the decoder are those of {whose}"
+        raise ConfigError(problem, where=where, fix="leave it out")
 
 
 def sizing_encoder(name: str) -> Callable[..., Stream.Config]:
@@ -134,12 +142,12 @@ def caption_cost(
 
 
 def compared(training: CaptionTraining, name: str, draft: CaptionDraft) -> CaptionTraining:
-    """The settings of a model that compares pictures with texts; others stay as they are.
+    """The settings of a model that compares pictures with texts; others have no contrast.
 
     A step has at most half the pictures: one that stood twice in a step would be told from itself.
     """
     if name != "coca":
-        return training
+        return training.replace(contrast=None)
     usual = CAPTIONING.rates[name]
     most = max(2, len(draft.encoded.train) // 2)
     batch = training.batch if "batch" in draft.request.settings else min(training.batch, most)

@@ -1,0 +1,40 @@
+"""A look at a picture with a run that writes about pictures: its own caption, or one that is given, word by word."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from weft.data.images.album import Album, Region
+from weft.data.images.settings import Ground
+from weft.inspect.captioning import LookAtCaption, Written, caption_words
+from weft.inspect.picture_words_view import look_at_words
+from weft.inspect.views import View
+from weft.inspect.vision import LearnedView, learned_names
+from weft.tasks.named_scenes import named_scene
+from weft.tasks.picture_writing import Captioning, PictureWriter
+from weft.tasks.pictures import one_picture
+from weft.tasks.request import Loaded
+
+
+def look_at_caption(run: Loaded, input: object, how: LookAtCaption) -> View:
+    """What counted for each word, or what the embedder learned."""
+    how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
+    writer = PictureWriter(run)
+    if how.what is not None:
+        return LearnedView(writer.model.source, learned_names(how.what))
+    scene = named_scene(input)
+    name, picture, read = one_picture(run, input if scene is None else scene.read(0).pixels, Ground())
+    if how.caption is None:
+        _, best = writer.written(read, Captioning(beam=how.beam))[0][0]
+        ids, score = best.ids, best.score
+    else:
+        ids, score = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None
+    what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score)
+    if scene is not None:
+        what = replace(what, title=str(input), regions=_regions(scene, writer.caption.decode(ids).strip()))
+    return look_at_words(caption_words(writer.model, writer.caption.tokenizer, what, how.by), how)
+
+
+def _regions(scene: Album, caption: str) -> Sequence[Region]:
+    """What the words of a caption are about, where the caption is one of those that the scene has."""
+    ((captions, regions),) = zip(scene.captions, scene.regions, strict=True)
+    return regions[captions.index(caption)] if caption in captions else ()
