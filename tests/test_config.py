@@ -37,7 +37,8 @@ PARTS = {name: c for name, c in sorted(configs._parts.items()) if c.__module__.s
 ZOO = {name: make(SIZE, vocab=11, dropout=0.1) for name, make in LANGUAGE_MODELS.items()}
 TREE = Trunk.Config(blocks=(Block.Config(mix=Attention.Config(heads=2)), Block.Config(transform=Mlp.Config())))
 PATCHES = Stream.Config(dim=4, embed=PatchEmbed.Config(grid=(2, 2)), trunk=Trunk.Config(block=Block.Config()))
-NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}}
+READING = PATCHES.replace(trunk=Trunk.Config(blocks=(Block.Config(), Block.Config(read=Attention.Config(heads=2)))))
+NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING}}
 
 
 def value(kind: Any) -> Any:

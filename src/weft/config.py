@@ -259,6 +259,8 @@ def _set(current: Any, kind: Any, path: list[str], value: Any, whole: str) -> An
     if not path:
         if isinstance(value, str):
             return parse(value, kind, where=whole)
+        if isinstance(value, list) and get_origin(kind) is tuple:
+            return tuple(value)
         return float(value) if kind is float and _fits(value, kind) else value
     head, *rest = path
     if isinstance(current, tuple):

@@ -107,10 +107,15 @@ def embedded(report: Report, as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    for one in report.get("nearest", ()):
-        print(harmless(f"{one['similarity']:.3f}  {one['input']}"))
-    if "output" in report:
+    for asked in (queries := report.get("queries", ())):
+        if len(queries) > 1:
+            print(harmless(f"{asked['query']}:"))
+        for one in asked["nearest"]:
+            print(harmless(f"{one['similarity']:.3f}  {one['input']}"))
+    if str(report.get("output", "")).endswith(".npy"):
         say(harmless(f"wrote {report['output']}: {report['count']:,} vectors of {report['width']} numbers"))
+    elif "output" in report:
+        say(harmless(f"wrote {report['output']}"))
 
 
 def souped(report: Report, how: Report, as_json: bool) -> None:

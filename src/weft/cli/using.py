@@ -133,6 +133,7 @@ def look(
     epilog=examples(
         "weft embed runs/minilm sentences.txt -o vectors.npy",
         'weft embed runs/minilm sentences.txt --query "a sleeping cat"     the nearest sentences',
+        'weft embed runs/coca photos/ --query "a dog on a beach" -o found.png     the nearest pictures',
     )
 )
 def embed(
@@ -141,9 +142,14 @@ def embed(
         list[str] | None, typer.Argument(metavar="INPUT", help="Texts, files with one text a line, or pictures.")
     ] = None,
     output_: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A .npy file for the vectors.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .npy for the vectors, or a .png of the nearest pictures."
+        ),
     ] = None,
-    query: Annotated[str | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one.")] = None,
+    query: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one; may be given again.")
+    ] = None,
     best: Annotated[int, typer.Option(parser=number(int, "--best"), metavar="N", help="How many to list.")] = 5,
     set_: Set = None,
     broken: Broken = False,
@@ -154,5 +160,5 @@ def embed(
     from weft.runs.embedding import embed_inputs
 
     loaded = load_run(run, broken=broken)
-    found = embed_inputs(loaded, inputs or piped(), output_, query, best, settings_of(set_, loaded.embed))
+    found = embed_inputs(loaded, inputs or piped(), output_, query or (), best, settings_of(set_, loaded.embed))
     output.embedded({"run": run, **found}, json)

@@ -20,9 +20,9 @@ class Dense(Part, nn.Module):
     """
 
     class Config(BaseConfig):
-        """`width` is the width of the result, by default the width of the input."""
+        """`width` is the width of the result, by default the width of the input. Without an activation, act(x) = x."""
 
-        activation: Activation = "gelu"
+        activation: Activation | None = "gelu"
         norm: Norm.Config | None = None
         width: int | None = None
         std: float = 0.02
@@ -36,12 +36,13 @@ class Dense(Part, nn.Module):
         self.linear = nn.Linear(dim, self.width)
         nn.init.normal_(self.linear.weight, std=config.std)
         nn.init.zeros_(self.linear.bias)
-        self.act = ACTIVATIONS[config.activation]
+        self.act = ACTIVATIONS[config.activation] if config.activation else None
         self.norm = config.norm.build(dim=self.width) if config.norm else None
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
         plain = isinstance(self.linear, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
-        x = self.act(self.linear(x.to(self.linear.weight.dtype) if plain else x))
+        x = self.linear(x.to(self.linear.weight.dtype) if plain else x)
+        x = x if self.act is None else self.act(x)
         return x if self.norm is None else self.norm(x)
 
 

@@ -1,9 +1,11 @@
 """Trunk: blocks in a row, the same shape out as in. Knows no modality and no task."""
 
+from collections.abc import Iterator
 from itertools import chain, repeat
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
@@ -86,6 +88,15 @@ class Trunk(Part, nn.Module):
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """`cache` holds what was read before and takes in these tokens too."""
+        x = tokens.x
+        for x in self.states(tokens, memory, cache):  # noqa: B007 (the last one is wanted)
+            pass
+        return tokens.with_x(x if self.norm is None else self.norm(x))
+
+    def states(
+        self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None
+    ) -> Iterator[Float[Tensor, "B N D"]]:
+        """The content ahead of the first block and after each of them, computed one after another as they are asked for."""
         line = tokens = tokens.padding_zeroed()
         if memory is not None:
             memory = memory.padding_zeroed()
@@ -98,10 +109,11 @@ class Trunk(Part, nn.Module):
             memory = memory.with_x(memory.x.to(self.dtype))  # that of an encoder without blocks is in full precision
         at = Pass(line, seen=seen, memory=memory, bias=self.bias)
         x = line.x.to(self.dtype) if weighted else line.x
+        front = line.shape[1] - tokens.shape[1]
+        yield x[:, front:]
         for i, block in enumerate(chain.from_iterable(repeat(self.blocks, self.passes))):
             x = block(x, at, cache.slots(f"block {i}") if cache is not None else None)
-        x = x[:, line.shape[1] - tokens.shape[1] :]
-        return tokens.with_x(x if self.norm is None else self.norm(x))
+            yield x[:, front:]
 
     @property
     def dtype(self) -> torch.dtype:

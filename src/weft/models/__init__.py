@@ -4,9 +4,10 @@ All wirings are imported here, so that a run of any task is built from its confi
 """
 
 from weft.models.autoencoder import Autoencoder
+from weft.models.contrastive import Contrastive
 from weft.models.distilled import Distilled
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.word_vectors import WordVectors
 
-__all__ = ["Autoencoder", "Distilled", "Model", "Seq2Seq", "Stream", "WordVectors"]
+__all__ = ["Autoencoder", "Contrastive", "Distilled", "Model", "Seq2Seq", "Stream", "WordVectors"]

@@ -2,6 +2,7 @@
 
 from weft.objectives.at_tokens import MaskedToken, NextToken, Tags, TokenLabels, TokenNumbers
 from weft.objectives.classify import Classify
+from weft.objectives.contrast import Contrast
 from weft.objectives.distil import Distil
 from weft.objectives.hidden_cells import HiddenCells
 from weft.objectives.negative_sampling import NegativeSampling
@@ -11,5 +12,5 @@ from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.target_token import TargetToken
 
-__all__ = ["Classify", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
+__all__ = ["Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
            "PairCount", "Reconstruct", "Tags", "TargetToken", "Term", "TokenLabels", "TokenNumbers"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""`weft embed`: vectors of what the user names, written as an array, and the inputs nearest to a query."""
+"""`weft embed`: vectors of what the user names, written as an array, and the inputs nearest to queries, as a list or a sheet."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -9,35 +9,81 @@ import numpy as np
 
 from weft.data.decoding import read_text
 from weft.errors import WeftError
+from weft.inspect.sheets import contact_sheet
 from weft.runs.run import Run
 from weft.storage.store import write_file
+from weft.tasks.request import Embedded
 
 
 def embed_inputs(
-    run: Run, given: Sequence[str], out: Path | None, query: str | None, best: int, settings: Mapping[str, Any]
+    run: Run, given: Sequence[str], out: Path | None, queries: Sequence[str], best: int, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What `weft embed --json` says: how many vectors there are and where, and what is nearest to the query."""
-    if out is None and query is None:
-        raise WeftError("nothing to do with the vectors", where="weft embed", fix="add -o vectors.npy, or --query TEXT")
-    if out is not None and out.suffix != ".npy":
-        raise WeftError(f"vectors are written as .npy, not {out.suffix or 'without an ending'}", where=f"-o {out}")
+    """What `weft embed --json` says: how many vectors there are and where, and what is nearest to each query."""
+    kind = _checked(out, queries)
     inputs = _lines(run, given)
     if not inputs:
         raise WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
-    vectors = run.embed(inputs, **settings)
-    if query is not None and len(vectors) != len(inputs):
-        problem = f"{len(vectors)} vectors for {len(inputs)} inputs: which is nearest cannot be said by input"
+    vectors = run.embedded(inputs, **settings)
+    if queries and len(vectors.vectors) != len(vectors.names):
+        problem = (
+            f"{len(vectors.vectors)} vectors for {len(vectors.names)} inputs: which is nearest cannot be said by input"
+        )
         raise WeftError(problem, where="--query", fix="write the vectors with -o vectors.npy")
-    found: dict[str, Any] = {"task": run.task.name, "count": len(vectors), "width": vectors.shape[1]}
+    count, width = vectors.vectors.shape
+    found: dict[str, Any] = {"task": run.task.name, "count": count, "width": width}
+    orders = [nearest(run, vectors, query, best, settings) for query in queries]
+    said = [[{"input": vectors.names[i], "similarity": round(s, 6)} for i, s in order] for order in orders]
     if out is not None:
-        write_file(out, _npy(vectors))
+        write_file(out, _npy(vectors.vectors) if kind == ".npy" else _sheet(vectors, queries, orders, kind))
         found["output"] = str(out)
-    if query is not None:
-        asked = run.embed([query], **settings)[0]
-        cosine = _unit(vectors) @ _unit(asked)
-        order = np.argsort(-cosine, kind="stable")[: max(1, best)]
-        found["nearest"] = [{"input": inputs[i], "similarity": round(float(cosine[i]), 6)} for i in order]
+    if queries:
+        found["queries"] = [{"query": query, "nearest": one} for query, one in zip(queries, said, strict=True)]
+    if len(queries) == 1:
+        found["nearest"] = said[0]
     return found
+
+
+def nearest(run: Run, vectors: Embedded, query: str, best: int, settings: Mapping[str, Any]) -> list[tuple[int, float]]:
+    """The rows nearest to a query and their cosines, the nearest first."""
+    asked = run.embed([query], **settings)
+    if len(asked) != 1:
+        raise WeftError(f"{query!r:.60} stands for {len(asked)} inputs", where="--query", fix="ask for one at a time")
+    cosine = _unit(vectors.vectors) @ _unit(asked[0])
+    return [(int(i), float(cosine[i])) for i in np.argsort(-cosine, kind="stable")[: max(1, best)]]
+
+
+def _checked(out: Path | None, queries: Sequence[str]) -> str:
+    """The ending of the file to write; what cannot be meant is refused before anything is computed."""
+    if out is None and not queries:
+        raise WeftError("nothing to do with the vectors", where="weft embed", fix="add -o vectors.npy, or --query TEXT")
+    kind = "" if out is None else out.suffix.lower()
+    if kind not in ("", ".npy", ".png", ".svg") or (out is not None and not kind):
+        problem = (
+            f"vectors are written as .npy and the nearest pictures as .png or .svg, not {kind or 'without an ending'}"
+        )
+        raise WeftError(problem, where=f"-o {out}")
+    if kind in (".png", ".svg") and not queries:
+        fix = "add --query TEXT, or write the vectors with -o vectors.npy"
+        raise WeftError("a picture shows what is nearest to a query, and there is none", where=f"-o {out}", fix=fix)
+    return kind
+
+
+def _sheet(
+    vectors: Embedded, queries: Sequence[str], orders: Sequence[Sequence[tuple[int, float]]], kind: str
+) -> bytes:
+    """A sheet of the nearest pictures, a row for each query."""
+    pictures, captions = [], []
+    for query, order in zip(queries, orders, strict=True):
+        for row, similarity in order:
+            pixels = vectors.pixels(row)
+            if pixels is None:
+                fix = "leave -o out, or write the vectors with -o vectors.npy"
+                raise WeftError(f"{vectors.names[row]!r:.60} is no picture", where="-o", fix=fix)
+            pictures.append(pixels)
+            captions.append(f"{similarity:.2f} {query if len(queries) > 1 else Path(vectors.names[row]).name}")
+    title = f"nearest to: {queries[0]}" if len(queries) == 1 else "nearest to each query, a row each"
+    columns = max(map(len, orders))
+    return contact_sheet(pictures, captions, columns=columns, title=title, format="svg" if kind == ".svg" else "png")
 
 
 def _lines(run: Run, given: Sequence[str]) -> list[str]:

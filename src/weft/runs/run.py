@@ -21,7 +21,7 @@ from weft.storage.store import write_file
 from weft.tasks.planning import AnyTask, check_fit, record_of
 from weft.tasks.record import DataRecord
 from weft.tasks.registry import card_named
-from weft.tasks.request import Loaded, Measured
+from weft.tasks.request import Embedded, Loaded, Measured
 from weft.tasks.settings import with_settings
 from weft.tasks.using import evaluate
 from weft.training.folder import RunFolder
@@ -117,9 +117,13 @@ class Run:
         return document.with_texts([self.task.shown(one) for one in found]), found
 
     def embed(self, inputs: Any, **settings: Any) -> np.ndarray:
-        """One vector for each input."""
+        """One vector for each input; for each picture of a folder, where the inputs are pictures."""
+        return self.embedded(inputs, **settings).vectors
+
+    def embedded(self, inputs: Any, **settings: Any) -> Embedded:
+        """The same with the names of what the vectors are of."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        return self.task.vectors(self._loaded, many, settings)
+        return self.task.embedded(self._loaded, many, settings)
 
     def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
         """Write the model for another tool, which proves in a process of its own that it computes the same."""

@@ -11,7 +11,6 @@ from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions, captioned_pictures
 from weft.data.images.album import Album
-from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
 from weft.data.source import Source
 from weft.inspect.captioning import LookAtCaption
@@ -19,17 +18,18 @@ from weft.inspect.views import View
 from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
-from weft.objectives import TargetToken
-from weft.tasks import pictures
+from weft.objectives import Objective
+from weft.tasks import common_space, pictures
 from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.finetuning import start_weights, usual_rates, with_lora
-from weft.tasks.picture_writing import Captioning, PictureWriter
+from weft.tasks.labels import in_a_line
+from weft.tasks.picture_writing import Captioning, answers
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided
-from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
@@ -70,13 +70,13 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         recipes.refuse_unfit(draft.request, name)
         encoder = recipes.new_encoder(draft, name)
         model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
-        return model, decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
+        return model, recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
         """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
         name = self.model_name(draft.request)
         encoder = continued_backbone(origin, draft.training, draft.training.drop)
-        training = decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
+        training = recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
         if isinstance(origin.model, Seq2Seq):
             recipes.refuse_tokenizer(draft.request)
             return with_lora(origin.model.config.replace(source=encoder), training), training
@@ -92,8 +92,8 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def model_name(self, request: Request) -> str:
         return recipes.writer_name(request)
 
-    def objective(self, encoded: SeenCaptions, codecs: Codecs, training: CaptionTraining) -> TargetToken.Config:
-        return TargetToken.Config(smoothing=training.smoothing, coverage=training.coverage)
+    def objective(self, encoded: SeenCaptions, codecs: Codecs, training: CaptionTraining) -> Objective.Config:
+        return recipes.caption_objective(training)
 
     def source(self, encoded: SeenCaptions, codecs: Codecs, model: Model.Config, training: CaptionTraining) -> Source:
         how, stride = training.augment, embed_of(model).stride
@@ -118,15 +118,13 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def predict(
         self, run: Loaded, inputs: Sequence[object], how: Captioning, listen: Listen | None
     ) -> list[Prediction]:
-        names, frames = pictures.given_pictures(run, inputs, Ground())
-        return [
-            {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
-            for name, best in zip(names, PictureWriter(run).write(frames, how), strict=True)
-            for text, one in best
-        ]
+        return answers(run, inputs, how)
 
     def shown(self, prediction: Prediction) -> str:
-        return f"{prediction['input']}: {prediction['text']}"
+        return in_a_line(prediction) if "label" in prediction else f"{prediction['input']}: {prediction['text']}"
+
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        return common_space.embedded(run, inputs, settings)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         training = from_json(run.config["training"], CaptionTraining)
@@ -134,7 +132,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return found.held_out or found.train
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        return measured_captions(run, held_out, progress)
+        return measured_captions(run, held_out, progress).beside(*common_space.retrieval(run, held_out))
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
         return look_at_caption(run, input, how)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,7 +29,7 @@ from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import views_cost
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import ViewsTraining, with_settings
 from weft.tasks.task import Task
 from weft.training.progress import Progress, counter
@@ -97,12 +96,12 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         _student(run)
-        names, vectors = _named_vectors(run, inputs, how)
-        found = [[round(value, 6) for value in vector] for vector in vectors.tolist()]
-        return [{"input": name, "vector": vector} for name, vector in zip(names, found, strict=True)]
+        found = _embedded(run, inputs, how)
+        vectors = [[round(value, 6) for value in vector] for vector in found.vectors.tolist()]
+        return [{"input": name, "vector": vector} for name, vector in zip(found.names, vectors, strict=True)]
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return _named_vectors(run, inputs, with_settings(self.Predict(), settings))[1].numpy()
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        return _embedded(run, inputs, with_settings(self.Predict(), settings))
 
     def shown(self, prediction: Prediction) -> str:
         return f"{prediction['input']}: " + " ".join(f"{v:.4g}" for v in prediction["vector"])
@@ -133,11 +132,12 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         return pictures.look_at_picture(run, input, how)
 
 
-def _named_vectors(run: Loaded, inputs: Sequence[object], how: Ground) -> tuple[list[str], Tensor]:
-    """The names of pictures, and a vector for each by the teacher, or by a model that was taught elsewhere."""
+def _embedded(run: Loaded, inputs: Sequence[object], how: Ground) -> Embedded:
+    """A vector for each picture by the teacher, or by a model that was taught elsewhere."""
     names, frames = pictures.given_pictures(run, inputs, how)
     seer = pictures.backbone_in(run.model)
-    return names, pictures.values_of(run, frames, lambda picture: summary(seer.encode(picture)))
+    found = pictures.values_of(run, frames, lambda picture: summary(seer.encode(picture)))
+    return Embedded(names, found.numpy(), lambda row: frames.pictures[row].pixels)
 
 
 def _student(run: Loaded) -> Distilled:

@@ -9,15 +9,17 @@ import torch
 from weft.codecs import TextCodec
 from weft.data.encoded.captions import SCORED, caption_ids, fitting, whole
 from weft.data.images.frames import Frames
-from weft.errors import DataError
+from weft.data.images.settings import Ground
+from weft.errors import ConfigError, DataError
 from weft.generate.compute import prepared
 from weft.generate.decode import MAX_HYPOTHESES, Decoding, written
 from weft.modalities.image import Picture
 from weft.objectives import TargetToken
 from weft.objectives.scoring import scored
-from weft.tasks.pictures import in_batches
+from weft.tasks.common_space import named_classes
+from weft.tasks.pictures import given_pictures, in_batches
 from weft.tasks.recipes.language import context_of
-from weft.tasks.request import Loaded
+from weft.tasks.request import Loaded, Prediction
 from weft.tasks.writing import SPARE_TOKENS, Answer, seq2seq
 from weft.training.progress import Progress
 
@@ -25,13 +27,38 @@ USUAL_LONGEST = 40  # tokens of the longest caption, where nobody knows what a m
 
 
 class Captioning(Decoding):
-    """Settings of a prediction."""
+    """Settings of a prediction. With `labels` pictures are named instead of written about."""
+
+    labels: tuple[str, ...] = ()
+    template: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         **Decoding.about,
+        "labels": "model coca: classes by their names alone, as in cat,dog,horse; the nearest to each picture is said",
+        "template": "with labels: a text with {} where the label goes, several separated by |; by default the bare label",
         "best": "captions to give for each picture, the best first",
         "max_tokens": "the most tokens of a caption; by default some more than any that was learned from has",
     }
+
+    def check(self) -> None:
+        super().check()
+        others = [name for name in Decoding.about if getattr(self, name) != getattr(Captioning, name)]
+        if self.labels and others:
+            problem = f"{', '.join(others)}: with labels nothing is written"
+            raise ConfigError(problem, where="labels", fix="leave it out")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The labels; a template without any is refused."""
+        if self.template is not None and not self.labels:
+            fix = 'set labels too: --set labels="cat,dog"'
+            raise ConfigError("a template is for labels", where="--set template", fix=fix)
+        return self.labels
+
+    @property
+    def templates(self) -> list[str]:
+        """Texts with {} where a label goes."""
+        return ["{}"] if self.template is None else self.template.split("|")
 
 
 class PictureWriter:
@@ -77,3 +104,15 @@ class PictureWriter:
             raise DataError(f"no caption fits the {self.context} tokens that the model reads", fix="name shorter ones")
         batches = whole(in_batches(self.run, frames, Progress(quiet=True), at_once=SCORED), ids, self.marks)
         return scored(TargetToken.Config(), self.model, batches)
+
+
+def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Prediction]:
+    """Captions of pictures, or with labels the class of each by its name."""
+    if how.named:
+        return named_classes(run, inputs, how.named, how.templates)
+    names, frames = given_pictures(run, inputs, Ground())
+    return [
+        {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
+        for name, best in zip(names, PictureWriter(run).write(frames, how), strict=True)
+        for text, one in best
+    ]

@@ -255,6 +255,7 @@ CARDS: dict[str, Card] = {
                 "one-stream": "the picture's tokens and the words in one line, without a decoder of its own",
                 "show-attend-tell": "an LSTM that looks at the picture anew for each word (Xu et al., 2015)",
                 "cnn-lstm": "an LSTM that is given the picture as one vector (after Vinyals et al., 2015)",
+                "coca": "swift's parts, with pictures and texts in one space too: finds pictures by words, names classes",
             },
             presets=PICTURE_PRESETS,
         ),

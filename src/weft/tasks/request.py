@@ -1,9 +1,10 @@
 """What goes into a task and what comes out of it: a request, a plan in the making, a loaded run, measures."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
 
 from weft.codecs import Codec, Codecs
@@ -111,6 +112,15 @@ class Draft(Generic[D, E, S]):
 
 
 @dataclass(frozen=True)
+class Embedded:
+    """Vectors, the name of what each is of, and its pixels where it is a picture."""
+
+    names: Sequence[str]
+    vectors: np.ndarray
+    pixels: Callable[[int], np.ndarray | None] = lambda row: None
+
+
+@dataclass(frozen=True)
 class Measured:
     """An evaluation: how many examples, and the measures."""
 
@@ -118,3 +128,7 @@ class Measured:
     metrics: Mapping[str, float]
     more: Mapping[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, bytes] = field(default_factory=dict)  # by file name
+
+    def beside(self, metrics: Mapping[str, float], more: Mapping[str, Any]) -> "Measured":
+        """The same with further measures."""
+        return replace(self, metrics={**self.metrics, **metrics}, more={**self.more, **more})

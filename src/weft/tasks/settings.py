@@ -346,6 +346,7 @@ class CaptionTraining(PictureTraining):
 
     visit: int = 2
     coverage: float = 0.0
+    contrast: float | None = None
     context: int | None = None
     tokenizer: str | None = None
     vocab: int | None = None
@@ -360,6 +361,7 @@ class CaptionTraining(PictureTraining):
         "visit": "captions of a picture that are learned each time it is seen",
         "coverage": "above 0 asks that over a whole caption all parts of the picture are looked at alike (doubly stochastic "
         "attention); 1 in Show, Attend and Tell",
+        "contrast": "model coca: weight of telling a caption from those of other pictures, beside writing it",
         "context": "tokens of the longest caption",
         "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
         "caption_column": "the one that holds the captions; by default all that seem to",
@@ -370,6 +372,8 @@ class CaptionTraining(PictureTraining):
         for name, most in (("visit", 1000), ("context", 2**20)):
             within(self, name, 1, most)
         within(self, "coverage", 0, 1000)
+        if self.contrast is not None and not 0 < self.contrast <= 1000:
+            raise ConfigError(f"expected a value above 0, up to 1000, found {self.contrast}", where="contrast")
         for name in ("mixup", "cutmix"):
             if getattr(self.augment, name):
                 raise ConfigError("a picture made of two has no caption", where=f"augment.{name}", fix="leave it out")

@@ -22,7 +22,7 @@ from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.recipes.recipe import AnyRecipe
-from weft.tasks.request import D, Draft, E, Listen, Loaded, Measured, Prediction, Request, S
+from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings import SizedTraining
 from weft.training.progress import Progress
 
@@ -137,6 +137,10 @@ class Task(ABC, Generic[D, E, S]):
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         """One vector for each input."""
         raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
+
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        """Vectors with the names of what they are of. An input may stand for several, as a folder of pictures does."""
+        return Embedded([str(one) for one in inputs], self.vectors(run, inputs, settings))
 
     def document(self, path: Path) -> Document | None:
         """A file whose texts are to be predicted in place, if the task can do that; otherwise each line is an input."""

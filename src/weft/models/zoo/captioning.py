@@ -1,7 +1,8 @@
 """Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`) and a decoder that reads its tokens.
 
 `swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features;
-`one-stream`, picture and words in one line; `cnn-lstm` and `show-attend-tell`, the recurrent networks before them.
+`one-stream`, picture and words in one line; `cnn-lstm` and `show-attend-tell`, the recurrent networks before them; `coca`, which
+also compares pictures with texts.
 """
 
 import math
@@ -27,6 +28,7 @@ from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import language, translation
+from weft.models.zoo.contrastive import coca
 from weft.models.zoo.language import Size
 from weft.models.zoo.vision import Sight, VisionSize, small_net, vit, vit_hybrid
 
@@ -119,6 +121,7 @@ CAPTION_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {
     "one-stream": one_stream,
     "show-attend-tell": show_attend_tell,
     "cnn-lstm": cnn_lstm,
+    "coca": coca,
 }
 CAPTION_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
     "swift": features,
@@ -127,4 +130,5 @@ CAPTION_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
     "one-stream": convolutional,
     "show-attend-tell": convolutional,
     "cnn-lstm": convolutional,
+    "coca": features,
 }

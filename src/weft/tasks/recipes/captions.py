@@ -17,6 +17,7 @@ from weft.models.stream import Stream
 from weft.models.zoo import Size
 from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS, convolutional, features
 from weft.models.zoo.vision import VisionSize
+from weft.objectives import Contrast, Objective, TargetToken
 from weft.tasks.recipes.picture_costs import operations
 from weft.tasks.recipes.pictures import (
     AT_LARGE_SIZE,
@@ -49,11 +50,12 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
         "one-stream": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "show-attend-tell": {"lr": 5e-3, "matrix_lr": 3.0},
         "cnn-lstm": {"lr": 5e-3, "matrix_lr": 3.0},
+        "coca": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1, "batch": 128, "contrast": 1.0},
     },
     of_preset={},
     preset_settings=AT_LARGE_SIZE,
     fixed=(*OF_A_PICTURE, "context"),
-    kept=KEPT,
+    kept=(*KEPT, "contrast"),
     frozen=("source",),
 )
 CaptionDraft = Draft[PictureData, SeenCaptions, CaptionTraining]
@@ -73,16 +75,21 @@ def writer_name(request: Request) -> str:
     """The name of the model that is asked for; an encoder of another task gets any decoder."""
     if request.origin is not None and not isinstance(request.origin.model, Seq2Seq):
         request = replace(request, origin=None)
-    return CAPTIONING.model_name(request)
+    name = CAPTIONING.model_name(request)
+    if "contrast" in request.settings and name != "coca":
+        problem = f"a {name} does not compare pictures with texts"
+        raise ConfigError(problem, where="--set contrast", fix="leave it out, or use --model coca")
+    return name
 
 
 def refuse_unfit(request: Request, name: str) -> None:
-    """A decoder needs no summary, and coverage is of attention."""
+    """A decoder needs no summary, coverage is of attention, and coca has a further loss already."""
     if "summary" in request.settings:
         problem = "the decoder reads all of the encoder's tokens, not a summary of them"
         raise ConfigError(problem, where="--set summary", fix="leave it out")
-    if "coverage" in request.settings and name == "cnn-lstm":
-        problem = "a cnn-lstm has no attention to the picture that could cover it"
+    if "coverage" in request.settings and name in ("cnn-lstm", "coca"):
+        why = "has no attention to the picture that could cover it" if name == "cnn-lstm" else "learns without coverage"
+        problem = f"a {name} {why}"
         raise ConfigError(problem, where="--set coverage", fix="leave it out, or use --model show-attend-tell")
 
 
@@ -139,6 +146,26 @@ def with_writer(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2S
     size = writer_size(encoder, draft.training, draft.encoded.context, name)
     vocab = draft.encoded.text.tokenizer.size
     return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=draft.training.dropout or 0.0)
+
+
+def compared(training: CaptionTraining, name: str, draft: CaptionDraft) -> CaptionTraining:
+    """The settings of a model that compares pictures with texts; others stay as they are.
+
+    A step has at most half the pictures: one that stood twice in a step would be told from itself.
+    """
+    if name != "coca":
+        return training
+    usual = CAPTIONING.rates[name]
+    most = max(2, len(draft.encoded.train) // 2)
+    batch = training.batch if "batch" in draft.request.settings else min(training.batch, most)
+    return training.replace(contrast=training.contrast or usual["contrast"], batch=batch)
+
+
+def caption_objective(training: CaptionTraining) -> Objective.Config:
+    """What is learned: captions, and with `contrast` also which picture a caption belongs to."""
+    if training.contrast is None:
+        return TargetToken.Config(smoothing=training.smoothing, coverage=training.coverage)
+    return Contrast.Config(weight=training.contrast, smoothing=training.smoothing)
 
 
 def caption_facts(run: Loaded) -> dict[str, str]:

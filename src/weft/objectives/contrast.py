@@ -1,0 +1,81 @@
+"""Contrast: captions are predicted, and told from the captions of other pictures in the batch."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from weft.data.batch import Batch, PaddedIds, Samples
+from weft.errors import ConfigError
+from weft.modalities.text import Text
+from weft.models.contrastive import Contrastive
+from weft.objectives.objective import OWN, Loss, Objective, Term, added
+
+
+class Contrast(Objective):
+    """-sum log p(y_t | y_<t, x) / tokens + weight x (text to picture + picture to text) / 2 (Yu et al., 2022).
+
+    Text to picture is -log of the softmax, over the pictures of a batch, of cosine / temperature at the text's own picture;
+    picture to text the same over the captions. Pictures with an equal caption, and other captions of the same picture,
+    are left out of the softmax: they are no wrong answers. A step in pieces compares within each piece.
+    """
+
+    class Config(Objective.Config):
+        """`weight` is that of the contrast beside the captions; `smoothing` the share of belief given to all tokens alike."""
+
+        weight: float = 1.0
+        smoothing: float = 0.0
+
+        def check(self) -> None:
+            if not self.weight > 0:
+                raise ConfigError(f"must be above 0, found {self.weight}", where="weight")
+            if not 0 <= self.smoothing < 1:
+                raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
+
+    unit = "tokens"
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def counts(self, batch: Batch[Any, PaddedIds]) -> Mapping[str, int]:
+        tokens = sum(int(part.wanted.lengths.sum()) - len(part.wanted) for part in batch.each)
+        return {OWN: tokens, "contrast": sum(len(part.wanted) for part in batch.each)}
+
+    def __call__(self, model: Contrastive, batch: Batch[Any, PaddedIds]) -> Loss:
+        return added([self.one(model, part) for part in batch.each])
+
+    def one(self, model: Contrastive, part: Samples[Any, PaddedIds]) -> Loss:
+        """The loss of samples that are computed at once."""
+        ids, real = part.wanted.ids, part.wanted.real[:, 1:]
+        memory = model.memorise(part.given.raw())
+        owner = torch.arange(len(part.wanted), device=ids.device) if part.owner is None else part.owner
+        # The text is not masked: what stands behind a token is never read by it, padding included.
+        last, texts = model.read(Text(ids), part.wanted.lengths - 1, memory.rows(owner))
+        assert model.target.head is not None
+        targets = ids[:, 1:][real]
+        smoothing = self.config.smoothing if model.training else 0.0
+        logits = model.target.head.values(last.x[:, :-1][real])
+        total = F.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+        pictures = model.pictured(memory)
+        compared = contrast(model.scale * texts @ pictures.T, owner, with_caption(part.wanted, owner, len(pictures)))
+        return Loss(total, targets.numel(), terms=(Term("contrast", compared, len(texts), self.config.weight),))
+
+
+def with_caption(captions: PaddedIds, owner: Int[Tensor, "R"], pictures: int) -> Bool[Tensor, "R B"]:
+    """For each caption, the pictures that have an equal one."""
+    ids = captions.ids.masked_fill(~captions.real, -1)
+    equal = (ids[:, None] == ids[None]).all(-1)
+    return (equal.float() @ F.one_hot(owner, pictures).float()) > 0
+
+
+def contrast(logits: Float[Tensor, "R B"], owner: Int[Tensor, "R"], also: Bool[Tensor, "R B"]) -> Float[Tensor, ""]:
+    """The sum, over captions, of both ways' mean -log p; `also` marks pictures that a caption belongs to, its own among them."""
+    rows = torch.arange(len(owner), device=owner.device)
+    others = also & (rows.new_tensor(range(logits.shape[1])) != owner[:, None])
+    to_picture = F.cross_entropy(logits.masked_fill(others, -torch.inf), owner, reduction="sum")
+    beside = also[:, owner].T & (rows[:, None] != rows)  # (caption, other caption of its picture, or equal to one)
+    to_text = F.cross_entropy(logits[:, owner].T.masked_fill(beside, -torch.inf), rows, reduction="sum")
+    return (to_picture + to_text) / 2
