@@ -8,6 +8,7 @@ import numpy as np
 
 MOST_BYTES = 8_000_000  # a larger film is made smaller
 MIN_WIDTH = 240  # pixels below which a film is not made smaller
+PALETTE_FRAMES = 9  # frames whose colours the palette is made of
 WHITE = 255  # the last place of the palette is that of paper
 
 
@@ -29,8 +30,8 @@ def gif(frames: Sequence[np.ndarray], milliseconds: Sequence[int]) -> bytes:
     from PIL import Image
 
     pictures = [Image.fromarray(frame) for frame in frames]
-    few = [pictures[0], pictures[len(pictures) // 2], pictures[-1]]
-    palette = Image.fromarray(np.concatenate([np.asarray(picture) for picture in few])).quantize(WHITE)
+    places = np.unique(np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).round().astype(int))
+    palette = Image.fromarray(np.concatenate([frames[place] for place in places])).quantize(WHITE)
     colours = [*(palette.getpalette() or [])[: 3 * WHITE]]
     colours += [255] * (3 * (WHITE + 1) - len(colours))
     while True:

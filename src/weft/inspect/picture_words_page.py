@@ -23,7 +23,7 @@ QUALITY, MOST_PNG = 88, 60_000  # of a JPEG, and bytes of a PNG in the place of 
 HINT = "Point at a word, or go from word to word with the arrow keys; Esc takes the colours away."
 
 STYLE = """
-.pair{display:flex;flex-wrap:wrap;gap:.8rem;margin:0 0 .6rem}.pair>div{flex:0 1 26rem;min-width:min(100%,14rem)}
+.pair{display:flex;flex-wrap:wrap;gap:.8rem;margin:0 0 .6rem}.pair>div{flex:1 1 15rem;max-width:26rem}
 .photo,.lit{position:relative;overflow:hidden;isolation:isolate;background:#000 center/100% 100%}
 .photo{background-image:var(--photo)}.stage{display:none}
 .grey{position:absolute;inset:0;background:var(--grey) center/100% 100%;filter:brightness(.43)}

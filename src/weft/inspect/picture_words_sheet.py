@@ -71,7 +71,8 @@ def draw(shown: PictureWords, choice: AttentionChoice = ALL, *, format: Format =
                 _word(on, shown, (sentence, k, map), (column * step, y + row * tall + LABEL, wide, high))
             y += -(-(len(sentence.words) + first) // COLUMNS) * tall + 0.06
         if empty:
-            on.text(*((0, y) if len(shown.sentences) > 1 else (step, y - high - 0.14)), EMPTY, size=9)
+            x, top = (0.0, y) if len(shown.sentences) > 1 else (step, y - high - 0.14)
+            on.text(x, top, EMPTY, size=9)
         return on.bytes()
 
 

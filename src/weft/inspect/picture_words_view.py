@@ -125,7 +125,7 @@ def _listed(sentence: Sentence, shown: np.ndarray) -> list[str]:
 
 
 def _plain(sentence: Sentence, shown: np.ndarray) -> dict[str, Any]:
-    found = {"text": sentence.text, "words": list(sentence.words)}
+    found: dict[str, Any] = {"text": sentence.text, "words": list(sentence.words)}
     found["maps"] = np.round(shown.astype(np.float64), 4).tolist()
     if any(sentence.boxes):
         places = zip(shown, sentence.boxes, strict=True)
