@@ -17,10 +17,34 @@ from weft.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """The part of a picture that a part of a text is about.
+
+    `start` and `stop` are characters of the text; `box` is top, left, bottom and right, in shares of the picture's
+    height and width.
+    """
+
+    start: int
+    stop: int
+    box: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a picture: `answers` are one, or those of several people; `kind` where the data says so."""
+
+    text: str
+    answers: tuple[str, ...]
+    kind: str | None = None
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """What is known of one picture: `digest` is the SHA-256 of its content, None where nobody has read it yet.
 
-    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it.
+    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it. `regions` says for
+    each caption what its words are about, where that is known.
     """
 
     name: str
@@ -31,6 +55,8 @@ class Listed:
     notes: tuple[str, ...] = ()
     kept: Decoded | None = field(default=None, repr=False, compare=False)
     captions: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    regions: tuple[tuple[Region, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +96,16 @@ class Album:
         return tuple(picture.captions for picture in self.pictures)
 
     @cached_property
+    def regions(self) -> tuple[tuple[tuple[Region, ...], ...], ...]:
+        """For each caption of each picture, what its words are about; empty for a picture of which it is not known."""
+        return tuple(picture.regions for picture in self.pictures)
+
+    @cached_property
+    def questions(self) -> tuple[tuple[Question, ...], ...]:
+        """The questions about each picture."""
+        return tuple(picture.questions for picture in self.pictures)
+
+    @cached_property
     def scales(self) -> np.ndarray | None:
         """Metres per pixel, NaN where a picture does not say; None where none does."""
         scales = np.array([picture.scale for picture in self.pictures], np.float64)
@@ -88,10 +124,13 @@ class Album:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 over names, labels, scales, captions and contents, in order."""
+        """The SHA-256 over names, labels, scales, captions, questions and contents, in order."""
         total = hashlib.sha256()
         for picture, content in zip(self.pictures, self.digests, strict=True):
-            for text in (picture.name, picture.label or "", f"{picture.scale!r}", *picture.captions):
+            texts = [picture.name, picture.label or "", f"{picture.scale!r}", *picture.captions]
+            for question in picture.questions:
+                texts += ["a question", question.text, question.kind or "", "its answers", *question.answers]
+            for text in texts:
                 data = text.encode("utf-8")
                 total.update(b"%d:%b" % (len(data), data))
             total.update(content)

@@ -11,11 +11,15 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.data.decoding import opened, shown
 from weft.data.images.decoding import Decoded, decode
 from weft.data.images.formats import format_of, named_as_picture
 from weft.errors import DataError
+
+if TYPE_CHECKING:
+    from weft.data.images.album import Question
 
 LARGEST = 256 * 2**20  # bytes of one picture's file
 HEAD = 16  # bytes that tell a format
@@ -89,7 +93,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A picture that is to be read: its name, its class if it has one, metres per pixel if known, its side, its captions."""
+    """A picture that is to be read: its name, its class if it has one, metres per pixel if known, its side, its texts."""
 
     name: str
     place: Place
@@ -97,6 +101,7 @@ class Entry:
     scale: float = math.nan
     held: bool = False
     captions: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,8 @@ def try_all(
                 room = not entry.place.in_memory and decoded.nbytes <= keep
                 keep -= decoded.nbytes if room else 0
                 known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
-                sides[entry.held].append(Listed(*known, decoded if room else None, entry.captions))
+                kept = decoded if room else None
+                sides[entry.held].append(Listed(*known, kept, entry.captions, entry.questions))
             if progress is not None:
                 progress(done + 1, len(found.entries))
     check_bad(bad[0] + bad[1], total, skip, where)
