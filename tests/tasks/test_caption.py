@@ -17,7 +17,7 @@ import weft
 from weft.codecs import TextCodec, TextMarks
 from weft.data.datasets.captions import CaptionedPictures
 from weft.data.datasets.pictures import PictureData
-from weft.data.samples import captioned_shapes
+from weft.data.samples import scenes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.inspect.captioning import CaptionView, Written
 from weft.modalities.image import Picture
@@ -29,7 +29,7 @@ from weft.tasks.settings import CaptionTraining
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
 OF_ANOTHER: dict[str, Any] = dict.fromkeys(("preset", "dim", "depth", "heads"))  # the model is that of a run
-SHAPES = captioned_shapes().take(range(24))
+SHAPES = scenes(24, 0).train
 
 
 def brief(patch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of some of weft's shapes, the pictures in a folder beside it."""
+    """A table of some of weft's scenes, the pictures in a folder beside it."""
     folder = tmp_path_factory.mktemp("data")
     rows = []
     for i in range(len(SHAPES)):
@@ -253,7 +253,7 @@ def writer(folder: Path, text: str) -> Path:
     transformers = library()
     tokenizer = make_tokenizer("bpe", [text], 300)
     eyes = transformers.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-                                  image_size=32, patch_size=8)  # fmt: skip
+                                  image_size=48, patch_size=12)  # fmt: skip
     hand = transformers.GPT2Config(vocab_size=tokenizer.size, n_positions=48, n_embd=24, n_layer=2, n_head=2,
                                    bos_token_id=1, eos_token_id=tokenizer.end)  # fmt: skip
     torch.manual_seed(0)

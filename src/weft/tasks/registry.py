@@ -243,7 +243,7 @@ CARDS: dict[str, Card] = {
             files=".tsv, .csv or .jsonl (gzip too) with pictures' names and captions, the pictures beside it or named "
             "too (captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name "
             "each",
-            sample="weft's shapes (1,500 pictures of 32 x 32 pixels with sentences)",
+            sample="weft's scenes (5,000 pictures of 48 x 48 pixels with sentences)",
             example="picture.jpg",
             home="caption.Caption",
             reads="captions.CaptionedPictures",

@@ -1,12 +1,12 @@
 """Pictures with sentences about them: to learn from, and held out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol, final
 
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
-from weft.data.datasets.pictures import PictureData, held_apart, name_of
-from weft.data.images.album import Found
+from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
 from weft.data.readers import captions
 from weft.data.readers.captions import read_captions
 from weft.data.survey import Judgement, Survey
@@ -29,7 +29,7 @@ class CaptionSettings(Protocol):
 class CaptionedPictures(Reader[PictureData]):
     """Pictures with captions. What is held out may name pictures that stand where those to train on do."""
 
-    sample = "shapes"
+    sample = "scenes"
 
     def judge(self, survey: Survey) -> Judgement:
         return captions.judge(survey)
@@ -38,9 +38,10 @@ class CaptionedPictures(Reader[PictureData]):
         self, sources: Sequence[str], valid: str | None, asked: CaptionSettings, count: Count | None = None
     ) -> PictureData:
         how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
-        found = read_captions(sources, **how) if sources else Found(samples.captioned_shapes(), None)
+        found = read_captions(sources, **how) if sources else samples.scenes()
         given = None if valid is None else read_captions([valid], further=sources, **how)
-        return held_apart(found, given, name_of(sources, "weft's shapes"), valid)
+        data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
+        return replace(data, still=not sources)
 
 
 def columns_of(asked: CaptionSettings) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
 Kind = Literal["classes", "numbers"]
+SET_APART = "the part of the data that is set apart in it"
+SCENES = "weft's scenes"
+UNSEEN = "scenes of their own: each shows a colour and a shape that are never together in those to learn from"
 
 
 class PictureSettings(Protocol):
@@ -36,9 +39,13 @@ class LabelSettings(PictureSettings, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class PictureData(Dataset[Album, Album]):
-    """Pictures in albums; `kind` says what their labels are, where they have any."""
+    """Pictures in albums; `kind` says what their labels are, where they have any.
+
+    `still` ones are not moved, cropped or turned in training: what is said of them would no longer be true.
+    """
 
     kind: Kind | None = None
+    still: bool = False
 
 
 @final
@@ -91,10 +98,12 @@ def name_of(sources: Sequence[str], sample: str) -> str:
     return listed([Path(source).name for source in sources]) if sources else sample
 
 
-def held_apart(found: Found, given: Found | None, name: str, valid: str | None, *, even: bool = True) -> PictureData:
+def held_apart(
+    found: Found, given: Found | None, name: str, valid: str | None, *, even: bool = True, apart: str = SET_APART
+) -> PictureData:
     """What is trained on and what is held out: other data that was `given`, a part set apart in it, or split off.
 
-    The split takes an `even` share of every class.
+    The split takes an `even` share of every class; `apart` says what the part is that is set apart in the data.
     """
     train, skipped = found.train, [*found.train.skipped, *(found.held_out.skipped if found.held_out else ())]
     notes = [f"{number:,} x {note}" for note, number in train.notes.items()]
@@ -102,7 +111,7 @@ def held_apart(found: Found, given: Found | None, name: str, valid: str | None, 
         held, rule = given.held_out or given.train, f"the pictures in {shown(valid or '')}"
         skipped += held.skipped
     elif found.held_out is not None:
-        held, rule = found.held_out, "the part of the data that is set apart in it"
+        held, rule = found.held_out, apart
     else:
         train, held, rule = split_album(train, even=even)
     if not len(train) or not len(held):

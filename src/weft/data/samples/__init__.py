@@ -2,7 +2,7 @@
 
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.grids.grid import Fields
-from weft.data.images.album import Album
+from weft.data.images.album import Album, Found
 from weft.data.readers.corpus import Given
 from weft.data.readers.labelled_texts import LabelledTexts
 from weft.data.readers.places import Places
@@ -69,13 +69,14 @@ def dice_throws() -> GraphSet:
     return sample_throws()
 
 
-def captioned_shapes() -> Album:
-    """1,500 pictures of coloured shapes, 32 x 32 pixels, with one or two sentences of our own about each."""
-    from weft.data.images.arrays import album_of
-    from weft.data.samples.shapes import sample_shapes
+def scenes(count: int = 5000, held_out: int = 500, *, seed: int = 1907) -> Found:
+    """Scenes of our own: pictures of 48 x 48 pixels with captions, questions, and the regions that their words are about.
 
-    pixels, captions = sample_shapes()
-    return album_of("shapes", pixels, captions=captions)
+    Held-out pictures have colours and shapes that are never together in those to learn from.
+    """
+    from weft.data.samples.scene_album import sample_scenes
+
+    return Found(sample_scenes(count, seed), sample_scenes(held_out, seed, unseen=True) if held_out else None)
 
 
 def digits() -> Album:

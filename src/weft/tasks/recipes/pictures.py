@@ -19,6 +19,7 @@ USUAL, LARGE = 64, 224  # pixels along a side: of runs in minutes, and of the pr
 PATCHES_PER_SIDE = 8  # where the plan decides
 EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
 ENOUGH = 400_000  # pictures that are enough where data is plenty
+MOVES = ("shift", "zoom", "flip", "turn", "strong", "erase", "mixup", "cutmix")  # changes of where things are, or which
 MEDIUM_FROM, HEAVY_FROM = 12, 150  # epochs from which pictures are changed more, or they are learned by heart
 OF_A_PICTURE = (*OF_A_TRUNK, "patch", "size", "summary", "drop")
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
@@ -187,7 +188,7 @@ def augmentation(draft: PictureDraft[T], epochs: float, without: Collection[str]
     if strength == "auto":
         strength = "light" if epochs < MEDIUM_FROM else "medium" if epochs < HEAVY_FROM else "heavy"
     how = Augment.none() if strength == "none" else getattr(Augment, strength)(flip=True)
-    without = (*without, *(["flip"] if draft.encoded.sight.channels == 1 else []))
+    without = (*without, *(["flip"] if draft.encoded.sight.channels == 1 else []), *(MOVES if draft.data.still else []))
     how = how.replace(**{name: getattr(Augment.none(), name) for name in without})
     for name, value in draft.request.settings.items():
         if name.startswith("augment."):
