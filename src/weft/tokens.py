@@ -35,6 +35,7 @@ class Order(Enum):
 
     FREE = "all ranks are zero"
     LINE = "ranks grow by one from each token to the next"
+    PREFIX = "equal ranks first; then a line, whose ranks are higher"
     ANY = "nothing is known"
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 
 from weft.data.grids.grid import Grid, Layer
 from weft.errors import DataError
-from weft.inspect import fieldfilm
+from weft.inspect import fieldfilm, films
 from weft.inspect.fieldfilm import forecast_film
 from weft.inspect.fieldseries import FieldSeries
 
@@ -64,7 +64,7 @@ def test_of_many_times_some_are_left_out(monkeypatch):
 
 def test_a_large_film_is_made_smaller(monkeypatch):
     large = forecast_film(days(2), fields(2))
-    monkeypatch.setattr(fieldfilm, "MOST_BYTES", len(large) - 1)
+    monkeypatch.setattr(films, "MOST_BYTES", len(large) - 1)
     small = forecast_film(days(2), fields(2))
     assert len(small) < len(large) and frames(small)[0].shape[1] < frames(large)[0].shape[1]
 

@@ -19,7 +19,7 @@ from weft.data.datasets.captions import CaptionedPictures
 from weft.data.datasets.pictures import PictureData
 from weft.data.samples import scenes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
-from weft.inspect.captioning import CaptionView, Written
+from weft.inspect.captioning import Written, caption_words
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.runs.importing import import_run
@@ -143,11 +143,11 @@ def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monke
     def stop(model: Any, given: Picture, target: list[int]) -> None:
         raise LookupError(given.pixels.device.type)
 
-    monkeypatch.setattr("weft.inspect.captioning.readings_of", stop)
+    monkeypatch.setattr("weft.inspect.picture_reading.readings_of", stop)
     tokenizer = make_tokenizer("bytes", [])
     what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
     with pytest.raises(LookupError, match="meta"):
-        CaptionView(deepcopy(trained.model).to("meta"), tokenizer, what)
+        caption_words(deepcopy(trained.model).to("meta"), tokenizer, what)
 
 
 def test_a_word_is_looked_at_before_it_is_written(trained: weft.Run) -> None:

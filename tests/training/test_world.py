@@ -82,6 +82,27 @@ def test_two_processes_train_the_weights_of_one_and_only_the_first_writes_and_sp
     assert second.err == ""
 
 
+TERM = """
+from weft.objectives import Loss, NextToken, Term
+one = NextToken.one
+def low(part): return part.given.ids % 7 == 0
+def with_term(self, model, part):
+    loss, x = one(self, model, part), model.encode(part.given.raw()).x.square().mean(-1)[low(part)]
+    return Loss(loss.total, loss.count, terms=(Term("squares", x.sum(), x.numel(), 0.5),))
+NextToken.one = with_term
+NextToken.counts = lambda self, batch: {"loss": batch.wanted.values.numel(), "squares": int(low(batch).sum())}
+"""
+
+
+def test_a_further_term_of_the_loss_is_divided_by_its_count_in_all_processes(weft: Weft) -> None:
+    done = together(weft, *TRAIN, "--steps", "4", "--out", "two", before={0: TERM, 1: TERM})
+    assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
+    assert weft(*TRAIN, "--steps", "4", "--out", "one", before=TERM).code == 0
+    one, two = weft.folder / "one", weft.folder / "two"
+    assert close(two, one)
+    assert [line["squares"] for line in lines(two)] == pytest.approx([line["squares"] for line in lines(one)], rel=1e-4)
+
+
 def test_a_finished_run_is_finished_for_all_processes(weft: Weft, alone: Path) -> None:
     done = together(weft, "train", "--resume", "--out", str(alone))
     assert [one.code for one in done] == [0, 0], done
@@ -116,8 +137,8 @@ def test_a_signal_to_one_process_stops_all_of_them_and_is_saved_once(weft: Weft)
 
 def test_a_number_that_is_not_one_in_one_process_stops_all_in_the_same_step(weft: Weft) -> None:
     poison = "from weft.training import loop\naccumulate = loop.accumulate\n" \
-        "def poisoned(job, indices, step):\n    total, seen = accumulate(job, indices, step)\n" \
-        "    return (float('nan') if step == 3 else total), seen\nloop.accumulate = poisoned\n"  # fmt: skip
+        "def poisoned(job, indices, step):\n    sums = accumulate(job, indices, step)\n" \
+        "    sums.total = float('nan') if step == 3 else sums.total\n    return sums\nloop.accumulate = poisoned\n"  # fmt: skip
     done = together(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: poison})
     assert [one.code for one in done] == [2, 2], done[0].err + done[1].err
     for one in done:

@@ -99,7 +99,9 @@ def look(
     ] = None,
     output_: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="A .png, .svg or .html to write; else words are printed."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A .png, .svg, .html or .gif to write; else words are printed."
+        ),
     ] = None,
     what: Annotated[
         str | None, typer.Option(metavar="NAMES", help="What was learned instead of one input: filters,positions.")
@@ -111,9 +113,9 @@ def look(
     """See what a model attends to."""
     output.prepare()
     kind = None if output_ is None else output_.suffix.lower()
-    if kind not in (None, ".png", ".svg", ".html"):
+    if kind not in (None, ".png", ".svg", ".html", ".gif"):
         raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
-                        fix="use .png, .svg or .html")  # fmt: skip
+                        fix="use .png, .svg, .html or .gif")  # fmt: skip
     asked = inputs or ([] if what else piped())
     loaded = load_run(run, broken=broken)
     several = loaded.task.looks_at_several and len(asked) > 1 and not what

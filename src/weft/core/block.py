@@ -92,11 +92,16 @@ class Block(Part, nn.Module):
             if not 0 <= self.dropout < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="Block.dropout")
 
+        @property
+        def reads(self) -> bool:
+            """Whether the block reads a memory, by a branch of its own or inside its mixer."""
+            return self.read is not None or _reads(self.mix)
+
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         self.wiring = config.wiring.build()
         self.rate = config.dropout
-        if memory_dim is None and (config.read is not None or _reads(config.mix)):
+        if memory_dim is None and config.reads:
             raise ConfigError("this block reads a memory, and there is none", where="Block.read", fix="set memory_dim")
         inner = memory_dim if config.read is None else None  # a recurrent mixer may read the memory itself
         self.mix = config.mix.build(dim=dim, memory_dim=inner if _reads(config.mix) else None) if config.mix else None

@@ -74,7 +74,7 @@ class Cache:
         self.capacity, self.length = capacity, 0
         self._slots: dict[str, Slots] = {}
         self._places = self.slots("places")
-        self._unpadded, self._line = True, True
+        self._unpadded, self._order = True, Order.LINE
 
     def slots(self, name: str) -> Slots:
         """The slots of the part with this name."""
@@ -88,9 +88,11 @@ class Cache:
 
     def extend(self, tokens: Tokens) -> Tokens:
         """Note that these tokens are being read; returns all places so far (their content is in the slots)."""
+        if tokens.order is not Order.LINE:
+            first = self.length == 0 and tokens.order is Order.PREFIX
+            self._order = Order.PREFIX if first else Order.ANY
         self.length += tokens.shape[1]
         self._unpadded = self._unpadded and tokens.unpadded
-        self._line = self._line and tokens.order is Order.LINE
         coords = {axis: self._places.append(f"at {axis}", c, dim=1) for axis, c in tokens.coords.items()}
         return Tokens(
             tokens.x.new_zeros(()).expand(tokens.shape[0], self.length, 0),
@@ -99,8 +101,8 @@ class Cache:
             coords,
             {name: self._related(name, matrix(tokens.pairs, name)) for name in tokens.pairs},
             unpadded=self._unpadded,
-            order=Order.LINE if self._line else Order.ANY,
-            line_axis="position" if self._line else None,
+            order=self._order,
+            line_axis="position" if self._order is Order.LINE else None,
         )
 
     def _related(self, name: str, new: Tensor) -> Tensor:

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from weft.core.attention import Attention
 from weft.core.cache import Slots
-from weft.core.mixers import Last, Mixer, last_token
+from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MemoryVector
+from weft.core.mixers import Last, Mixer
 from weft.core.scope import Pass, Scope
 from weft.errors import ConfigError
 from weft.tokens import Tokens
@@ -38,21 +39,33 @@ class Recurrent(Mixer):
     """h_t from x_t and h_{t-1}; with `read`, also from a context c_t read of a memory.
 
     The context is read anew at each step with h_{t-1} as the query (`Attention`: Bahdanau et al., 2015), or is the same
-    throughout (`Last`: Sutskever et al., 2014). A memory's last token also gives the first state: h_0 = tanh(W m_last).
-    Tokens that are not real leave the state as it was.
+    throughout (`Last`: Sutskever et al., 2014; `FirstState`: c = h_0). A vector m of the memory also gives the first
+    state: h_0 = tanh(W m). Tokens that are not real leave the state as it was.
     """
 
     abstract = True
 
     class Config(Mixer.Config):
-        """`read` gives each step a context from a memory: `Attention` or `Last`."""
+        """`read` gives each step a context from a memory: `Attention`, `Last` or `FirstState`.
+
+        `start` is the vector of the memory that the first state is made of. A context by attention may have a `gate`; with
+        an `output` a step gives more than its state.
+        """
 
         read: Mixer.Config | None = None
+        start: MemoryVector.Config = LastToken.Config()
+        gate: ContextGate.Config | None = None
+        output: DeepOutput.Config | None = None
 
         def check(self) -> None:
-            if not isinstance(self.read, Attention.Config | Last.Config | None):
-                problem = f"a recurrent mixer reads by Attention or Last, not by {type(self.read).__qualname__}"
+            if not isinstance(self.read, Attention.Config | Last.Config | FirstState.Config | None):
+                kind = type(self.read).__qualname__
+                problem = f"a recurrent mixer reads by Attention, Last or FirstState, not by {kind}"
                 raise ConfigError(problem, where="Recurrent.read")
+            for name in ("gate", "output"):
+                if getattr(self, name) is not None and not isinstance(self.read, Attention.Config):
+                    problem = "needs a context that is new at each step"
+                    raise ConfigError(problem, where=f"Recurrent.{name}", fix="read by Attention")
 
     step: Callable[[Tensor, State], State]
     parts: int  # tensors in the state
@@ -61,17 +74,24 @@ class Recurrent(Mixer):
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         self.dim = dim
+        reads = config.read is not None and memory_dim is not None
         self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
-        self.start = nn.Linear(memory_dim, self.parts * dim) if config.read and memory_dim else None
+        self.memory_vector = config.start.build(dim=memory_dim) if reads else None
+        self.start = nn.Linear(memory_dim, self.parts * dim) if reads and memory_dim else None
         self.x = nn.Linear(2 * dim if config.read else dim, self.gates * dim)
         self.h = nn.Linear(dim, self.gates * dim)
+        self.gate = config.gate.build(dim=dim) if config.gate else None
+        self.output = config.output.build(dim=dim) if config.output else None
 
     def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
         start = slots.get("state") if slots is not None else None
-        if start is None:
-            start = self.first_state(x, at)
+        again = isinstance(self.read, FirstState)  # the first state is the context too
+        first = self.first_state(x, at, slots) if start is None or again else start
+        start = first if start is None else start
         known = self.read is None or self.read.same_for_all_queries
-        if self.read is not None and known:
+        if again:
+            x = torch.cat([x, first[0][:, None].expand(x.shape)], -1)
+        elif self.read is not None and known:
             x = torch.cat([x, self.read(x, at, slots)], -1)
         if known and (at.tokens.unpadded or (at.tokens.padded_behind and slots is None)):
             outputs, state = self.whole(x, start)  # padding behind changes nothing before it, and no state is kept
@@ -81,21 +101,27 @@ class Recurrent(Mixer):
             slots.set("state", state)
         return outputs
 
-    def first_state(self, x: Tensor, at: Pass) -> State:
-        """The first state: zeros, or computed from the last token of the memory."""
-        if self.start is None:
+    def first_state(self, x: Tensor, at: Pass, slots: Slots | None = None) -> State:
+        """The first state: zeros, or computed from a vector of the memory."""
+        start, vector, memory = self.start, self.memory_vector, at.memory
+        if start is None or vector is None:
             return tuple(x.new_zeros(x.shape[0], self.dim) for _ in range(self.parts))
-        assert at.memory is not None, "this mixer reads a memory: none was given"
-        first = torch.tanh(self.start(last_token(at.memory).to(x.dtype))).repeat_interleave(at.rows_per_memory, 0)
-        return first.chunk(self.parts, -1)
+        assert memory is not None, "this mixer reads a memory: none was given"
+
+        def make() -> Tensor:
+            return torch.tanh(start(vector(memory.with_x(memory.x.to(x.dtype)))))
+
+        first = make() if slots is None else slots.once("first state", make)
+        return first.repeat_interleave(at.rows_per_memory, 0).chunk(self.parts, -1)
 
     def stepwise(self, x: Tensor, state: State, at: Pass, slots: Slots | None) -> tuple[Tensor, State]:
         """One token after the other, by the equations; a context that is the same for all steps is in x already."""
-        outputs = []
+        outputs, contexts = list[Tensor](), list[Tensor]()
         given = self.x(x) if self.read is None or self.read.same_for_all_queries else None  # all of W_x x at once
         for t in range(x.shape[1]):
             if given is None:
-                inner = torch.cat([x[:, t], self.context(state[0], at, slots, t)], -1)
+                contexts.append(self.context(state[0], at, slots, t))
+                inner = torch.cat([x[:, t], contexts[-1]], -1)
                 gates = self.x(inner) + self.h(state[0])
             else:
                 gates = given[:, t] + self.h(state[0])
@@ -104,7 +130,8 @@ class Recurrent(Mixer):
                 new = tuple(torch.where(at.tokens.valid[:, t, None], n, o) for n, o in zip(new, state, strict=True))
             state = new
             outputs.append(state[0])
-        return torch.stack(outputs, 1), state
+        states = torch.stack(outputs, 1)
+        return states if self.output is None else self.output(x, states, torch.stack(contexts, 1)), state
 
     def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """`stepwise` for all tokens at once, by a faster kernel where there is one."""
@@ -118,7 +145,8 @@ class Recurrent(Mixer):
         kept = cross.memo if slots is None else slots.once
         k, v = kept(f"memory of {id(self)}", lambda: reader.keys(memory.x, cross))
         q = reader.place(reader.q(h[:, None]), reader.q_norm, scope, "queries").transpose(1, 2)
-        return reader.finish(q, k, v, scope)[:, 0]
+        context = reader.finish(q, k, v, scope)[:, 0]
+        return context if self.gate is None else self.gate(h, context)
 
 
 class Rnn(Recurrent):

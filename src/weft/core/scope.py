@@ -99,7 +99,7 @@ class Scope:
         orders = (self.queries.order, self.keys.order)
         if not self.ranked or orders == (Order.FREE, Order.FREE):
             return Shape.ALL
-        if orders == (Order.LINE, Order.LINE):
+        if self.queries.order is Order.LINE and self.keys.order in (Order.LINE, Order.PREFIX):
             if self.queries.shape[1] == 1:
                 return Shape.ALL  # one new token at the end of the line reads the whole line
             if self.queries.shape[1] == self.keys.shape[1]:

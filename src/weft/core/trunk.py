@@ -12,6 +12,7 @@ from weft.core.attention import Attention
 from weft.core.block import Block, PreNorm
 from weft.core.cache import Cache
 from weft.core.linear import Gpt2Init, Init
+from weft.core.memories import Across, MemoryUse, Prefix
 from weft.core.norms import LayerNorm, Norm
 from weft.core.scope import Pass
 from weft.errors import ConfigError
@@ -29,7 +30,7 @@ class Trunk(Part, nn.Module):
 
         All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on scores
         for the whole trunk, used by every attention within the stream that has no bias itself (Raffel et al., 2020).
-        With `adapters` nothing else in the trunk learns.
+        A `memory` is read across by the blocks, or is a prefix of the line. With `adapters` nothing else in the trunk learns.
         """
 
         depth: int = 1
@@ -37,6 +38,7 @@ class Trunk(Part, nn.Module):
         blocks: tuple[Block.Config, ...] = ()
         passes: int = 1
         bias: Bias.Config | None = None
+        memory: MemoryUse.Config = Across.Config()
         norm: Norm.Config | None = LayerNorm.Config()
         init: Init.Config = Gpt2Init.Config()
         adapters: LowRank.Config | None = None
@@ -56,6 +58,9 @@ class Trunk(Part, nn.Module):
             if self.bias is not None and len(self.biased_heads()) != 1:
                 problem = f"a bias for all layers needs one number of heads, found {sorted(self.biased_heads())}"
                 raise ConfigError(problem, where="Trunk.bias")
+            if isinstance(self.memory, Prefix.Config) and any(block.reads for block in self.all_blocks()):
+                problem = "a memory that is a prefix of the line is read by what mixes the line"
+                raise ConfigError(problem, where="Trunk.memory", fix="leave out the blocks' read")
 
         def all_blocks(self) -> tuple[Block.Config, ...]:
             """The blocks in their order."""
@@ -69,9 +74,10 @@ class Trunk(Part, nn.Module):
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         blocks = config.all_blocks()
-        self.passes = config.passes
+        self.passes, self.memory = config.passes, config.memory.build()
         self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
-        self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=memory_dim) for block in blocks)
+        inner = config.memory.block_memory(dim, memory_dim)
+        self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=inner) for block in blocks)
         unnormed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
         self.norm = config.norm.build(dim=dim) if config.norm is not None and unnormed else None
         config.init.build().apply(self, depth=len(blocks) * config.passes)
@@ -80,13 +86,21 @@ class Trunk(Part, nn.Module):
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """`cache` holds what was read before and takes in these tokens too."""
-        tokens = tokens.padding_zeroed()
-        seen = cache.extend(tokens) if cache is not None else None
-        at = Pass(tokens, seen=seen, memory=memory.padding_zeroed() if memory is not None else None, bias=self.bias)
-        weighted = next(chain(self.blocks.parameters(), self.blocks.buffers()), None) is not None
-        x = tokens.x.to(self.dtype) if weighted else tokens.x
+        line = tokens = tokens.padding_zeroed()
+        if memory is not None:
+            memory = memory.padding_zeroed()
+            if cache is None or not cache.length:
+                line = self.memory.line(tokens, memory)
+            memory = self.memory.beside(memory)
+        seen = cache.extend(line) if cache is not None else None
+        weighted = next(chain(self.parameters(), self.buffers()), None) is not None
+        if memory is not None and weighted:
+            memory = memory.with_x(memory.x.to(self.dtype))  # that of an encoder without blocks is in full precision
+        at = Pass(line, seen=seen, memory=memory, bias=self.bias)
+        x = line.x.to(self.dtype) if weighted else line.x
         for i, block in enumerate(chain.from_iterable(repeat(self.blocks, self.passes))):
             x = block(x, at, cache.slots(f"block {i}") if cache is not None else None)
+        x = x[:, line.shape[1] - tokens.shape[1] :]
         return tokens.with_x(x if self.norm is None else self.norm(x))
 
     @property

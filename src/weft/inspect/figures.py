@@ -83,6 +83,17 @@ class Sheet:
         place = {"ha": "left", "va": "top", **more}
         self.figure.text(x, -y, shown, fontsize=size, color=color, family=fonts.families([shown]), **place)
 
+    def width(self, words: str, size: float) -> float:
+        """The width of a text in inches, as it would be drawn."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        shown = writable(words)
+        with quiet():
+            text = self.figure.text(0, 0, shown, fontsize=size, family=fonts.families([shown]))
+            found = text.get_window_extent(FigureCanvasAgg(self.figure).get_renderer()).width / self.figure.dpi
+            text.remove()
+        return float(found)
+
     def top(self) -> float:
         """How far up reaches what was drawn so far."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -32,6 +32,10 @@ class Maps:
     rollout: np.ndarray | None = None  # (rows, columns)
     title: str = ""
     asked: tuple[int, int] | None = None  # the row and column of the patch that reads; None: no patch, or all
+    box: tuple[float, float, float, float] | None = (
+        None  # top, left, bottom, right in shares of the sides, to be marked
+    )
+    name: str | None = None  # what the maps are, where they are not those of attention
 
     def __post_init__(self) -> None:
         coloured(self.picture)
@@ -102,6 +106,8 @@ def _choose(maps: Maps, choice: AttentionChoice) -> _Choice:
     small = (f"layer {shown + 1}, each head by itself", names, maps.layers[shown])
     if layer is not None:
         return _Choice(maps.layers[layer].mean(0), f"layer {layer + 1}, averaged over {heads} heads", *small)
+    if maps.name is not None:
+        return _Choice(maps.layers.mean((0, 1)), maps.name)
     if maps.rollout is None:
         return _Choice(maps.layers.mean((0, 1)), f"averaged over {layers} layers × {heads} heads", *small)
     return _Choice(np.asarray(maps.rollout, np.float32), f"rollout through {layers} layers", *small)
@@ -119,31 +125,61 @@ def _levels(map: np.ndarray) -> np.ndarray:
     return (map - low) / (high - low) if high > low else np.zeros_like(map)
 
 
-def lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
-    """The picture in grey, `width` inches wide, under the heat of a map, smooth between the middles of the patches."""
+def heat(map: np.ndarray, height: int, width: int) -> np.ndarray:
+    """The colours of a map (height, width, 3) from 0 to 1, smooth between the middles of the patches."""
     from PIL import Image
 
+    levels = Image.fromarray(_levels(map).astype(np.float32)).resize((width, height), Image.Resampling.BICUBIC)
+    found: np.ndarray = shades(HEAT)(np.clip(np.asarray(levels), 0, 1))[..., :3]
+    return found
+
+
+def grey(pixels: np.ndarray) -> np.ndarray:
+    """Coloured pixels (height, width, 3) as shades from 0 to 1 in which colours stay apart from dark and pale grounds.
+
+    The mean of the luminance and the strongest channel: by luminance alone pure blue is as dark as a shadow.
+    """
+    found: np.ndarray = (pixels @ np.array([0.299, 0.587, 0.114]) + pixels.max(2)) / 510
+    return found
+
+
+def lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
+    """The picture in grey, `width` inches wide, under the heat of a map, smooth between the middles of the patches."""
     height = width * picture.shape[0] / picture.shape[1]
     small = resized(picture, round(height * DOTS_PER_INCH), round(width * DOTS_PER_INCH))
-    grey = small @ np.array([0.299, 0.587, 0.114]) / 255
-    levels = Image.fromarray(_levels(map).astype(np.float32)).resize(grey.shape[::-1], Image.Resampling.BICUBIC)
-    heat, grey = shades(HEAT)(np.clip(np.asarray(levels), 0, 1))[..., :3], grey[..., None]
-    lit = heat * (0.72 + 0.1 * grey) + 0.43 * grey * (1 - 0.72 * heat)  # the heat glows on black and lets white through
+    glow, shade = heat(map, *small.shape[:2]), grey(small)[..., None]
+    # the heat glows on black and lets white through
+    lit = glow * (0.72 + 0.1 * shade) + 0.43 * shade * (1 - 0.72 * glow)
     return np.round(np.clip(lit, 0, 1) * 255).astype(np.uint8)
 
 
-def _mark(axis: Any, maps: Maps) -> None:
-    """A frame around the patch that reads."""
+def mark_box(axis: Any, box: tuple[float, float, float, float]) -> None:
+    """A frame around a part of a picture: top, left, bottom and right in shares of its height and width."""
     from matplotlib.patches import Rectangle
 
-    if maps.asked is None:
-        return
-    wide, high = 1 / maps.layers.shape[3], 1 / maps.layers.shape[2]
-    corner = (maps.asked[1] * wide, 1 - (maps.asked[0] + 1) * high)
+    top, left, bottom, right = box
     for color, width in (("#0a1a33", 3.2), ("#ffffff", 1.6)):
         axis.add_patch(
-            Rectangle(corner, wide, high, fill=False, edgecolor=color, linewidth=width, transform=axis.transAxes)
+            Rectangle(
+                (left, 1 - bottom),
+                right - left,
+                bottom - top,
+                fill=False,
+                edgecolor=color,
+                linewidth=width,
+                transform=axis.transAxes,
+            )
         )
+
+
+def _mark(axis: Any, maps: Maps) -> None:
+    """A frame around the patch that reads, or around what a word is about."""
+    if maps.box is not None:
+        mark_box(axis, maps.box)
+    if maps.asked is not None:
+        wide, high = 1 / maps.layers.shape[3], 1 / maps.layers.shape[2]
+        row, column = maps.asked
+        mark_box(axis, (row * high, column * wide, (row + 1) * high, (column + 1) * wide))
 
 
 def _scale(on: Sheet, map: np.ndarray, x: float, height: float) -> None:
@@ -165,9 +201,7 @@ def _row(on: Sheet, maps: Maps, chosen: _Choice, y: float, across: float) -> Non
     """The small maps side by side, in as many rows as keep them large enough to see."""
     columns = _columns(len(chosen.maps), most=min(6, int((across + GAP) / (MIN_MAP_INCHES + GAP))))
     wide, high = fitted(maps.picture, (across + GAP) / columns - GAP, 2.2)
-    on.text(
-        0, y, f"{chosen.heading}, brightest where it read most: how much that is stands beside its name", color=PALE
-    )
+    on.text(0, y, f"{chosen.heading}; bright: read most, the number is the share of the brightest patch", color=PALE)
     for n, (name, map) in enumerate(zip(chosen.names, chosen.maps, strict=True)):
         left, top = n % columns * (max(wide, MIN_MAP_INCHES) + GAP), y + 0.44 + n // columns * (high + 0.34)
         on.text(left, top - 0.05, name, va="bottom", size=7.5)
@@ -191,7 +225,12 @@ def _grid(on: Sheet, maps: Maps, y: float, choice: AttentionChoice) -> None:
     side = float(np.clip(7.5 / heads, 0.6, 1.1))
     wide, high = (round(size * DOTS_PER_INCH) / DOTS_PER_INCH for size in fitted(maps.picture, side, side))
     step, gap = max(wide, 0.5) + SEAM, round((max(wide, 0.5) + SEAM - wide) * DOTS_PER_INCH)
-    on.text(0, y, "each head by itself, on a scale of its own: rows are layers, columns are heads", color=PALE)
+    on.text(
+        0,
+        y,
+        "each head by itself, every map with its own scale of colours: rows are layers, columns are heads",
+        color=PALE,
+    )
     y += 0.44
     rows = [[lit(maps.picture, map, wide) for map in of_layer] for of_layer in shown]
     on.picture(_joined(rows, gap, round(SEAM * DOTS_PER_INCH)), 0, y, heads * step, layers * (high + SEAM), frame=None)

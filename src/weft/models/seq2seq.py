@@ -60,7 +60,7 @@ class Seq2Seq(Model):
     def memorise(self, raw: Any) -> Tokens:
         """The encoder's tokens, computed once for a source."""
         memory = self.source.encode(raw)
-        return memory if self.bridge is None else memory.with_x(self.bridge(memory.x))
+        return memory if self.bridge is None else memory.with_x(self.bridge(memory.x.to(self.target.trunk.dtype)))
 
     def forward(self, source: Any, target: Any) -> Tensor:
         """Values for each target token, given the true tokens before it."""

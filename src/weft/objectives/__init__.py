@@ -6,10 +6,10 @@ from weft.objectives.distil import Distil
 from weft.objectives.hidden_cells import HiddenCells
 from weft.objectives.negative_sampling import NegativeSampling
 from weft.objectives.number import Number
-from weft.objectives.objective import Loss, Objective
+from weft.objectives.objective import Loss, Objective, Term
 from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.target_token import TargetToken
 
 __all__ = ["Classify", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
-           "PairCount", "Reconstruct", "Tags", "TargetToken", "TokenLabels", "TokenNumbers"]  # fmt: skip
+           "PairCount", "Reconstruct", "Tags", "TargetToken", "Term", "TokenLabels", "TokenNumbers"]  # fmt: skip

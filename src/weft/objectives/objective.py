@@ -1,7 +1,7 @@
 """Objective: a model and a raw batch become a loss, as a sum and a count, to be divided once by whoever adds them up."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -11,24 +11,45 @@ from torch import Tensor
 from weft.config import Config as BaseConfig
 from weft.config import Part
 
+OWN = "loss"  # the name of a loss itself, beside the names of its further terms
+
+
+@dataclass(frozen=True)
+class Term:
+    """A further term of a loss: `weight` times the mean of `count` numbers, whose sum is `total`."""
+
+    name: str
+    total: Float[Tensor, ""]
+    count: int
+    weight: float = 1.0
+
 
 @dataclass(frozen=True)
 class Loss:
     """The sum of the losses of `count` things predicted. An empty batch is a sum of zero over zero things.
 
-    `wrong` is the number of wrong answers. It is None in training, and where answers are not simply right or wrong.
+    `wrong` is the number of wrong answers. It is None in training, and where answers are not simply right or wrong. What is
+    minimised is total / count plus all `terms`, each divided by its count.
     """
 
     total: Float[Tensor, ""]
     count: int
     wrong: int | None = None
+    terms: tuple[Term, ...] = ()
 
 
 def added(losses: Sequence[Loss]) -> Loss:
-    """Several losses as one."""
+    """Several losses as one, with the same terms."""
     wrong = [loss.wrong for loss in losses if loss.wrong is not None]
     total = torch.stack([loss.total for loss in losses]).sum()
-    return Loss(total, sum(loss.count for loss in losses), sum(wrong) if len(wrong) == len(losses) else None)
+    terms = tuple(_added(same) for same in zip(*(loss.terms for loss in losses), strict=True))
+    return Loss(total, sum(loss.count for loss in losses), sum(wrong) if len(wrong) == len(losses) else None, terms)
+
+
+def _added(terms: Sequence[Term]) -> Term:
+    """Terms of one name as one."""
+    total, count = torch.stack([term.total for term in terms]).sum(), sum(term.count for term in terms)
+    return replace(terms[0], total=total, count=count)
 
 
 def misses(logits: Float[Tensor, "B C"], targets: Int[Tensor, "B"]) -> int:
@@ -49,6 +70,14 @@ class Objective(Part):
 
     def __call__(self, model: Any, batch: Any) -> Loss:
         raise NotImplementedError
+
+    def counts(self, batch: Any) -> Mapping[str, int]:
+        """The count of the loss (as `OWN`) and of each further term, for a whole batch; empty where there is no such term.
+
+        The batch is counted before the model runs: a step may be computed in pieces and in several processes, and each
+        piece's gradient is made of terms that are divided by different counts.
+        """
+        return {}
 
     def calibrate(self, model: Any, held_out: Iterable[Any]) -> None:
         """Correct a trained model's confidence on held-out data; most objectives do nothing here."""

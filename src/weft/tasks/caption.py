@@ -14,20 +14,20 @@ from weft.data.images.album import Album
 from weft.data.images.settings import Ground
 from weft.data.readers.captions import read_captions
 from weft.data.source import Source
-from weft.inspect.captioning import CaptionView, LookAtCaption, WordView, Written
+from weft.inspect.captioning import LookAtCaption
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
+from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.finetuning import start_weights, usual_rates, with_lora
 from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
-from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
+from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
@@ -66,16 +66,16 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
         recipes.refuse_summary(draft.request)
-        name, cost = self.recipe.model_name(draft.request), recipes.caption_cost
-        encoder = new_backbone(draft, self.recipe, None, cost, recipes.LADDER_OF[name])
+        name = self.recipe.model_name(draft.request)
+        encoder = recipes.new_encoder(draft, name)
         model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
-        return model, decided(draft, encoder, cost, recipes.WITHOUT)
+        return model, decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
         """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
         name = self.model_name(draft.request)
         encoder = continued_backbone(origin, draft.training, draft.training.drop)
-        training = decided(draft, encoder, recipes.caption_cost, recipes.WITHOUT)
+        training = decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
         if isinstance(origin.model, Seq2Seq):
             recipes.refuse_tokenizer(draft.request)
             return with_lora(origin.model.config.replace(source=encoder), training), training
@@ -136,14 +136,4 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return caption_measures(found, held_out, total / max(1, tokens), tokens)
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
-        writer, chosen = PictureWriter(run), how.chosen
-        if how.what is not None:
-            return LearnedView(writer.model.source, learned_names(how.what))
-        name, picture, read = pictures.one_picture(run, input, Ground())
-        if how.caption is None:
-            ids = writer.written(read, Captioning(beam=how.beam))[0][0][1].ids
-        else:
-            ids = tuple(writer.caption.tokenizer.encode(how.caption).tolist())
-        what = Written(picture.pixels, read, writer.marks.written_from, ids, name)
-        view = CaptionView(writer.model, writer.caption.tokenizer, what, chosen)
-        return view if how.word is None else WordView(view, how.word, every=how.every)
+        return look_at_caption(run, input, how)

@@ -21,6 +21,7 @@ from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.precision import Weights, pick_precision
 from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
+from weft.training.sums import Sums, counted, to_differentiate
 
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 LANDING_SHARE = 0.25  # steps that are still made when patience ends, as a share of those made: the rate falls to zero
@@ -59,6 +60,7 @@ class Fit:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
         self.pace = Pace(job.seconds, state)
         self.skipped = False  # whether a look was left out for want of time
+        self.terms: tuple[str, ...] = ()  # the names of the further terms of the loss
 
     def run(self) -> dict[str, Tensor]:
         """Train to the last step of the horizon; returns the best weights."""
@@ -99,11 +101,11 @@ class Fit:
         began = self.clock.now()
         self.at = state.step
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
-        total, seen = job.world.add(*accumulate(job, indices[self.mine], state.step))
+        sums = accumulate(job, indices[self.mine], state.step).over(job.world)
         job.world.add_gradients(p for p in self.weights.work.values() if p.requires_grad)
         self.weights.collect()
         factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
-        norm = self.optimizer.step(seen, factor) if math.isfinite(total) else math.nan
+        norm = self.optimizer.step(sums.count, factor) if math.isfinite(sums.loss) else math.nan
         if math.isfinite(norm) and job.model.follow(self.weights.master, state.horizon.progress(state.step)):
             self.weights.spread()
         self.weights.clear()
@@ -111,13 +113,13 @@ class Fit:
             if self.sound():
                 self.save()
             raise self.diverged("the loss or its gradient is not a finite number")
-        loss = total / max(seen, 1)
-        self.watch(loss)
+        self.watch(sums.loss)
         state.step += 1
         self.times.append(self.clock.now() - began)
         state.seconds = job.world.agree(self.clock.now())
-        line = {"step": state.step, "loss": loss, "norm": norm, "lr": training.lr * factor, "count": seen,
-                "seconds": round(state.seconds, 3)}  # fmt: skip
+        line = {"step": state.step, "loss": sums.loss, **sums.means, "norm": norm, "lr": training.lr * factor,
+                "count": sums.count, "seconds": round(state.seconds, 3)}  # fmt: skip
+        self.terms = tuple(sums.terms)
         return {**line, "samples": indices.tolist()} if training.record_samples else line
 
     def blend(self) -> None:
@@ -215,6 +217,7 @@ class Fit:
         """The numbers of this step for those who watch."""
         state, typical = self.state, statistics.median(self.times)
         values = {"step": f"{state.step}/{state.horizon.end}", "loss": f"{line['loss']:.3f}"}
+        values |= {name: f"{line[name]:.3f}" for name in self.terms}
         if state.lowest is not None:
             values["held-out"] = f"{state.lowest:.3f}"
         values[f"{self.job.objective.unit}/s"] = count(line["count"] / typical)
@@ -265,34 +268,34 @@ class Fit:
         return {name: t.clone() for name, t in self.weights.tensors().items()}
 
 
-def accumulate(job: Job, indices: np.ndarray, step: int) -> tuple[float, float]:
-    """Forward and backward over this process's samples, in pieces of `micro`; returns the sum of losses and the count."""
+def accumulate(job: Job, indices: np.ndarray, step: int) -> Sums:
+    """Forward and backward over this process's samples, in pieces of `micro`; returns the sums of losses and counts."""
     job.model.train()
     seed_step(job.training.seed, step, job.world.rank)
     batch = job.source.batch(indices).to(job.device)
+    counts = counted(job.objective, batch, job.world)
     piece = job.training.micro or len(batch)
-    total, seen = 0.0, 0
+    sums = Sums()
     for start in range(0, len(batch), piece):
         loss = job.objective(job.model, batch[start : start + piece])
         if loss.count:
-            loss.total.backward()
-        total += float(loss.total.detach())
-        seen += loss.count
-    return total, seen
+            to_differentiate(loss, counts).backward()
+        sums.add(loss)
+    return sums
 
 
 @torch.inference_mode()
 def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
-    """The score of the model on held-out data, at most `most` samples of it."""
+    """The score of the model on held-out data, at most `most` samples of it. Further terms count by their weights."""
     job.model.eval()
-    total, seen, wrong = 0.0, 0, 0
+    sums, wrong = Sums(), 0
     judged = True  # whether every answer is right or wrong
     with eagerly(job.training, job.seconds):
         for batch in job.source.held_out(most=most):
             loss = job.objective(job.model, batch.to(job.device))
-            total, seen = total + float(loss.total), seen + loss.count
+            sums.add(loss)
             judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
-    return HeldOutScore(total / max(seen, 1), wrong / seen if judged and seen else None, seen)
+    return HeldOutScore(sums.loss, wrong / sums.count if judged and sums.count else None, int(sums.count))
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:

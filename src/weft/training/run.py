@@ -209,9 +209,9 @@ def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
         if sum(times) > MEASURING_SHARE * (work.budget.seconds or math.inf):
             break
         start = time.perf_counter()
-        _, seen = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)
+        sums = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)
         weights.collect()
-        optimizer.step(seen, 1e-6)
+        optimizer.step(sums.count, 1e-6)
         weights.clear()
         times.append(time.perf_counter() - start)
     return statistics.median(times[2:] or times[-1:])

@@ -1,12 +1,29 @@
 """Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`) and a decoder that reads its tokens.
 
-`swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features.
+`swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features;
+`one-stream`, picture and words in one line; `cnn-lstm` and `show-attend-tell`, the recurrent networks before them.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from weft.core import (
+    Additive,
+    Attention,
+    Block,
+    ContextGate,
+    DeepOutput,
+    FirstState,
+    Lstm,
+    MeanToken,
+    PerToken,
+    Plain,
+    Trunk,
+)
+from weft.core.linear import XavierInit
+from weft.core.memories import Prefix
+from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import language, translation
@@ -33,6 +50,45 @@ def transformer(encoder: Stream.Config, size: Size, *, vocab: int, dropout: floa
     return Seq2Seq.Config(source=encoder, target=writer.replace(trunk=trunk), bridge=bridge)
 
 
+def one_stream(encoder: Stream.Config, size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
+    """Picture tokens and words in one line, the picture a prefix that is blind to the words: `swift` without reading across."""
+    writer = translation.swift(size, vocab=vocab, dropout=dropout).target
+    block = writer.trunk.block
+    assert block is not None
+    trunk = writer.trunk.replace(block=block.replace(read=None), memory=Prefix.Config())
+    bridge = None if encoder.dim == size.dim else size.dim
+    return Seq2Seq.Config(source=encoder, target=writer.replace(trunk=trunk), bridge=bridge)
+
+
+def cnn_lstm(encoder: Stream.Config, size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
+    """h_0 = MLP(z) of the mean z of the picture's features, and c = h_0 at each step (after Vinyals et al., 2015)."""
+    layer = Lstm.Config(read=FirstState.Config(), start=MeanToken.Config())
+    return _recurrent(encoder, size, vocab, dropout, [layer] * size.depth)
+
+
+def show_attend_tell(encoder: Stream.Config, size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
+    """A new look at the grid of features for each word (Xu et al., 2015), by the topmost of the layers."""
+    look = Lstm.Config(
+        read=Attention.Config(heads=1, score=Additive.Config()),
+        start=MeanToken.Config(),
+        gate=ContextGate.Config(),
+        output=DeepOutput.Config(),
+    )
+    below = Lstm.Config(read=FirstState.Config(), start=MeanToken.Config())
+    return _recurrent(encoder, size, vocab, dropout, [below] * (size.depth - 1) + [look])
+
+
+def _recurrent(
+    encoder: Stream.Config, size: Size, vocab: int, dropout: float, layers: list[Lstm.Config]
+) -> Seq2Seq.Config:
+    blocks = tuple(Block.Config(mix=mix, wiring=Plain.Config(), dropout=dropout) for mix in layers)
+    embed = TextEmbed.Config(vocab=vocab, context=size.context, std=0.1, dropout=dropout)
+    trunk = Trunk.Config(blocks=blocks, init=XavierInit.Config())
+    return Seq2Seq.Config(
+        source=encoder, target=Stream.Config(dim=size.dim, embed=embed, trunk=trunk, head=PerToken.Config())
+    )
+
+
 def features(
     size: VisionSize, sight: Sight, *, outputs: int | None = None, dropout: float = 0.0, drop: float = 0.0
 ) -> Stream.Config:
@@ -44,13 +100,28 @@ def features(
     return vit_hybrid(size, sight, outputs=outputs, dropout=dropout, drop=drop)
 
 
+def convolutional(
+    size: VisionSize, sight: Sight, *, outputs: int | None = None, dropout: float = 0.0, drop: float = 0.0
+) -> Stream.Config:
+    """The features of the convolutional network with their places, and no transformer on them."""
+    encoder = features(size, sight, outputs=outputs, dropout=dropout, drop=drop)
+    embed = encoder.embed.replace(class_tokens=0)
+    return encoder.replace(embed=embed, trunk=Trunk.Config(depth=0, norm=encoder.trunk.norm))
+
+
 CAPTION_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {
     "swift": swift,
     "transformer": transformer,
     "cnn-transformer": transformer,
+    "one-stream": one_stream,
+    "show-attend-tell": show_attend_tell,
+    "cnn-lstm": cnn_lstm,
 }
 CAPTION_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
     "swift": features,
     "transformer": vit,
     "cnn-transformer": features,
+    "one-stream": convolutional,
+    "show-attend-tell": convolutional,
+    "cnn-lstm": convolutional,
 }

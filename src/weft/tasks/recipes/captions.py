@@ -1,6 +1,9 @@
 """Models that write about pictures: sizes that suit a budget, and the settings that go with them. Pure arithmetic."""
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from weft.codecs import Codec, Codecs, TextCodec
 from weft.data.datasets.pictures import PictureData
@@ -8,20 +11,31 @@ from weft.data.encoded.captions import SeenCaptions
 from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended
+from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import Size
-from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
+from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS, convolutional, features
 from weft.models.zoo.vision import VisionSize
 from weft.tasks.recipes.picture_costs import operations
-from weft.tasks.recipes.pictures import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT
+from weft.tasks.recipes.pictures import (
+    AT_LARGE_SIZE,
+    KEPT,
+    OF_A_PICTURE,
+    PRESETS,
+    VIT,
+    backbone_maker,
+    choose_size,
+)
 from weft.tasks.recipes.recipe import Recipe, heads_for
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import CaptionTraining, SizedTraining
 
 USUAL_TOKENS, USUAL_VOCAB = 16, 1024  # of a caption, and of a vocabulary, where the size of a model is decided
 USUAL_LAYERS, HEAD_DIM = 2, 32  # of a decoder beside an encoder that has no layers; the width of its heads
-LADDER_OF = {"swift": "vit-hybrid", "transformer": "vit", "cnn-transformer": "vit-hybrid"}
+ONE_STREAM_LAYERS = 4  # of the one line that does the work of an encoder and a decoder
+RECURRENT = ("show-attend-tell", "cnn-lstm")  # decoders of one layer, where the user does not say otherwise
+LADDER_OF = {name: "vit" if name == "transformer" else "vit-hybrid" for name in CAPTION_MODELS}
 WITHOUT = ("flip", "colour", "strong", "mixup", "cutmix")  # captions tell left from right, and red from green
 
 CAPTIONING: Recipe[VisionSize] = Recipe(
@@ -32,6 +46,9 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
         "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
         "cnn-transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
+        "one-stream": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
+        "show-attend-tell": {"lr": 5e-3, "matrix_lr": 3.0},
+        "cnn-lstm": {"lr": 5e-3, "matrix_lr": 3.0},
     },
     of_preset={},
     preset_settings=AT_LARGE_SIZE,
@@ -74,29 +91,49 @@ def refuse_tokenizer(request: Request) -> None:
         raise ConfigError(problem, where="--from", fix="leave it out")
 
 
-def writer_size(encoder: Stream.Config, training: SizedTraining, context: int) -> Size:
+def sizing_encoder(name: str) -> Callable[..., Stream.Config]:
+    """The encoder by whose cost the size is chosen: convolutional features are as large whatever stands on them."""
+    return features if CAPTION_ENCODERS[name] is convolutional else CAPTION_ENCODERS[name]
+
+
+def new_encoder(draft: CaptionDraft, name: str) -> Stream.Config:
+    """An encoder of pictures that suits data and budget."""
+    measured = backbone_maker(draft, sizing_encoder(name), None)
+    size = choose_size(draft, LADDER_OF[name], lambda size: caption_cost(measured(size), draft.training))
+    return backbone_maker(draft, CAPTION_ENCODERS[name], None)(size)
+
+
+def writer_size(encoder: Stream.Config, training: SizedTraining, context: int, name: str = "swift") -> Size:
     """The decoder's sizes: the encoder's, as far as it has them."""
     blocks = encoder.trunk.all_blocks()
     heads = getattr(blocks[0].mix, "heads", None) if blocks else None
     if heads is None or encoder.dim // heads % 2:  # positions by turns need an even width
         heads = heads_for(encoder.dim, HEAD_DIM, even=True)
-    depth = training.depth or len(blocks) or USUAL_LAYERS
+    usual = ONE_STREAM_LAYERS if name == "one-stream" else USUAL_LAYERS
+    depth = training.depth or (1 if name in RECURRENT else len(blocks) or usual)
     return Size(dim=encoder.dim, depth=depth, heads=heads, context=context)
 
 
-def caption_cost(encoder: Stream.Config, training: CaptionTraining) -> float:
+def caption_cost(encoder: Stream.Config, training: CaptionTraining, name: str = "swift") -> float:
     """Floating-point operations to learn from a picture and the captions of one visit.
 
-    A decoder has 16 D^2 weights a layer and those of its output, for each token.
+    A decoder has 16 D^2 weights a layer and those of its output, for each token; in one stream also for each of the picture.
     """
-    size = writer_size(encoder, training, 1)
-    weights = 16 * size.depth * size.dim**2 + size.dim * (training.vocab or USUAL_VOCAB)
-    return operations(encoder) + 6 * weights * USUAL_TOKENS * training.visit
+    size = writer_size(encoder, training, 1, name)
+    layers, output = 16 * size.depth * size.dim**2, size.dim * (training.vocab or USUAL_VOCAB)
+    seen = math.prod(embed_of(encoder).grid) if name == "one-stream" else 0
+    weights = layers * (USUAL_TOKENS + seen) + output * USUAL_TOKENS
+    return operations(encoder) + 6 * weights * training.visit
+
+
+def cost_of(name: str) -> Callable[[Stream.Config, CaptionTraining], float]:
+    """The cost of learning from a picture with the decoder of this name."""
+    return partial(caption_cost, name=name)
 
 
 def with_writer(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:
     """A new decoder beside an encoder."""
-    size = writer_size(encoder, draft.training, draft.encoded.context)
+    size = writer_size(encoder, draft.training, draft.encoded.context, name)
     vocab = draft.encoded.text.tokenizer.size
     return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=draft.training.dropout or 0.0)
 

@@ -1,0 +1,138 @@
+"""The views of words about a picture: all of them as a picture, frames, a page, words and plain values; or one in large."""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from weft.inspect import fonts, maps
+from weft.inspect.picture_words import LookAtWords, PictureWords, Sentence, area, inside
+from weft.inspect.picture_words_film import film
+from weft.inspect.picture_words_page import words_page
+from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_box, percent
+from weft.inspect.views import ALL, AttentionChoice
+from weft.inspect.vision import MapsView
+
+
+class PictureWordsView:
+    """One picture, and for each word about it what counted. Shows itself in a notebook."""
+
+    def __init__(self, shown: PictureWords, choice: AttentionChoice = ALL):
+        self.shown, self.choice = shown, choice
+        for sentence in shown.sentences:
+            choice.indices(*sentence.weights.shape[:2])
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the last text: the caption, or the answer."""
+        return self.shown.last.words
+
+    @cached_property
+    def maps(self) -> np.ndarray:
+        """(words, rows, columns): how much of each part of the picture counted for each word of the last text."""
+        return self.shown.last.maps(self.choice)
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the maps."""
+        rows, columns = self.shown.last.weights.shape[3:]
+        return rows, columns
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """The picture, and again for each word under what counted for it."""
+        return draw(self.shown, self.choice, format=format)
+
+    def film(self) -> bytes:
+        """A GIF: the picture lights up word after word, with the text so far beneath."""
+        return film(self.shown, self.choice)
+
+    def page(self) -> bytes:
+        """A page that needs nothing else: the picture under the map of the word that is pointed at."""
+        return words_page(self.shown, self.choice)
+
+    def text(self) -> str:
+        """For each word the place that counted most, in shares of height and width from the upper left."""
+        lines = [f"{self.shown.title}: {self.shown.last.text}" if len(self.shown.sentences) == 1 else self.shown.title]
+        for sentence in self.shown.sentences:
+            lines += ["", *([f"{sentence.name}: {sentence.text}"] if len(self.shown.sentences) > 1 else [])]
+            lines += _listed(sentence, sentence.maps(self.choice)) or [f"  {EMPTY}"]
+        explained = METHOD[self.shown.by].numbers(self.grid[0] * self.grid[1])
+        return "\n".join(lines if not self.words else [*lines, "", explained])
+
+    def note(self) -> str | None:
+        """What to say of signs that no installed font has."""
+        return fonts.missing_glyphs([word for sentence in self.shown.sentences for word in sentence.words])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: the words of the last text, and for each how much every part counted; earlier texts by name."""
+        score = {} if self.shown.score is None else {"score": round(self.shown.score, 4)}
+        earlier = {one.name: _plain(one, one.maps(self.choice)) for one in self.shown.sentences[:-1]}
+        title = {"input": self.shown.title}
+        return {**title, **_plain(self.shown.last, self.maps), **score, "by": self.shown.by, **earlier}
+
+    def _repr_png_(self) -> bytes:
+        return self.picture("png")
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+class OneWordView(MapsView):
+    """What counted for one word, in every layer and head."""
+
+    def __init__(self, view: PictureWordsView, word: str, *, every: bool = False):
+        self.view, self.every = view, every
+        self.sentence, self.place = view.shown.find(word)
+
+    @cached_property
+    def maps(self) -> maps.Maps:
+        """How much of each part counted for the word."""
+        shown = self.view.shown
+        return maps.Maps(
+            shown.pixels,
+            self.sentence.weights[:, :, self.place],
+            title=f"{self.sentence.words[self.place]}   in: {self.sentence.text}",
+            box=self.sentence.boxes[self.place],
+            name=None if shown.by == "attention" else METHOD[shown.by].name,
+        )
+
+    def chosen(self) -> AttentionChoice:
+        return replace(self.view.choice, every=self.every)
+
+    def note(self) -> str | None:
+        """What to say of signs that no installed font has."""
+        return self.view.note()
+
+
+def look_at_words(shown: PictureWords, how: LookAtWords) -> PictureWordsView | OneWordView:
+    """All words, or the one that the settings ask for."""
+    if shown.by == "occlusion":
+        how.refuse_layers()
+    view = PictureWordsView(shown, how.chosen)
+    return view if how.word is None else OneWordView(view, how.word, every=how.every)
+
+
+def _listed(sentence: Sentence, shown: np.ndarray) -> list[str]:
+    """A line for each word."""
+    width, lines = max((len(word) for word in sentence.words), default=0), []
+    for word, map, box in zip(sentence.words, shown, sentence.boxes, strict=True):
+        row, column = np.unravel_index(int(map.argmax()), map.shape)
+        down, along = (row + 0.5) / map.shape[0], (column + 0.5) / map.shape[1]
+        line = f"  {word:<{width}}  {percent(map.max()):>6} at {down:.0%} down, {along:.0%} across"
+        lines.append(line if box is None else f"{line}; {in_box(map, box)}")
+    return lines
+
+
+def _plain(sentence: Sentence, shown: np.ndarray) -> dict[str, Any]:
+    found = {"text": sentence.text, "words": list(sentence.words)}
+    found["maps"] = np.round(shown.astype(np.float64), 4).tolist()
+    if any(sentence.boxes):
+        places = zip(shown, sentence.boxes, strict=True)
+        found["boxes"] = [None if box is None else _box(map, box) for map, box in places]
+    return found
+
+
+def _box(map: np.ndarray, box: tuple[float, float, float, float]) -> dict[str, Any]:
+    sides = [round(float(side), 4) for side in box]
+    return {"box": sides, "inside": round(inside(map, box), 4), "area": round(area(box), 4)}

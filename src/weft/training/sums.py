@@ -1,0 +1,80 @@
+"""Sums: what a loss and its further terms add up to, over pieces, batches and processes. Knows no model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from weft.errors import ConfigError
+from weft.objectives.objective import OWN, Loss, Objective
+from weft.training.world import World
+
+
+@dataclass
+class TermSum:
+    """A further term, added up."""
+
+    weight: float
+    total: float = 0.0
+    count: float = 0
+
+    @property
+    def mean(self) -> float:
+        """The term without its weight."""
+        return self.total / max(self.count, 1)
+
+
+@dataclass
+class Sums:
+    """The sum of losses, the number of things predicted, and the further terms by name."""
+
+    total: float = 0.0
+    count: float = 0
+    terms: dict[str, TermSum] = field(default_factory=dict)
+
+    def add(self, loss: Loss) -> None:
+        """Add the loss of one piece or batch."""
+        self.total += float(loss.total.detach())
+        self.count += loss.count
+        for term in loss.terms:
+            known = self.terms.setdefault(term.name, TermSum(term.weight))
+            known.total += float(term.total.detach())
+            known.count += term.count
+
+    def over(self, world: World) -> "Sums":
+        """The same, added up over all processes."""
+        numbers = [self.total, self.count, *(n for term in self.terms.values() for n in (term.total, term.count))]
+        total, count, *rest = world.add(*numbers)
+        pairs = zip(self.terms.items(), rest[::2], rest[1::2], strict=True)
+        return Sums(total, count, {name: TermSum(term.weight, t, c) for (name, term), t, c in pairs})
+
+    @property
+    def loss(self) -> float:
+        """What is minimised: the mean loss, plus each term's mean by its weight."""
+        return self.total / max(self.count, 1) + sum(term.weight * term.mean for term in self.terms.values())
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each further term, by name."""
+        return {name: term.mean for name, term in self.terms.items()}
+
+
+def counted(objective: Objective, batch: Any, world: World) -> Mapping[str, float]:
+    """The counts of a loss and its further terms, over the batches of all processes; empty where it has no such term."""
+    counts = objective.counts(batch)
+    return dict(zip(counts, world.add(*counts.values()), strict=True)) if counts else {}
+
+
+def to_differentiate(loss: Loss, counts: Mapping[str, float]) -> Tensor:
+    """The sum whose gradient, divided by the count of the loss, is that of the loss and its terms.
+
+    `counts` are those of the whole step.
+    """
+    whole = loss.total
+    for term in loss.terms:
+        if OWN not in counts or term.name not in counts:
+            problem = f"the loss has a term {term.name!r} that its counts do not name"
+            raise ConfigError(problem, where="objective", fix="let counts(batch) of the objective give it")
+        whole = whole + term.total * (term.weight * counts[OWN] / max(counts[term.name], 1))
+    return whole
