@@ -40,4 +40,6 @@ def picture_weights(model: Seq2Seq, raw_picture: Picture, target_ids: list[int])
         before = weights_of(read["target"])[..., -words:, :-words]  # the picture stands before the words
         return before[..., -rows * columns :]
     problem = "this model reads a picture as one vector: it has no attention to the parts of a picture"
-    raise NoAttention(problem, where="weft look", fix="look with a model that has it, such as swift or show-attend-tell")
+    raise NoAttention(
+        problem, where="weft look", fix="look with a model that has it, such as swift or show-attend-tell"
+    )

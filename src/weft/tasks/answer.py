@@ -12,17 +12,20 @@ from weft.data.datasets.questions import measured_questions
 from weft.data.encoded.questions import SeenQuestions, asked_pictures
 from weft.data.images.album import Album
 from weft.data.source import Source
+from weft.inspect.answering import LookAtAnswer
+from weft.inspect.views import View
 from weft.models.backbone import embed_of
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
 from weft.tasks.answer_inputs import given_questions
+from weft.tasks.answer_looking import look_at_answer
 from weft.tasks.answer_measures import answer_measures
 from weft.tasks.answering import Answering, AnswerWriter
 from weft.tasks.finetuning import start_weights, usual_rates, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import answers as recipes
-from weft.tasks.recipes.captions import LADDER_OF, WITHOUT, refuse_tokenizer
+from weft.tasks.recipes.captions import LADDER_OF, refuse_tokenizer
 from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import AnswerTraining
@@ -41,6 +44,7 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
     starts_from = ("classify-images", "reconstruct-images", "distill-images", "caption")
     reads_files = True
     Predict = Answering
+    Look = LookAtAnswer
 
     def codecs(self, data: PictureData, training: AnswerTraining, known: Codecs) -> Codecs:
         return {"picture": pictures.picture_codec(data, training, known), **recipes.text_codecs(data, training, known)}
@@ -64,7 +68,7 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
         name, cost = self.recipe.model_name(draft.request), recipes.answer_cost
         encoder = new_backbone(draft, self.recipe, None, cost, LADDER_OF[name])
         model = with_model_settings(recipes.with_answers(encoder, name, draft), draft.request)
-        return model, decided(draft, encoder, cost, WITHOUT)
+        return model, decided(draft, encoder, cost, recipes.WITHOUT)
 
     def continued(self, draft: recipes.AnswerDraft, origin: Loaded) -> tuple[Model.Config, AnswerTraining]:
         """The same model; or the picture encoder of another task, which learns to read questions, with a new decoder."""
@@ -73,10 +77,10 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
         if recipes.answers_already(origin.model):
             refuse_tokenizer(draft.request)
             config = recipes.continued_answers(origin, training.drop)
-            training = decided(draft, recipes.pictures_alone(config), recipes.answer_cost, WITHOUT)
+            training = decided(draft, recipes.pictures_alone(config), recipes.answer_cost, recipes.WITHOUT)
             return with_lora(config, training), training
         encoder = continued_backbone(origin, training, training.drop).replace(head=None, outputs=None)
-        training = decided(draft, encoder, recipes.answer_cost, WITHOUT)
+        training = decided(draft, encoder, recipes.answer_cost, recipes.WITHOUT)
         model = recipes.with_answers(encoder, name, draft)
         return model, usual_rates(training, self.recipe, draft.request, name) if training.freeze else training
 
@@ -126,3 +130,6 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         return answer_measures(AnswerWriter(run), pictures.frames_for(run, held_out), held_out, progress)
+
+    def look(self, run: Loaded, input: object, how: LookAtAnswer) -> View:
+        return look_at_answer(run, input, how)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.data.images.decoding import Decoded
 from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground
 from weft.data.readers.question_tables import questions_in
@@ -41,14 +40,24 @@ def given_questions(run: Loaded, inputs: Sequence[object], question: str | None)
     return GivenQuestions(names, frames, asked)
 
 
-def one_question(run: Loaded, input: object, question: str | None) -> tuple[str, Decoded, Picture, str]:
-    """The one question that is looked at: the picture's name, as people see it and as the model reads it, and the text."""
+@dataclass(frozen=True)
+class OneQuestion:
+    """A picture by its name, as a file has it and as the model reads it, and a question about it."""
+
+    name: str
+    frames: Frames
+    read: Picture
+    text: str
+
+
+def one_question(run: Loaded, input: object, question: str | None) -> OneQuestion:
+    """The one question that is looked at."""
     given = given_questions(run, [] if input is None else [input], question)
     if len(given.asked) != 1:
         problem = "no picture" if input is None else f"expected one picture with one question, found {len(given.asked)}"
         raise WeftError(problem, where="weft look", fix=f"name one picture; {ASK}")
     ((_, read),) = in_batches(run, given.frames)
-    return given.names[0], given.frames.pictures[0], read, given.asked[0].text
+    return OneQuestion(given.names[0], given.frames, read, given.asked[0].text)
 
 
 def _rows(given: object, question: str | None) -> Iterator[tuple[object, str]]:

@@ -10,6 +10,7 @@ from weft.data.images.album import Album, Question
 from weft.data.images.frames import Frames
 from weft.data.order import key, permuted
 from weft.errors import DataError
+from weft.objectives.measures.answers import answer_accuracies
 from weft.objectives.measures.resampling import bootstrap
 from weft.tasks.answering import Answering, AnswerWriter, PictureQuestion
 from weft.tasks.request import Measured
@@ -35,10 +36,8 @@ def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress
         "constant_accuracy": [usual.answers[0]] * len(asked),
         "question_accuracy": [usual.guess(one.text, one.kind) for one in questions],
     }
-    scores = {
-        name: np.array([right(text, one.answers) for text, one in zip(found, questions, strict=True)])
-        for name, found in texts.items()
-    }
+    known = [one.answers for one in questions]
+    scores = {name: answer_accuracies(found, known) for name, found in texts.items()}
     total, tokens = writer.score(frames, album.questions)
     loss, owner = total / max(1, tokens), np.array([one.picture for one in asked])
     metrics = {name: float(score.mean()) for name, score in scores.items()}
@@ -114,8 +113,3 @@ def _samples(
         }
         for i in places
     ]
-
-
-def right(text: str, answers: Sequence[str]) -> float:
-    """Interim."""
-    return float(text in answers)

@@ -20,6 +20,7 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo.answering import ANSWER_ENCODERS, ANSWER_MODELS, Words
 from weft.models.zoo.vision import VisionSize, vit
+from weft.tasks.recipes import captions
 from weft.tasks.recipes.captions import USUAL_VOCAB, writer_size
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.picture_costs import operations
@@ -29,6 +30,7 @@ from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import AnswerTraining
 
 USUAL_QUESTION, USUAL_ANSWER = 12, 3  # tokens, where the size of a model is decided
+WITHOUT = (*captions.WITHOUT, "shift", "zoom", "erase")  # questions ask how many there are, and where
 
 ANSWERING: Recipe[VisionSize] = Recipe(
     models=ANSWER_ENCODERS,
