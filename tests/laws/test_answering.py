@@ -10,7 +10,7 @@ from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
 from weft.data.batch import PaddedIds, Samples
-from weft.data.encoded.questions import Asked
+from weft.data.encoded.questions import QuestionBatch
 from weft.errors import ConfigError
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.text import Text
@@ -34,7 +34,7 @@ def answerer(name: str) -> Seq2Seq:
 
 
 def asked() -> PictureText:
-    return Asked(pictures(3), QUESTIONS, OWNER).raw()
+    return QuestionBatch(pictures(3), QUESTIONS, OWNER).raw()
 
 
 @every_model
@@ -108,7 +108,7 @@ def test_questions_and_answers_of_swift_have_one_table() -> None:
 
 def test_a_part_of_the_questions_takes_its_pictures_along() -> None:
     model, objective = answerer("swift"), TargetToken.Config().build()
-    samples = Samples(Asked(pictures(3), QUESTIONS, OWNER), PaddedIds(ANSWERS, torch.tensor([6, 4, 5, 3])))
+    samples = Samples(QuestionBatch(pictures(3), QUESTIONS, OWNER), PaddedIds(ANSWERS, torch.tensor([6, 4, 5, 3])))
     whole, parts = objective(model, samples), [objective(model, samples[:1]), objective(model, samples[1:])]
     assert [len(samples[:1].given.picture), len(samples[2:].given.picture), len(samples[4:])] == [1, 2, 0]
     assert whole.count == sum(part.count for part in parts) == 14

@@ -13,7 +13,7 @@ from weft.errors import ConfigError
 FILE = "usual_answers.json"
 MOST_ANSWERS = 1000  # that are kept to choose from
 MOST_QUESTIONS = 10_000  # whose usual answers are kept, the most frequent ones
-Asked = tuple[str, str | None, Sequence[str]]  # a question, its kind where that is known, and its answers
+AnsweredQuestion = tuple[str, str | None, Sequence[str]]  # a question, its kind where that is known, and its answers
 
 
 class UsualAnswers(Codec):
@@ -32,7 +32,7 @@ class UsualAnswers(Codec):
         self._read = read
 
     @classmethod
-    def learn(cls, asked: Iterable[Asked]) -> Self:
+    def learn(cls, asked: Iterable[AnsweredQuestion]) -> Self:
         """Count the answers of some questions."""
         answers, times = Counter[str](), Counter[str]()
         kinds, questions = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)

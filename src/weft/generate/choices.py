@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -22,7 +23,7 @@ class Rule(Protocol):
 class Choices:
     """Some texts of which one is to be written, none other and none in part."""
 
-    def __init__(self, texts: Iterable[Sequence[int]], end: int):
+    def __init__(self, texts: Iterable[Sequence[int] | np.ndarray], end: int):
         """`texts` are ids without the end."""
         self.end, self.longest = end, 0
         self._tree: dict[int, Any] = {}  # the tokens that may come next, each with the tree of what may follow it

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from weft.codecs import TextCodec, UsualAnswers
 from weft.data.batch import PaddedIds
 from weft.data.encoded.captions import SCORED
-from weft.data.encoded.questions import Asked, Contexts, TextCodecs, whole
+from weft.data.encoded.questions import Contexts, QuestionBatch, TextCodecs, whole_questions
 from weft.data.images.album import Question
 from weft.data.images.frames import Frames
 from weft.errors import ConfigError, DataError, WeftError
@@ -66,6 +67,14 @@ class PictureQuestion(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True)
+class AnswerList:
+    """Answers to choose from: as a rule for a search, and as texts by their ids."""
+
+    rule: Choices
+    texts: Mapping[tuple[int, ...], str]
+
+
 class AnswerWriter:
     """Answers questions about pictures, by the model and codecs of a run."""
 
@@ -90,20 +99,20 @@ class AnswerWriter:
             raise WeftError(problem, where=repr(text[:60]), fix="ask in fewer words, or train with --set context=…")
         return ids
 
-    def choices(self, how: Answering) -> Choices | None:
+    def choices(self, how: Answering) -> AnswerList | None:
         """What a search may write: the answers that are named, the usual ones, or anything (None)."""
         if not (how.choose or how.choices):
             return None
-        texts = how.named or self.usual.answers
-        ids = self.texts.answer.ids(texts)
-        fitting = [one for one in ids if self.marks.fits(one, self.contexts.answer - 1)]
-        if how.named and len(fitting) < len(ids):
-            text = next(
-                t for t, one in zip(texts, ids, strict=True) if not self.marks.fits(one, self.contexts.answer - 1)
-            )
-            problem = f"{text!r} is longer than the {self.contexts.answer} tokens that the model writes"
-            raise WeftError(problem, where="--set choices", fix="name shorter answers")
-        return Choices(fitting, self.marks.end)
+        texts: dict[tuple[int, ...], str] = {}
+        names = how.named or self.usual.answers
+        for name, ids in zip(names, self.texts.answer.ids(names), strict=True):
+            fits = self.marks.fits(ids, self.contexts.answer - 1)
+            other = texts.setdefault(tuple(ids.tolist()), name) if fits else name
+            if how.named and (not fits or other != name):
+                problem = f"the model has no signs that tell {name!r} from {other!r}"
+                long = f"{name!r} is longer than the {self.contexts.answer} tokens that the model writes"
+                raise WeftError(problem if fits else long, where="--set choices", fix="name other answers")
+        return AnswerList(Choices(texts, self.marks.end), texts)
 
     def answer(
         self,
@@ -114,22 +123,22 @@ class AnswerWriter:
     ) -> list[list[list[Answer]]]:
         """For each way of answering, the best answers to each question, with their tokens and scores."""
         found: list[list[list[Answer]]] = [[[] for _ in asked] for _ in ways]
-        rules = [self.choices(how) for how in ways]
+        lists = [self.choices(how) for how in ways]
         for places, given in self._batches(frames, asked, max(map(_followed, ways), default=1), progress):
             memories: dict[str, Tokens] = {}
-            for number, (how, rule) in enumerate(zip(ways, rules, strict=True)):
+            for number, (how, choices) in enumerate(zip(ways, lists, strict=True)):
                 used: Any = prepared(self.model.eval(), how.precision)
                 with torch.inference_mode():
                     if how.precision not in memories:
                         memories[how.precision] = used.memorise(given.raw())
-                    answers = self._written(used, memories[how.precision], given, how, rule)
+                    answers = self._written(used, memories[how.precision], given, how, choices)
                 for place, best in zip(places, answers, strict=True):
                     found[number][place] = best
         return found
 
     def _batches(
         self, frames: Frames, asked: Sequence[PictureQuestion], followed: int, progress: Progress | None
-    ) -> Iterator[tuple[list[int], Asked]]:
+    ) -> Iterator[tuple[list[int], QuestionBatch]]:
         """Questions in batches about pictures of one shape: their places among all, and the batch where the model is."""
         rows = max(1, MAX_HYPOTHESES // followed)
         by_picture: dict[int, list[int]] = {}
@@ -142,15 +151,15 @@ class AnswerWriter:
                 some = places[start : start + rows]
                 questions = PaddedIds.of([self.ids(asked[place].text) for place in some]).to(picture.pixels.device)
                 whose = torch.tensor(owner[start : start + rows], device=picture.pixels.device)
-                yield some, Asked(picture, questions, whose)
+                yield some, QuestionBatch(picture, questions, whose)
 
     def _written(
-        self, used: Any, memory: Tokens, given: Asked, how: Answering, rule: Choices | None
+        self, used: Any, memory: Tokens, given: QuestionBatch, how: Answering, choices: AnswerList | None
     ) -> list[list[Answer]]:
         """The best answers to questions that are computed at once. Where they are drawn, picture and question decide the draw."""
         opening = list(self.marks.written_from)
-        most = how.max_tokens or self.longest + SPARE_TOKENS if rule is None else rule.limit
-        limit = max(1, min(most, self.contexts.answer - len(opening) + (rule is not None)))
+        room, rule = self.contexts.answer - len(opening), None if choices is None else choices.rule
+        limit = max(1, min(how.max_tokens or self.longest + SPARE_TOKENS, room)) if rule is None else rule.limit
         hypotheses = written(
             used,
             memory,
@@ -161,7 +170,9 @@ class AnswerWriter:
             keys=_keys(given) if how.temperature else [[]] * len(given),
             rule=rule,
         )
-        return [[(self.texts.answer.decode(h.ids).strip(), h) for h in best] for best in hypotheses]
+        names = {} if choices is None else choices.texts
+        decode = self.texts.answer.decode
+        return [[(names.get(h.ids) or decode(h.ids).strip(), h) for h in best] for best in hypotheses]
 
     def score(self, frames: Frames, questions: Sequence[Sequence[Question]]) -> tuple[float, int]:
         """The summed loss of the usual answers in nats, and the number of tokens; without what is beyond the contexts."""
@@ -169,7 +180,7 @@ class AnswerWriter:
         if not any(ids):
             problem = f"no question fits {self.contexts.question} tokens with an answer of {self.contexts.answer}"
             raise DataError(problem, fix="name shorter ones")
-        batches = whole(in_batches(self.run, frames, Progress(quiet=True), at_once=SCORED), ids, self.marks)
+        batches = whole_questions(in_batches(self.run, frames, Progress(quiet=True), at_once=SCORED), ids, self.marks)
         return scored(TargetToken.Config(), self.model, batches)
 
     def raw(self, picture: Picture, question: str) -> PictureText:
@@ -182,7 +193,7 @@ def _followed(how: Answering) -> int:
     return how.beam if how.temperature == 0 else how.best
 
 
-def _keys(given: Asked) -> list[list[int]]:
+def _keys(given: QuestionBatch) -> list[list[int]]:
     pictures = [list(hashlib.sha256(one.numpy().tobytes()).digest()) for one in given.picture.pixels.cpu()]
     questions = [ids[:n].tolist() for ids, n in zip(given.questions.ids, given.questions.lengths.tolist(), strict=True)]
     return [[*pictures[row], *ids] for row, ids in zip(given.owner.tolist(), questions, strict=True)]

@@ -37,32 +37,32 @@ class AskedIds:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionBatch:
     """Questions about pictures of one shape, row by row; `owner` names the picture of each and never goes back."""
 
     picture: Picture
     questions: PaddedIds
     owner: Int[Tensor, "B"]
 
-    def to(self, device: torch.device | str) -> "Asked":
+    def to(self, device: torch.device | str) -> "QuestionBatch":
         """The same on another device."""
-        return Asked(self.picture.to(device), self.questions.to(device), self.owner.to(device))
+        return QuestionBatch(self.picture.to(device), self.questions.to(device), self.owner.to(device))
 
     def __len__(self) -> int:
         return len(self.questions)
 
-    def __getitem__(self, rows: Any) -> "Asked":
+    def __getitem__(self, rows: Any) -> "QuestionBatch":
         """Some of the questions, with the pictures that they are about."""
         owner = self.owner[rows]
         first, last = (int(owner[0]), int(owner[-1]) + 1) if len(owner) else (0, 0)
-        return Asked(self.picture[first:last], self.questions[rows], owner - first)
+        return QuestionBatch(self.picture[first:last], self.questions[rows], owner - first)
 
     def raw(self) -> PictureText:
         """As an embedder takes it."""
         return PictureText(self.picture, self.questions.raw(), self.owner)
 
 
-Answered = Samples[Asked, PaddedIds]
+Answered = Samples[QuestionBatch, PaddedIds]
 ByPicture = Sequence[Sequence[AskedIds]]
 
 
@@ -186,11 +186,11 @@ def _kept(album: Album, asked: list[list[AskedIds]]) -> tuple[Album, list[list[A
     return replace(album.take(rows), more=album.more), [asked[row] for row in rows]
 
 
-def answered(picture: Picture, asked: ByPicture, answers: Sequence[np.ndarray], marks: TextMarks) -> Answered:
+def question_samples(picture: Picture, asked: ByPicture, answers: Sequence[np.ndarray], marks: TextMarks) -> Answered:
     """Questions about each picture, and an answer to each question, row after row."""
     owner = torch.tensor([row for row, some in enumerate(asked) for _ in some])
     questions = PaddedIds.of([one.question for some in asked for one in some])
-    return Samples(Asked(picture, questions, owner), PaddedIds.of([marks.around(ids) for ids in answers]))
+    return Samples(QuestionBatch(picture, questions, owner), PaddedIds.of([marks.around(ids) for ids in answers]))
 
 
 def usual_answer(answers: Sequence[np.ndarray]) -> np.ndarray:
@@ -198,12 +198,16 @@ def usual_answer(answers: Sequence[np.ndarray]) -> np.ndarray:
     return np.array(Counter(tuple(ids.tolist()) for ids in answers).most_common(1)[0][0], np.int64)
 
 
-def whole(pictures: Iterator[tuple[np.ndarray, Picture]], asked: ByPicture, marks: TextMarks) -> Iterator[Answered]:
+def whole_questions(
+    pictures: Iterator[tuple[np.ndarray, Picture]], asked: ByPicture, marks: TextMarks
+) -> Iterator[Answered]:
     """Pictures in batches of one shape, by row, with all their questions and the usual answer to each."""
     for rows, picture in pictures:
         some = [asked[row] for row in rows]
         if any(some):
-            samples = answered(picture, some, [usual_answer(one.answers) for all_ in some for one in all_], marks)
+            samples = question_samples(
+                picture, some, [usual_answer(one.answers) for all_ in some for one in all_], marks
+            )
             for start in range(0, len(samples), ROWS):
                 yield samples[start : start + ROWS]
 
@@ -226,11 +230,13 @@ def asked_pictures(seen: SeenQuestions, visit: int, *, how: Augment, stride: int
             for some, chances in zip(asked, whose, strict=True)
             for one, chance in zip(some, chances, strict=False)
         ]
-        return answered(picture, asked, answers, marks)
+        return question_samples(picture, asked, answers, marks)
 
     def held_out(most: int | None) -> Iterator[Answered]:
         probed = None if most is None else PROBED * most
-        return whole(by_shape(seen.held_out, seen.codec, stride, SCORED, most=probed), seen.held_questions, marks)
+        return whole_questions(
+            by_shape(seen.held_out, seen.codec, stride, SCORED, most=probed), seen.held_questions, marks
+        )
 
     return PictureSource(order, make, held_out)
 
