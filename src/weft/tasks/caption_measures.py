@@ -16,7 +16,6 @@ from weft.objectives.measures import bootstrap
 from weft.objectives.measures.captions import CaptionScorer
 from weft.objectives.measures.looking import another, beside, in_words
 from weft.objectives.measures.translation import translation_measures
-from weft.tasks import common_space
 from weft.tasks.known_captions import FILE, KnownCaptions, thumbnails_of
 from weft.tasks.measuring import spread
 from weft.tasks.picture_writing import Captioning, PictureWriter
@@ -48,7 +47,7 @@ def measured_captions(run: Loaded, album: Album, progress: Progress) -> Measured
     intervals = {**looked.pop("intervals"), **more.pop("intervals")}
     every = {**metrics, **scores, **inside, "loss": loss, "perplexity": math.exp(min(loss, 700))}
     said = {"intervals": intervals, **more, **looked, **attention, "tokens": tokens, "samples": examples}
-    return Measured(len(held), every, said).beside(*common_space.retrieval(run, frames, album))
+    return Measured(len(held), every, said)
 
 
 def _looked(
