@@ -68,7 +68,9 @@ def test_looking_changes_nothing_and_configs_travel_as_json(name: str) -> None:
     for weights in layers:
         assert weights.shape == (3, weights.shape[1], 6, memory.shape[1])
         read = weights.sum(-1)
-        assert bool((read > 0).all() and (read < 1).all()) if name == "one-stream" else close(read, torch.ones_like(read))
+        assert (
+            bool((read > 0).all() and (read < 1).all()) if name == "one-stream" else close(read, torch.ones_like(read))
+        )
     again = from_json(model.config.to_json(), Seq2Seq.Config).build()
     assert {n: p.shape for n, p in model.state_dict().items()} == {n: p.shape for n, p in again.state_dict().items()}
 
