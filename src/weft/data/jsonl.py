@@ -29,7 +29,7 @@ def numbered(path: Path) -> Iterator[tuple[int, str]]:
 def read_object(line: str, *, where: str, fix: str) -> dict[str, Any]:
     """The object on a line of JSON: no repeated keys, no NaN."""
     try:
-        data = json.loads(line, object_pairs_hook=_unique, parse_constant=_refuse)
+        data = json.loads(line, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except RecursionError:
         raise DataError("nested too deeply", where=where, fix=fix) from None
     except json.JSONDecodeError as error:
@@ -63,7 +63,8 @@ def kind(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, whose keys must differ."""
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
@@ -72,5 +73,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _refuse(name: str) -> Any:
+def refuse_constant(name: str) -> Any:
+    """Refuse NaN and the infinities."""
     raise ValueError(f"{name} is not a number in JSON")

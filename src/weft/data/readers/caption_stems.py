@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from weft.data.decoding import shown
 from weft.data.images.layout import arrange
 from weft.data.images.places import NO_PICTURE, Gathered, Spotted
-from weft.data.readers.caption_tables import caption_fault
 from weft.data.readers.picture_lookup import listing_of
+from weft.data.readers.picture_rows import text_fault, tidy
 from weft.errors import DataError
 
 ENDING = ".txt"
@@ -67,8 +67,8 @@ def _captions(pictures: list[str], text: Spotted | None) -> tuple[str, ...] | st
         lines = _decoded(text).splitlines()
     except DataError as error:
         return f"its caption {'/'.join(text.parts)}: {error.problem}"
-    captions = tuple(dict.fromkeys(filter(None, (" ".join(line.split()) for line in lines))))
-    fault = caption_fault(captions)
+    captions = tuple(dict.fromkeys(tidy(lines)))
+    fault = text_fault(captions, "caption")
     return captions if fault is None else f"{'/'.join(text.parts)}: {fault}"
 
 

@@ -13,26 +13,20 @@ from weft.data.columns import listed, plain
 from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.jsonl import read_string
-from weft.data.known_roles import CAPTION, CAPTION_NAME, CAPTIONED, CLASS_NAMES, PICTURE, picture_name
+from weft.data.known_roles import CAPTION, CAPTION_NAME, CAPTIONED, CLASS_NAMES, PICTURE
+from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
+from weft.data.readers.question_tables import judge_table as judge_questions
 from weft.data.roles import asked_column, has_column
 from weft.data.survey import NO, Judgement
 from weft.data.tables import Row as Cells
 from weft.data.tables import Table, open_table
 from weft.errors import DataError
 
-LONGEST = 10_000  # characters of a caption
 WORDS = 3  # of a typical caption, at least, where no name says that it is one
 SAY = "say which columns they are, by name or number: --set picture_column=… --set caption_column=…"
 HEADER = "give it a header line with the names file and caption; in .jsonl, name the fields so"
+Texts = tuple[str, Sequence[str]]  # the name of a picture, and its captions
 OBJECT = 'write {"file": "…", "caption": "…"} on every line; several captions are a list'
-
-
-class Row(NamedTuple):
-    """A picture by its name, with what is said of it, and the line that this stands on."""
-
-    line: int
-    picture: str
-    captions: tuple[str, ...]
 
 
 class Asked(NamedTuple):
@@ -51,7 +45,7 @@ def judge_table(table: Table) -> Judgement:
     lists = [] if table.separator is not None else CAPTION.by_name(table.names)  # which may hold several captions
     others = [c for c in table.columns if c.place != picture and (c.values or c.place in lists)]
     names = {plain(column.name or "") for column in others}
-    if not others or names & set(CLASS_NAMES):
+    if not others or names & set(CLASS_NAMES) or judge_questions(table):
         return NO
     if any(CAPTION_NAME.fullmatch(name) for name in names):
         return Judgement("sure", "a table of pictures and captions, by the names of its columns")
@@ -72,13 +66,13 @@ def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
         elif item.cells != []:
             try:
                 fields = table.separator is None
-                row = (_fields if fields else partial(_cells, most=most))(table, item, picture, captions)
-                yield _checked(row, shown(path))
+                texts = (_fields if fields else partial(_cells, most=most))(table, item, picture, captions)
+                yield captioned(f"line {item.line}", *texts, shown(path))
             except DataError as error:
                 yield error
 
 
-def _cells(table: Table, item: Cells, picture: int, captions: Sequence[int] | None, most: int | None) -> Row:
+def _cells(table: Table, item: Cells, picture: int, captions: Sequence[int] | None, most: int | None) -> Texts:
     """The picture and the captions of a row, which may have fewer columns than others; None: all others."""
     cells, where = list(item.cells), table.where(item.line)
     if most is not None and len(cells) > most:
@@ -88,16 +82,16 @@ def _cells(table: Table, item: Cells, picture: int, captions: Sequence[int] | No
     if len(cells) <= picture:
         raise DataError(f"{len(cells)} columns, the picture is number {picture + 1}", where=where)
     places = [place for place in range(len(cells)) if place != picture] if captions is None else captions
-    return Row(item.line, cells[picture], tuple(cells[place] for place in places if place < len(cells)))
+    return cells[picture], [cells[place] for place in places if place < len(cells)]
 
 
-def _fields(table: Table, item: Cells, picture: int, captions: Sequence[int] | None) -> Row:
+def _fields(table: Table, item: Cells, picture: int, captions: Sequence[int] | None) -> Texts:
     """The same of a line of JSON."""
     where = table.where(item.line)
     texts = [
         text for place in captions or () for text in _texts(table.value(item, place), table.names[place] or "", where)
     ]
-    return Row(item.line, table.text(item, picture), tuple(texts))
+    return table.text(item, picture), texts
 
 
 def _texts(found: Any, key: str, where: str) -> list[str]:
@@ -106,25 +100,14 @@ def _texts(found: Any, key: str, where: str) -> list[str]:
     return [read_string({key: one}, key, where=where, fix=OBJECT) for one in many]
 
 
-def _checked(row: Row, name: str) -> Row:
-    """The row without white space around its texts, if there are any and none is too long."""
-    where = f"{name}, line {row.line}"
-    picture = picture_name(row.picture)
-    captions = tuple(filter(None, (" ".join(text.split()) for text in row.captions)))
-    if not picture or "\0" in picture:
-        problem = "the picture's name has a NUL in it" if picture else "no picture is named"
-        raise DataError(problem, where=where, fix="name one, or delete the row")
-    if (fault := caption_fault(captions)) is not None:
+def captioned(at: str, picture: str, captions: Sequence[str], name: str) -> Row:
+    """A row of a file without white space around its texts, if there are any and none is too long."""
+    where = f"{name}, {at}"
+    picture = named_picture(picture, where)
+    tidied = tidy(captions)
+    if (fault := text_fault(tidied, "caption")) is not None:
         raise DataError(fault, where=f"{where}: {shown(picture)}", fix="mend or delete the row")
-    return Row(row.line, picture, captions)
-
-
-def caption_fault(captions: Sequence[str]) -> str | None:
-    """What is wrong with a picture's captions, if anything."""
-    if not captions:
-        return "no caption"
-    longest = max(map(len, captions))
-    return f"a caption of {longest:,} characters, more than {LONGEST:,}" if longest > LONGEST else None
+    return Row(at, picture, tidied)
 
 
 def _chosen(table: Table, asked: Asked) -> tuple[int, tuple[int, ...] | None]:

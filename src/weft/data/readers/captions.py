@@ -1,27 +1,28 @@
 """Users' pictures with captions, every picture tried before it is relied on. Refuses to know tokens.
 
-What has no picture or no caption is named and left out, up to a bound; beyond it the data is refused. Rows that cannot be
-read are counted among rows, and a picture that is missing once, however many rows name it. Pictures beside a table that
-none of its rows names are left out too, and listed, but are no fault: a table may be about a part of them.
+What has no picture or no caption is named and left out, up to a bound; beyond it the data is refused. Pictures beside a
+table that none of its rows names are left out too, and listed, but are no fault: a table may be about a part of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from weft.data.bad_rows import Reasons, Skip, check_bad
-from weft.data.decoding import shown
-from weft.data.files import missing
+from weft.data.bad_rows import Skip
+from weft.data.files import ending, missing
 from weft.data.images.album import Found
 from weft.data.images.archives import first_names
 from weft.data.images.folders import in_folder
 from weft.data.images.formats import named_as_picture
-from weft.data.images.places import Entry, Gathered, Place
+from weft.data.images.places import Gathered
 from weft.data.images.reading import names_of, try_all
 from weft.data.readers.caption_stems import in_place, is_text, stem_of
 from weft.data.readers.caption_tables import Asked, judge_table, read_rows
+from weft.data.readers.coco_captions import coco_rows, counted_rows, is_coco, is_counted, is_named_table
 from weft.data.readers.picture_lookup import Shelves
+from weft.data.readers.picture_rows import PictureRows, Row
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.data.tables import ENDINGS as TABLES
 from weft.data.tables import is_table
 from weft.errors import DataError
 
@@ -50,11 +51,10 @@ def read_captions(
     if tables:
         others, more = sorted_out(further) if further and not places else ([], [])
         shelves = Shelves(places, more, [table.parent for table in others])
-        read = _Tables(shelves, Asked(picture, caption, firm=learn))
+        read = PictureRows(shelves)
         for table in tables:
-            read.add(table)
-        check_bad(read.bad, read.rows, skip, names_of(sources), unit="rows")
-        found = read.gathered()
+            read.add(table, rows_in(table, Asked(picture, caption, firm=learn)))
+        found = read.gathered(skip, names_of(sources))
     else:
         found = Gathered([])
         for place in places:
@@ -74,7 +74,7 @@ def sorted_out(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path]]:
     for path in map(Path, sources):
         if not path.exists():
             raise missing(path)
-        if path.is_file() and is_table(path):
+        if path.is_file() and says_captions(path):
             tables.append(path)
         else:
             places.append(path)
@@ -83,42 +83,16 @@ def sorted_out(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path]]:
     return tables, places
 
 
-class _Tables:
-    """The pictures that tables name, each with all its captions, in the order in which they are first named."""
-
-    def __init__(self, shelves: Shelves, asked: Asked):
-        self.shelves, self.asked = shelves, asked
-        self.rows, self.bad = 0, Reasons()
-        self.places: dict[str, tuple[str, Place]] = {}
-        self.captions: dict[str, dict[str, None]] = {}
-        self.missing: dict[str, tuple[str, str]] = {}
-
-    def add(self, table: Path) -> None:
-        """The rows of one more table."""
-        for row in read_rows(table, self.asked):
-            self.rows += 1
-            if isinstance(row, DataError):
-                self.bad.append((row.where, _reason(row)))
-                continue
-            try:
-                place = self.shelves.find(row.picture, table)
-            except DataError as error:
-                line = f"{shown(table.name)}, line {row.line}: {shown(row.picture)}"
-                self.missing.setdefault(row.picture, (line, _reason(error)))
-                continue
-            self.places.setdefault(place.where, (shown(row.picture), place))
-            self.captions.setdefault(place.where, {}).update(dict.fromkeys(row.captions))
-
-    def gathered(self) -> Gathered:
-        """All of them; pictures that are missing are bad ones."""
-        places = self.places.items()
-        entries = [Entry(name, place, captions=tuple(self.captions[where])) for where, (name, place) in places]
-        return Gathered(entries, [*self.bad, *self.shelves.unnamed()], list(self.missing.values()))
+def says_captions(path: Path) -> bool:
+    """Whether a file is of a kind that names pictures and their captions: any table, and what collections publish."""
+    return is_table(path) or is_coco(path) or is_counted(path) or is_named_table(path)
 
 
-def _reason(error: DataError) -> str:
-    """What is wrong, and what to do about it."""
-    return f"{error.problem} ({error.fix})" if error.fix else error.problem
+def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
+    """The rows of a file of captions, or what is wrong with one."""
+    if is_coco(path):
+        return coco_rows(path)
+    return counted_rows(path) if is_counted(path) else read_rows(path, asked)
 
 
 # Recognition
@@ -126,13 +100,18 @@ def _reason(error: DataError) -> str:
 
 def judge(survey: Survey) -> Judgement:
     """Whether these are tables of captions, alone or with the places of their pictures, or pictures beside text files."""
-    tables = [source for source in survey.sources if source.kind == "file" and is_table(source.path)]
+    tables = [source for source in survey.sources if source.kind == "file" and says_captions(source.path)]
     others = [source for source in survey.sources if source not in tables]
     if any(source.kind not in ("folder", "archive") for source in others):
         return NO
-    if tables:
-        return weakest(weakest(map(judge_table, source.tables)) for source in tables)
-    return weakest(map(_judge_place, others))
+    return weakest(map(_judge_file, tables)) if tables else weakest(map(_judge_place, others))
+
+
+def _judge_file(source: Surveyed) -> Judgement:
+    if is_table(source.path):
+        return weakest(map(judge_table, source.tables))
+    form = "COCO's form" if is_coco(source.path) else "the form of Flickr8k"
+    return Judgement("sure", f"captions of pictures in {form}")
 
 
 def _judge_place(source: Surveyed) -> Judgement:
@@ -145,9 +124,9 @@ def _judge_place(source: Surveyed) -> Judgement:
 
 def tables_in(folder: Path, most: int | None = None) -> list[Path]:
     """The tables of captions that stand in a folder, not below it; `most` is how many are opened to tell."""
-    named = sorted(path for path in folder.iterdir() if is_table(path))
+    named = sorted(path for path in folder.iterdir() if ending(path, (*TABLES, ".json")))
     files = islice((path for path in named if path.is_file()), most)
-    return [path for path in files if any(map(judge_table, Surveyed(path).tables))]
+    return [path for path in files if says_captions(path) and _judge_file(Surveyed(path))]
 
 
 def has_stems(source: Path) -> bool:

@@ -1,5 +1,6 @@
-"""Where the pictures are that a table names: in folders and archives named beside it, or in the table's own folder."""
+"""Where the pictures are that a table or another file names: in folders and archives named beside it, or in the table's own folder."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -10,6 +11,8 @@ from weft.data.images.folders import in_folder
 from weft.data.images.formats import is_archive
 from weft.data.images.places import FilePlace, Listing, Place, Spotted
 from weft.errors import DataError
+
+NUMBER = re.compile(r"[0-9]{1,18}$")  # at the end of a picture's name, without its ending
 
 
 def listing_of(source: Path) -> Listing:
@@ -30,13 +33,22 @@ class Shelf:
         self.pictures = [picture for source in sources for picture in listing_of(source).pictures]
         self.names: defaultdict[str, list[Spotted]] = defaultdict(list)
         self.stems: defaultdict[str, list[Spotted]] = defaultdict(list)
+        self.numbers: defaultdict[int, list[Place]] = defaultdict(list)
         for picture in self.pictures:
             name = picture.parts[-1]
+            stem = PurePosixPath(name).stem
             self.names[name].append(picture)
-            self.stems[PurePosixPath(name).stem].append(picture)
+            self.stems[stem].append(picture)
+            if digits := NUMBER.search(stem):
+                self.numbers[int(digits[0])].append(picture.place)
 
-    def having(self, name: str) -> list[Place]:
-        """Those of this path, else those with which it agrees most; the ending may be left out."""
+    def having(self, name: str | int) -> list[Place]:
+        """Those of this path, else those with which it agrees most; the ending may be left out.
+
+        Of a number, those whose names end in it, as in COCO_val2014_000000000042.jpg.
+        """
+        if isinstance(name, int):
+            return self.numbers.get(name, [])
         parts = [shown(part) for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("/", "//", "..")]
         if not parts:
             return []
@@ -59,23 +71,33 @@ def _shared(asked: Sequence[str], found: Sequence[str]) -> tuple[bool, int] | No
 class Shelves:
     """Where the pictures of tables are: in the places named for them or, where none are, in each table's own folder.
 
-    What is not there is looked for in the `further` places and folders, which are those of other data.
+    What is not there is looked for in the `further` places and folders, which are those of other data. `what` the rows
+    have to say of a picture is named in messages.
     """
 
-    def __init__(self, named: Sequence[Path], further: Sequence[Path] = (), folders: Sequence[Path] = ()):
-        self.named, self.further = Shelf(named), Shelf(further)
+    def __init__(
+        self,
+        named: Sequence[Path],
+        further: Sequence[Path] = (),
+        folders: Sequence[Path] = (),
+        *,
+        what: str = "caption",
+    ):
+        self.named, self.further, self.what = Shelf(named), Shelf(further), what
         self.folders = tuple(dict.fromkeys(folders))
         self.inner: dict[Path, list[Path]] = {}
+        self.whole: dict[Path, Shelf] = {}
         self.taken: set[str] = set()
 
-    def find(self, name: str, table: Path) -> Place:
-        """Where a picture is that a table names."""
+    def find(self, name: str | int, table: Path) -> Place:
+        """Where a picture is that a file names, or gives the number of."""
         found = self.named.having(name) if self.named.sources else self._beside(name, table.parent)
         if not found:
             found = [*self.further.having(name), *(p for folder in self.folders for p in self._beside(name, folder))]
         found = _distinct(found)
         if not found:
-            raise DataError(f"a caption without a picture: there is none of this name in {self._searched(table)}")
+            by = "this name" if isinstance(name, str) else "a name that ends in this number"
+            raise DataError(f"a {self.what} without a picture: there is none of {by} in {self._searched(table)}")
         if len(found) > 1:
             listed = ", ".join(place.where for place in found[:4])
             fix = "write more of its path into the table, or name the one place of its pictures"
@@ -87,11 +109,15 @@ class Shelves:
         """The pictures in places named for tables that no table names, with the reason why they are left out."""
         for picture in self.named.pictures:
             if picture.place.where not in self.taken:
-                yield "/".join(picture.parts), "a picture that no row names: no caption"
+                yield "/".join(picture.parts), f"a picture that no row names: no {self.what}"
 
-    def _beside(self, name: str, folder: Path) -> list[Place]:
-        """In a folder, else in those that stand in it."""
+    def _beside(self, name: str | int, folder: Path) -> list[Place]:
+        """In a folder, else in those that stand in it; of a number, anywhere below it."""
         try:
+            if isinstance(name, int):
+                if folder not in self.whole:
+                    self.whole[folder] = Shelf([folder])
+                return self.whole[folder].having(name)
             if (folder / name).is_file():
                 return [FilePlace(folder / name)]
             if folder not in self.inner:
