@@ -82,6 +82,17 @@ def test_rows_are_taken_from_everything_in_any_order_and_more_than_once():
     assert torch.equal(slots.once("memory", lambda: pytest.fail("made twice")), once[rows])
 
 
+def test_rows_are_taken_from_places_that_later_tokens_lack():
+    first = line(3)
+    cache = Cache(4)
+    cache.extend(Tokens(first.x, first.valid, first.rank, {**first.coords, "row": torch.zeros(2, 3)}))
+    for start in (3, 4, 5):  # beyond the room of the first
+        cache.extend(line(1, start))
+    cache.take(torch.tensor([1, 0, 1]))
+    seen = cache.extend(line(1, 6, rows=3))
+    assert seen.coords["position"].tolist() == [list(range(7))] * 3 and "row" not in seen.coords
+
+
 def test_parts_do_not_see_each_others_slots():
     cache = Cache()
     cache.slots("a").set("state", numbers(1))

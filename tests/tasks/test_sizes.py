@@ -142,7 +142,8 @@ def drafted(case: Case) -> Any:
     training = first_training(card.training, card.task.recipe, request, card.task.model_name(request))
     codec = SimpleNamespace(config=SimpleNamespace(size=SIDE))
     encoded = SimpleNamespace(sight=Sight(SIDE, SIDE), train=range(case.amount), codec=codec)
-    return Draft(request, None, {}, encoded, training, request.budget)
+    data: Any = SimpleNamespace(still=False)
+    return Draft(request, data, {}, encoded, training, request.budget)
 
 
 def maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:

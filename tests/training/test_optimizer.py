@@ -52,6 +52,21 @@ def test_every_parameter_is_in_exactly_one_group(name: str, rule: str):
     assert {id(p) for p in optimizer.weights.model.parameters()} == set(held), "in fp32 the model is its own master"
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_parts_that_another_run_learned_have_a_share_of_the_rate_of_new_ones(rule: str):
+    def rates(**settings) -> dict[str, float]:
+        optimizer = ready("swift", rule, **settings)
+        names = {id(p): name for name, p in optimizer.weights.master.items()}
+        return {names[id(p)]: g["lr"] for each in optimizer.rules for g in each.param_groups for p in g["params"]}
+
+    usual, mixed = rates(), rates(learned=("embed", "trunk.blocks.1"), learned_lr=0.1)
+    assert usual.keys() == mixed.keys()
+    for name, rate in mixed.items():
+        share = 0.1 if name.startswith(("embed.", "trunk.blocks.1.")) else 1.0
+        assert rate == pytest.approx(share * usual[name]), name
+    assert {share for name, rate in mixed.items() if (share := round(rate / usual[name], 3))} == {0.1, 1.0}
+
+
 @pytest.mark.parametrize("name", ZOO)
 def test_muon_takes_the_matrices_of_the_trunk_and_nothing_else(name: str):
     optimizer = ready(name)

@@ -131,8 +131,9 @@ class TextCodec(Codec):
         return TextMarks(whole, (end,), opening)
 
     def in_role(self, role: Role) -> Self:
-        """The same tokenizer for texts in another role."""
-        return type(self)(self.config.replace(role=role), read=self._read)
+        """The same tokenizer for texts in another role. What is written needs an opening: by default the end."""
+        opening = self.config.opening if role in ("whole", "line", "source") else self.config.opening or None
+        return type(self)(self.config.replace(role=role, opening=opening), read=self._read)
 
     def in_words(self) -> str:
         """The kind of tokenizer and the size of its vocabulary."""

@@ -57,8 +57,8 @@ class Slots:
             shape = (len(rows), *buffer.shape[1:])
             if spare is None or spare.shape != shape:
                 spare = torch.zeros(shape, dtype=buffer.dtype, device=buffer.device)
-            used = self._cache.length
-            spare.narrow(dim, 0, used).copy_(buffer.narrow(dim, 0, used)[rows])
+            used = min(self._cache.length, buffer.shape[dim])  # later tokens need not have all places of earlier ones
+            torch.index_select(buffer.narrow(dim, 0, used), 0, rows, out=spare.narrow(dim, 0, used))
             self._lines[name], self._spare[name] = (spare, dim), buffer
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:

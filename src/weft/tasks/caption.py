@@ -22,12 +22,12 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
-from weft.tasks.finetuning import start_weights, usual_rates, with_lora
+from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
+from weft.tasks.finetuning import start_weights
 from weft.tasks.picture_writing import Captioning, PictureWriter, caption_measures
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
-from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided
+from weft.tasks.recipes.pictures import batch_in_words
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
@@ -45,6 +45,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     starts_from = ("classify-images", "reconstruct-images", "distill-images")
     Predict = Captioning
     Look = LookAtCaption
+
+    def starting(self, request: Request) -> Request:
+        return taken_over(request)
 
     def codecs(self, data: PictureData, training: CaptionTraining, known: Codecs) -> Codecs:
         picture = pictures.picture_codec(data, training, known)
@@ -65,22 +68,10 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
-        name = self.recipe.model_name(draft.request)
-        recipes.refuse_unfit(draft.request, name)
-        encoder = recipes.new_encoder(draft, name)
-        model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
-        return model, decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
+        return new_captioner(draft)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
-        """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
-        name = self.model_name(draft.request)
-        encoder = continued_backbone(origin, draft.training, draft.training.drop)
-        training = decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT)
-        if isinstance(origin.model, Seq2Seq):
-            recipes.refuse_tokenizer(draft.request)
-            return with_lora(origin.model.config.replace(source=encoder), training), training
-        model = recipes.with_writer(encoder.replace(head=None, outputs=None), name, draft)
-        return model, usual_rates(training, self.recipe, draft.request, name) if training.freeze else training
+        return continued_captioner(draft, origin)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         if isinstance(origin.model, Seq2Seq):

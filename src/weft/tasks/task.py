@@ -50,6 +50,10 @@ class Task(ABC, Generic[D, E, S]):
 
     # What training needs
 
+    def starting(self, request: Request) -> Request:
+        """The request, with that part of the run to start from which this task goes on with."""
+        return request
+
     @abstractmethod
     def codecs(self, data: D, training: S, known: Codecs) -> Codecs:
         """Both ends of the samples. `known` are those of the run to start from; what it lacks is learned from the data."""

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save
@@ -71,6 +72,7 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
         use=use,
         facts={
             "model": f"{run.config['model_name']}, {in_words(run.model.config)}",
+            **_beginnings(run),
             **task.facts(run),
             "held out": "; ".join([run.data.rule, *part.values()]),
             "seed": str(run.config["training"]["seed"]),
@@ -78,6 +80,14 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
         files=adapter_file(run.model),
         sample=task.example(run, measured),
     )
+
+
+def _beginnings(run: Loaded) -> dict[str, str]:
+    """The runs whose weights a run began with, in words."""
+    ends = {"from": "", "decoder": " for the decoder"}
+    known = run.config.get("began_with", {})
+    words = [f"{Path(one['run']).name} ({one['task']}, {one['model']}){ends[word]}" for word, one in known.items()]
+    return {"began with": "; ".join(words)} if words else {}
 
 
 def adapter_file(model: Model) -> dict[str, bytes]:
