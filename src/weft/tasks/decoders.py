@@ -116,4 +116,6 @@ def encoder_alone(run: Loaded) -> Loaded:
     model = run.model
     assert isinstance(model, Seq2Seq)
     ends = {name: codec for name, codec in run.codecs.items() if name == "picture"}
-    return replace(run, model=plain_model(run).get_submodule(model.backbone()[1].rstrip(".")), codecs=ends)
+    encoder = plain_model(run).get_submodule(model.backbone()[1].rstrip("."))
+    assert isinstance(encoder, Stream)
+    return replace(run, model=encoder, codecs=ends)
