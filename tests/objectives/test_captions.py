@@ -84,7 +84,10 @@ def test_a_caption_equal_to_its_only_reference_is_perfect() -> None:
 def test_the_order_of_references_and_the_company_of_pictures_change_nothing_but_their_places() -> None:
     scores = CaptionScorer(REFERENCES)(FOUND)
     turned = CaptionScorer([texts[::-1] for texts in REFERENCES[::-1]])(FOUND[::-1])
-    assert turned.cider_d[::-1] == pytest.approx(scores.cider_d) and turned.rouge_l[::-1].tolist() == scores.rouge_l.tolist()
+    assert (
+        turned.cider_d[::-1] == pytest.approx(scores.cider_d)
+        and turned.rouge_l[::-1].tolist() == scores.rouge_l.tolist()
+    )
     assert turned.counts[::-1].tolist() == scores.counts.tolist()
 
 
