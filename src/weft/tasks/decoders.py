@@ -71,7 +71,9 @@ def with_language(made: Seq2Seq.Config, language: Stream.Config, context: int, d
 def _reading(own: Block.Config, like: Block.Config) -> Block.Config:
     """A block of a language model that reads a memory as another block does."""
     recurrent = isinstance(like.mix, Recurrent.Config)
-    if (recurrent and type(own.mix) is not type(like.mix)) or (not recurrent and not isinstance(own.mix, Attention.Config)):
+    if (recurrent and type(own.mix) is not type(like.mix)) or (
+        not recurrent and not isinstance(own.mix, Attention.Config)
+    ):
         has, needs = (ATTENTION, RECURRENCE) if recurrent else (RECURRENCE, ATTENTION)
         problem = f"this decoder works by {needs}, and the language model by {has}"
         raise WeftError(problem, where=WHERE, fix=f"name a language model of {needs}, or another --model")
