@@ -19,7 +19,7 @@ from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import Objective
-from weft.tasks import common_space, pictures
+from weft.tasks import common_space, known_captions, pictures
 from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
@@ -44,6 +44,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     recipe = recipes.CAPTIONING
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images")
+    keeps = (known_captions.FILE,)
     Predict = Captioning
     Look = LookAtCaption
 
