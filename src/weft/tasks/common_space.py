@@ -116,7 +116,7 @@ def text_vectors(run: Loaded, texts: Sequence[str]) -> Tensor:
     for start in range(0, len(rows), AT_ONCE):
         some = PaddedIds.of([codec.marks.around(row) for row in rows[start : start + AT_ONCE]]).to(device)
         found.append(model.worded(Text(some.ids), some.lengths - 1).float().cpu())
-    return torch.cat(found) if found else torch.zeros(0, 0)
+    return torch.cat(found) if found else torch.zeros(0, model.text_vector.dense.width)
 
 
 # Answers
