@@ -22,6 +22,7 @@ from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
 from weft.tasks.recipes import (
+    answers,
     captions,
     encoders,
     forecasts,
@@ -121,18 +122,18 @@ COSTS: dict[str, Any] = {
     "reconstruct-images": picture_costs.hiding_cost,
     "distill-images": picture_costs.views_cost,
     "caption": captions.caption_cost,
+    "answer": answers.answer_cost,
 }
+WITHOUT = {"caption": captions.WITHOUT, "answer": answers.WITHOUT}
 
 
 def of_pictures(case: Case) -> dict[str, Any]:
     draft, name = drafted(case), case.model or CARDS[case.task].task.recipe.model_name(case.request)
-    captioned = case.task == "caption"
-    ladder = captions.LADDER_OF[name] if captioned else name
+    ladder = captions.LADDER_OF[name] if case.task in WITHOUT else name
     cost = _cost_of(case.task, name)
     size = pictures.choose_size(draft, ladder if ladder in pictures.LADDERS else "vit", cost)
     backbone = maker(draft, case.task, name)(size)
-    without = captions.WITHOUT if captioned else ()
-    decided = pictures.decided(draft, backbone, lambda *_: cost(size), without)
+    decided = pictures.decided(draft, backbone, lambda *_: cost(size), WITHOUT.get(case.task, ()))
     net = {} if size.net is None else {"net": list(size.net.widths)}
     return {**vars(decided), **(net if ladder != "vit" else {})}
 
@@ -142,7 +143,8 @@ def drafted(case: Case) -> Any:
     training = first_training(card.training, card.task.recipe, request, card.task.model_name(request))
     codec = SimpleNamespace(config=SimpleNamespace(size=SIDE))
     encoded = SimpleNamespace(sight=Sight(SIDE, SIDE), train=range(case.amount), codec=codec)
-    return Draft(request, None, {}, encoded, training, request.budget)
+    data: Any = SimpleNamespace(still=False)
+    return Draft(request, data, {}, encoded, training, request.budget)
 
 
 def maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:
@@ -213,6 +215,7 @@ PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "reconstruct-images": of_pictures,
     "distill-images": of_pictures,
     "caption": of_pictures,
+    "answer": of_pictures,
     "forecast": of_fields,
     "fit-field": of_places,
     "embed-words": of_words,

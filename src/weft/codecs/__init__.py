@@ -11,6 +11,7 @@ from weft.codecs.picture import PictureCodec
 from weft.codecs.places import PlaceCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
+from weft.codecs.usual_answers import UsualAnswers
 from weft.codecs.words import WordCodec
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "TagCodec",
     "TextCodec",
     "TextMarks",
+    "UsualAnswers",
     "WordCodec",
     "codecs_from_json",
 ]

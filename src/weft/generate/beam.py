@@ -13,6 +13,7 @@ from torch import Tensor
 
 from weft.config import Config
 from weft.errors import ConfigError, WeftError
+from weft.generate.choices import Rule, limited
 from weft.generate.search import Move
 
 Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
@@ -53,9 +54,13 @@ class BeamSearch:
     `beam` hypotheses have ended and none that runs is ranked above the worst of them, or at its limit of tokens.
     """
 
-    def __init__(self, end: int, limits: list[int], how: Beam):
-        """`limits` are the most tokens of each source's target, the end not counted."""
-        self.end, self.limits, self.how = end, limits, how
+    def __init__(self, end: int, limits: list[int], how: Beam, rule: Rule | None = None):
+        """`limits` are the most tokens of each source's target, the end not counted; `rule` says what may be written.
+
+        A target is scored as if everything might be written: under a rule, `beam` as large as the number of targets that
+        it allows finds the best of them for certain.
+        """
+        self.end, self.limits, self.how, self.rule = end, limits, how, rule
         self.ended: list[list[Hypothesis]] = [[] for _ in limits]
         self.going = list(range(len(limits)))
         self.running: list[list[tuple[int, ...]]] = [[()] for _ in limits]
@@ -96,7 +101,8 @@ class BeamSearch:
     def _offers(self, logits: Tensor, each: int) -> tuple[Tensor, Tensor, Tensor]:
         """The best continuations of each source: log-probability, which hypothesis it continues, with which token."""
         sources = len(self.going)
-        best, tokens = logits.topk(each, -1)
+        written = [ids for running in self.running for ids in running]
+        best, tokens = limited(logits, written, self.rule).topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
             raise WeftError("the model's scores are not numbers", fix=BAD_SCORES_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
@@ -110,6 +116,8 @@ class BeamSearch:
         beam, source = self.how.beam, self.going[place]
         ended, onward = self.ended[source], list[Offer]()
         for number, (score, parent, token) in enumerate(offers):
+            if score == float("-inf"):  # not allowed
+                break
             if token == self.end:
                 if number < beam:
                     ids = self.running[place][parent]
@@ -130,7 +138,7 @@ class BeamSearch:
             return []
         if len(ended) >= beam and ended[-1].score >= self.rank(onward[0][0], self.length):
             return []
-        while len(onward) < beam:  # a vocabulary smaller than the beam: the rest can never win
+        while len(onward) < beam:  # fewer offers than the beam: the rest can never win
             onward.append((float("-inf"), *onward[0][1:]))
         return onward
 

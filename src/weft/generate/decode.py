@@ -9,6 +9,7 @@ import torch
 from weft.data.batch import PaddedIds
 from weft.errors import ConfigError
 from weft.generate.beam import Beam, BeamSearch, Hypothesis
+from weft.generate.choices import Rule
 from weft.generate.compute import Compute, prepared
 from weft.generate.sampling import Sampling, generator
 from weft.generate.search import Drawing, Line, search
@@ -102,12 +103,16 @@ def written(
     limits: list[int],
     how: Decoding,
     keys: Sequence[list[int]],
+    rule: Rule | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best targets of each row of a memory, the best first. Where they are drawn, a row's key decides the draw."""
+    """The best targets of each row of a memory, the best first. Where they are drawn, a row's key decides the draw.
+
+    `rule` says what may be written.
+    """
     capacity = max(limits) + len(opening)
     if how.temperature == 0:
         session = Session(model.target, memory=memory, capacity=capacity)
-        beam = BeamSearch(end, limits, how)
+        beam = BeamSearch(end, limits, how, rule)
         search(session, [opening for _ in limits], beam)
         return beam.found()
     many = torch.arange(len(limits)).repeat_interleave(how.best).to(memory.x.device)
@@ -117,7 +122,7 @@ def written(
         for key, limit in zip(keys, limits, strict=True)
         for i in range(how.best)
     ]
-    search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True))
+    search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True, rule=rule))
     drawn = [Hypothesis(tuple(row.ids), row.score, row.score, row.ended == "end") for row in rows]
     groups = [drawn[i : i + how.best] for i in range(0, len(drawn), how.best)]
     return [sorted(group, key=lambda h: -h.score) for group in groups]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from weft.core.threads import suited_threads
+from weft.generate.choices import Rule, limited
 from weft.generate.sampling import Sampling, draw, generator, shaped
 from weft.generate.session import Session
 from weft.modalities.tokenizer import Tokenizer
@@ -115,14 +116,23 @@ class TextLine(Line):
 class Drawing:
     """Each row draws its own next token; rows end on their own."""
 
-    def __init__(self, rows: Sequence[Line], how: Sampling, listen: Listener | None = None, *, scored: bool = False):
-        self.rows, self.how, self.listen, self.scored = rows, how, listen, scored
+    def __init__(
+        self,
+        rows: Sequence[Line],
+        how: Sampling,
+        listen: Listener | None = None,
+        *,
+        scored: bool = False,
+        rule: Rule | None = None,
+    ):
+        self.rows, self.how, self.listen, self.scored, self.rule = rows, how, listen, scored, rule
         self.going = [i for i, row in enumerate(rows) if row.ended is None]
 
     def advance(self, logits: Tensor) -> Move | None:
         """Draw a token for every row that goes on."""
         alive = [self.rows[i] for i in self.going]
-        chosen = draw(shaped(logits, _seen(alive, self.how, logits), self.how), self.how, [r.generator for r in alive])
+        open_to = limited(logits, [row.ids for row in alive], self.rule)
+        chosen = draw(shaped(open_to, _seen(alive, self.how, logits), self.how), self.how, [r.generator for r in alive])
         if self.scored:
             scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()
             for row, score in zip(alive, scores, strict=True):

@@ -4,6 +4,7 @@ Works for every model that gives probabilities, with attention or without.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,15 +55,17 @@ def covered_scores(raw: Picture, score: Score) -> tuple[np.ndarray, np.ndarray]:
     return scores[0], scores[1:].reshape(rows, columns, -1)
 
 
-def target_score(model: Seq2Seq, target: Sequence[int], opening: int) -> Score:
-    """Scores pictures by a text of ids, of which the first `opening` ones are given."""
+def target_score(
+    model: Seq2Seq, target: Sequence[int], opening: int, source: Callable[[Picture], Any] = lambda picture: picture
+) -> Score:
+    """Scores pictures by a text of ids, of which the first `opening` ones are given; `source` is what the model reads of them."""
     model.eval()
     device = next(model.parameters()).device
     ids = torch.tensor([list(target)], device=device)
 
     def score(picture: Picture) -> Tensor:
         read = Text(ids[:, :-1].expand(len(picture), -1))
-        chances = model(picture.to(device), read).float().log_softmax(-1)
+        chances = model(source(picture.to(device)), read).float().log_softmax(-1)
         chosen = chances.gather(2, ids[:, 1:, None].expand(len(picture), -1, 1))[..., 0]
         return chosen[:, opening - 1 :]
 

@@ -18,6 +18,7 @@ from weft.inspect import learned, maps
 from weft.inspect.rollout import rollout
 from weft.inspect.views import AttentionChoice, picture_page
 from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.stream import Stream
 
 
@@ -160,7 +161,7 @@ class LearnedView:
 
     def __init__(self, model: Stream, what: tuple[str, ...]):
         self.what = what
-        embed = model.embed
+        embed = model.embed.picture if isinstance(model.embed, PictureTextEmbed) else model.embed
         if not isinstance(embed, PictureEmbed):
             raise WeftError("this model reads no pictures")
         self.weights, self.size, self.codes = None, None, None

@@ -1,12 +1,14 @@
 """The stream inside a model that reads what comes in, which other tasks may go on with. Knows configs alone."""
 
 from weft.modalities.image import PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.stream import Model, Stream
 
 
 def embed_of(model: Model.Config) -> PictureEmbed.Config:
-    """How a model reads pictures."""
+    """How a model reads pictures, alone or with a text beside them."""
     embed = model.reader().embed
+    embed = embed.picture if isinstance(embed, PictureTextEmbed.Config) else embed
     assert isinstance(embed, PictureEmbed.Config)
     return embed
 

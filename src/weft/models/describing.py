@@ -2,7 +2,9 @@
 
 from weft.modalities.field import FieldEmbed
 from weft.modalities.image import PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.points import PointEmbed
+from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.word_vectors import WordVectors
@@ -24,7 +26,7 @@ def in_words(config: Model.Config) -> str:
 
 def _pair(config: Seq2Seq.Config) -> str:
     blocks, heads = config.target.trunk.all_blocks(), _heads(config.target)
-    if isinstance(config.source.embed, PictureEmbed.Config):
+    if isinstance(config.source.embed, PictureEmbed.Config | PictureTextEmbed.Config):
         return f"{_pictures(config.source)}; decoder of {len(blocks)} layers, {config.target.dim} wide{heads}"
     layers = f"{len(config.source.trunk.all_blocks())}+{len(blocks)} layers"
     return f"{layers}, {config.target.dim} wide{_heads(config.source)}"
@@ -45,8 +47,7 @@ def _points(config: Stream.Config) -> str:
 
 
 def _pictures(config: Stream.Config) -> str:
-    blocks, embed = config.trunk.all_blocks(), config.embed
-    assert isinstance(embed, PictureEmbed.Config)
+    blocks, embed = config.trunk.all_blocks(), embed_of(config)
     net = getattr(embed, "net", None)
     parts = [] if net is None else [f"convolutions {'-'.join(map(str, net.widths))} wide"]
     if blocks:

@@ -75,6 +75,14 @@ class _Handed(Sequence[Decoded]):
 
 def given_pictures(run: Loaded, inputs: Sequence[object], ground: Ground) -> tuple[list[str], Frames]:
     """What a user hands over: names of files, folders and patterns, or arrays. Their names, and the pictures."""
+    names, frames, _ = pictures_of_each(run, inputs, ground)
+    return names, frames
+
+
+def pictures_of_each(
+    run: Loaded, inputs: Sequence[object], ground: Ground
+) -> tuple[list[str], Frames, list[Sequence[int]]]:
+    """The same, and for each input the rows of its pictures: a folder has several."""
     embed, size = embed_of(run.model.config), run.codec("picture", PictureCodec).config.size
     if ground.metres is not None and "south" not in getattr(embed.place and embed.place.code, "axes", ()):
         problem, fix = "the places of this model are not in metres", "train one with --model scale-mae"
@@ -82,7 +90,9 @@ def given_pictures(run: Loaded, inputs: Sequence[object], ground: Ground) -> tup
     names: list[str] = []
     scales: list[float] = []
     places: list[tuple[Album, int] | Decoded] = []
+    rows: list[Sequence[int]] = []
     for one in inputs:
+        first = len(names)
         if isinstance(one, str | Path):
             album = find_pictures([one])
             names += album.names
@@ -92,9 +102,10 @@ def given_pictures(run: Loaded, inputs: Sequence[object], ground: Ground) -> tup
             names.append(f"picture {len(names) + 1}")
             scales.append(np.nan)
             places.append(_array(one))
+        rows.append(range(first, len(names)))
     metres = np.array(scales) if ground.metres is None else np.full(len(scales), ground.metres)
     known = metres if np.isfinite(metres).any() else None
-    return names, Frames(_Handed(places, round(ROOM * size), embed.channels), size, embed.channels, known)
+    return names, Frames(_Handed(places, round(ROOM * size), embed.channels), size, embed.channels, known), rows
 
 
 def _array(given: object) -> Decoded:

@@ -129,7 +129,7 @@ def files_of(codecs: Codecs) -> dict[str, bytes]:
 
 def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:
     """Refuse codecs that are not those of the model's embedders."""
-    ends = {"target": "target", "caption": "target"}
+    ends = {"target": "target", "caption": "target", "answer": "target"}
     for name, codec in codecs.items():
         side: Any = getattr(model, ends.get(name, "source"), model)
         if hasattr(side, "embed"):

@@ -260,6 +260,22 @@ CARDS: dict[str, Card] = {
             presets=PICTURE_PRESETS,
         ),
         Card(
+            name="answer",
+            summary="learn to answer questions about pictures",
+            files="a table (.tsv, .csv or .jsonl, gzip too) with pictures' names, questions and answers, the pictures beside it "
+            "or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
+            sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
+            example="picture.jpg",
+            home="answer.Answer",
+            reads="questions.AskedPictures",
+            training=settings.AnswerTraining,
+            models={
+                "swift": "the default: convolutional features and the question in one transformer, and translation's swift decoder",
+                "transformer": "patches and the question in one Vision Transformer, and a decoder of GPT-2's layout",
+            },
+            presets=PICTURE_PRESETS,
+        ),
+        Card(
             name="forecast",
             summary="learn to forecast fields on a grid, and to fill their gaps",
             files="netCDF files (.nc) or zarr stores with variables on a grid of latitude and longitude, or x and y, by time; "

@@ -379,6 +379,43 @@ class CaptionTraining(PictureTraining):
                 raise ConfigError("a picture made of two has no caption", where=f"augment.{name}", fix="leave it out")
 
 
+class AnswerTraining(PictureTraining):
+    """Settings of a training on questions about pictures."""
+
+    visit: int = 4
+    context: int | None = None
+    answer_context: int | None = None
+    tokenizer: str | None = None
+    vocab: int | None = None
+    picture_column: str | None = None
+    question_column: str | None = None
+    answer_column: str | None = None
+    kind_column: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in PictureTraining.about.items() if name != "summary"},
+        **OF_TEXT,
+        "depth": "number of layers on each side",
+        "smoothing": SMOOTHING.format("tokens"),
+        "visit": "questions about a picture that are learned each time it is seen",
+        "context": "tokens of the longest question",
+        "answer_context": "tokens of the longest answer",
+        "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
+        "question_column": "the one that holds the questions",
+        "answer_column": "the one that holds the answers; by default all that seem to",
+        "kind_column": "the one that says what kind of question each is; it is measured by kind",
+    }
+
+    def check(self) -> None:
+        super().check()
+        for name, most in (("visit", 1000), ("context", 2**20), ("answer_context", 2**20)):
+            within(self, name, 1, most)
+        for name in ("mixup", "cutmix"):
+            if getattr(self.augment, name):
+                problem = "a picture made of two has no answers"
+                raise ConfigError(problem, where=f"augment.{name}", fix="leave it out")
+
+
 class ForecastTraining(SizedTraining):
     """Settings of a training on fields in space and time."""
 

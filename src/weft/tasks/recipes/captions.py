@@ -30,7 +30,7 @@ from weft.tasks.recipes.pictures import (
 )
 from weft.tasks.recipes.recipe import Recipe, heads_for
 from weft.tasks.request import Draft, Loaded, Request
-from weft.tasks.settings import CaptionTraining
+from weft.tasks.settings import CaptionTraining, SizedTraining
 
 USUAL_TOKENS, USUAL_VOCAB = 16, 1024  # of a caption, and of a vocabulary, where the size of a model is decided
 USUAL_LAYERS, HEAD_DIM = 2, 32  # of a decoder beside an encoder that has no layers; the width of its heads
@@ -113,7 +113,7 @@ def new_encoder(draft: CaptionDraft, name: str) -> Stream.Config:
     return backbone_maker(draft, CAPTION_ENCODERS[name], None)(size)
 
 
-def writer_size(encoder: Stream.Config, training: CaptionTraining, context: int, name: str = "swift") -> Size:
+def writer_size(encoder: Stream.Config, training: SizedTraining, context: int, name: str = "swift") -> Size:
     """The decoder's sizes: the encoder's, as far as it has them."""
     blocks = encoder.trunk.all_blocks()
     heads = getattr(blocks[0].mix, "heads", None) if blocks else None

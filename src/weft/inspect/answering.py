@@ -1,0 +1,180 @@
+"""What a question looked at in a picture, word by word, and what its answer did: in the picture, or in the question's words."""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from weft.inspect import fonts, matrix
+from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
+from weft.inspect.occlusion import covered_scores, covered_sentence, target_score
+from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
+from weft.inspect.picture_words_view import look_at_words
+from weft.inspect.translation import readings_of
+from weft.inspect.views import ALL, AttentionChoice, View, page, svg_figure
+from weft.inspect.vision import LEARNED, learned_names
+from weft.modalities.image import Picture
+from weft.modalities.picture_text import PictureText, PictureTextEmbed
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.seq2seq import Seq2Seq
+
+Over = Literal["picture", "question"]
+
+
+class LookAtAnswer(LookAtWords):
+    """Settings of a look at a picture with a question."""
+
+    question: str | None = None
+    answer: str | None = None
+    beam: int = 5
+    over: Over = "picture"
+    what: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **LookAtWords.about,
+        "layer": "one layer, from 1: of the encoder for words of the question, of the decoder for those of the answer",
+        "question": "what is asked about the picture",
+        "answer": "look with this answer instead of the model's own",
+        "beam": "the beam of the model's own answer",
+        "over": "picture: what each word read of the picture; question: what each word of the answer read of the question",
+        "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
+    }
+
+    def check(self) -> None:
+        learned_names(self.what)
+
+
+@dataclass(frozen=True)
+class AnsweredPicture:
+    """A picture as people see it, a question about it as the model reads it, and an answer, both as ids without marks.
+
+    `before` is how many marks stand before the question; the decoder opens with the ids `opening`. `score` is that of an
+    answer which the model wrote.
+    """
+
+    pixels: np.ndarray
+    raw: PictureText
+    question: tuple[int, ...]
+    before: int
+    opening: tuple[int, ...]
+    ids: tuple[int, ...]
+    title: str = ""
+    score: float | None = None
+
+
+def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> View:
+    """The view that is asked for."""
+    chosen = how.chosen
+    if how.over == "question":
+        return QuestionView(answer_alignment(model, tokenizer, what), what.title, chosen)
+    return look_at_words(answer_words(model, tokenizer, what, how.by), how)
+
+
+def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by: By | None = None) -> PictureWords:
+    """The words of a question and of its answer, with what counted for each in the picture.
+
+    By occlusion it is the answer alone: a question is given, and is not more or less probable.
+    """
+    if by == "occlusion":
+        score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
+        scores = covered_scores(what.raw.picture, score)
+        answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
+        return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion")
+    asked, written, grid, _ = _read(model, what)
+    rows, columns = _sides(model, what.raw.picture)
+    texts = (("question", what.question, asked), ("answer", what.ids, written))
+    sentences = [
+        Sentence.of(tokenizer, ids, weights[..., grid].reshape(*weights.shape[:3], rows, columns), name=name)
+        for name, ids, weights in texts
+    ]
+    return PictureWords(what.pixels, tuple(sentences), what.title, what.score)
+
+
+def answer_alignment(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture) -> Alignment:
+    """How much each word of the answer read of each word of the question."""
+    _, written, _, words = _read(model, what)
+    return Alignment(
+        source=tuple(piece_labels(tokenizer, what.question)),
+        target=tuple(piece_labels(tokenizer, what.ids)),
+        weights=written[..., words],
+        source_spans=tuple(piece_spans(tokenizer, what.question)),
+        target_spans=tuple(piece_spans(tokenizer, what.ids)),
+    ).by_words(tokenizer.decode(what.question), tokenizer.decode(what.ids))
+
+
+def _read(model: Seq2Seq, what: AnsweredPicture) -> tuple[np.ndarray, np.ndarray, slice, slice]:
+    """(layers, heads, tokens, stream): what tokens of the question read and those of the answer; where grid and question are."""
+    embed = model.source.embed
+    assert isinstance(embed, PictureTextEmbed)
+    grid, words = embed.places(what.raw)
+    words = slice(words.start + what.before, words.start + what.before + len(what.question))
+    target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
+    read = readings_of(model, what.raw, target)
+    asked = weights_of(read["source"])[:, :, words]
+    written = weights_of(read["across"])[:, :, len(what.opening) - 1 :][:, :, : len(what.ids)]
+    return asked, written, grid, words
+
+
+def _sides(model: Seq2Seq, picture: Picture) -> tuple[int, int]:
+    """Rows and columns of a picture's tokens."""
+    embed = model.source.embed
+    assert isinstance(embed, PictureTextEmbed)
+    rows, columns = (-(-side // embed.config.picture.stride) for side in picture.pixels.shape[2:])
+    return rows, columns
+
+
+def _asked(what: AnsweredPicture) -> Any:
+    """A function from pictures to the same question about each."""
+    text = what.raw.text
+
+    def raw(picture: Picture) -> PictureText:
+        return PictureText(picture, replace(text, ids=text.ids.expand(len(picture), -1)))
+
+    return raw
+
+
+class QuestionView:
+    """How much each word of an answer read of each word of its question. Shows itself in a notebook."""
+
+    def __init__(self, alignment: Alignment, title: str = "", choice: AttentionChoice = ALL):
+        self.alignment, self.title, self.choice = alignment, title, choice
+        choice.indices(*alignment.weights.shape[:2])
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """The answer's words down the side, the question's along the top."""
+        return matrix.draw(self.alignment, self.choice, format=format, title=self.title)
+
+    def page(self) -> bytes:
+        """The same as a page that needs nothing else."""
+        said = html.escape(f"{' '.join(self.alignment.source)} {' '.join(self.alignment.target)}")
+        return page(self.title, f"<p>{said}</p>{svg_figure(self.picture('svg'))}")
+
+    def text(self) -> str:
+        """A line for each word of the answer: how much it read of each word of the question."""
+        lines = []
+        for word, row in zip(self.alignment.target, self._shown, strict=True):
+            read = (f"{name} {share:.2f}" for name, share in zip(self.alignment.source, row, strict=True))
+            lines.append(f"  {word}: {', '.join(read)}; the picture {max(0.0, 1 - row.sum()):.2f}")
+        return "\n".join([self.title, "", *lines])
+
+    def note(self) -> str | None:
+        """What to say of signs that no installed font has."""
+        return fonts.missing_glyphs([*self.alignment.source, *self.alignment.target])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: the words, and the weights between them."""
+        weights = np.round(self._shown.astype(np.float64), 4).tolist()
+        words = {"question_words": list(self.alignment.source), "answer_words": list(self.alignment.target)}
+        return {"input": self.title, **words, "weights": weights}
+
+    @property
+    def _shown(self) -> np.ndarray:
+        return self.alignment.of(self.choice).mean().weights[0, 0]
+
+    def _repr_png_(self) -> bytes:
+        return self.picture("png")
+
+    def __repr__(self) -> str:
+        return self.text()

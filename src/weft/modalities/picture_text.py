@@ -1,0 +1,69 @@
+"""Pictures and texts in one stream: the tokens of a picture, then those of a text about it, all free to read each other."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from weft.core.cache import Slots
+from weft.errors import ConfigError
+from weft.modalities.embedder import Embedder
+from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.text import Text, TextEmbed
+from weft.tokens import Tokens, join
+
+
+@dataclass(frozen=True)
+class PictureText:
+    """Texts about pictures. `owner` names the picture of each text; None: there are as many pictures as texts."""
+
+    picture: Picture
+    text: Text
+    owner: Int[Tensor, "B"] | None = None
+
+
+class PictureTextEmbed(Embedder):
+    """x = (picture tokens + a, text tokens + b), with a learned vector for either kind (Kim et al., 2021).
+
+    A picture is embedded once, however many texts are about it.
+    """
+
+    class Config(Embedder.Config):
+        """The embedders of the two sides. A head tells apart what the text's does."""
+
+        picture: PictureEmbed.Config
+        text: TextEmbed.Config
+
+        def check(self) -> None:
+            if self.text.reading != "free":
+                problem = "a text that stands beside a picture is read in both directions"
+                raise ConfigError(problem, where="PictureTextEmbed.text.reading", fix="set it to free")
+
+        @property
+        def size(self) -> int | None:
+            return self.text.size
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.config = config
+        self.picture = config.picture.build(dim=dim)
+        self.text = config.text.build(dim=dim)
+        self.kinds = nn.Parameter(torch.randn(2, dim) * 0.02)
+
+    @property
+    def table(self) -> nn.Embedding:
+        """The vectors of the text's ids, which a decoder may share."""
+        return self.text.table
+
+    def forward(self, raw: PictureText, *, slots: Slots | None = None) -> Tokens:
+        picture, text = self.picture(raw.picture), self.text(raw.text)
+        picture = picture if raw.owner is None else picture.rows(raw.owner)
+        return join(picture.with_x(picture.x + self.kinds[0]), text.with_x(text.x + self.kinds[1]))
+
+    def places(self, raw: PictureText) -> tuple[slice, slice]:
+        """Where in the stream the picture's grid stands, without class tokens, and where the text does."""
+        stride, sides = self.config.picture.stride, raw.picture.pixels.shape[2:]
+        first = self.config.picture.class_tokens
+        last = first + -(-sides[0] // stride) * -(-sides[1] // stride)
+        return slice(first, last), slice(last, last + raw.text.ids.shape[1])

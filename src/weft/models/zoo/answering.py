@@ -1,0 +1,67 @@
+"""Models that answer questions about pictures, by name: an encoder of pictures whose trunk reads the question too, and a decoder.
+
+`swift`, the default, on convolutional features; `transformer`, on patches. Picture and question are one stream, in which all
+tokens read each other (Kim et al., 2021); the decoder reads that stream and writes the answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.core import Attention, LayerNorm
+from weft.modalities.image import PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
+from weft.modalities.text import TextEmbed
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Stream
+from weft.models.zoo import captioning, translation
+from weft.models.zoo.language import Size
+from weft.models.zoo.vision import POSITION_STD, Sight, VisionSize, vit
+from weft.position import Add, Learned
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of questions and answers: tokens that are told apart, and the most of a question."""
+
+    vocab: int
+    longest: int
+
+
+def swift(encoder: Stream.Config, size: Size, words: Words, *, dropout: float = 0.0) -> Seq2Seq.Config:
+    """The decoder of translation's `swift`; questions and answers have one table of vectors, brought to one length."""
+    writer = captioning.swift(encoder, size, vocab=words.vocab, dropout=dropout)
+    norm = LayerNorm.Config(learned=False)
+    question = _question(words, dropout).replace(norm=norm, std=0.7)
+    return writer.replace(source=with_question(encoder, question), shared=encoder.dim == size.dim)
+
+
+def transformer(encoder: Stream.Config, size: Size, words: Words, *, dropout: float = 0.0) -> Seq2Seq.Config:
+    """A decoder of GPT-2's layout that reads picture and question between mixing and transforming."""
+    writer = captioning.transformer(encoder, size, vocab=words.vocab, dropout=dropout)
+    return writer.replace(source=with_question(encoder, _question(words, dropout)))
+
+
+def with_question(encoder: Stream.Config, question: TextEmbed.Config) -> Stream.Config:
+    """An encoder of pictures whose trunk reads a text beside each."""
+    assert isinstance(encoder.embed, PictureEmbed.Config)
+    return encoder.replace(embed=PictureTextEmbed.Config(picture=encoder.embed, text=question))
+
+
+def _question(words: Words, dropout: float) -> TextEmbed.Config:
+    place = Add.Config(code=Learned.Config(size=words.longest, std=POSITION_STD))
+    return TextEmbed.Config(vocab=words.vocab, context=words.longest, reading="free", place=place, dropout=dropout)
+
+
+def features(
+    size: VisionSize, sight: Sight, *, outputs: int | None = None, dropout: float = 0.0, drop: float = 0.0
+) -> Stream.Config:
+    """Convolutional features, and on them the encoder of translation's `swift`, with learned places in place of turns."""
+    encoder = captioning.features(size, sight, outputs=outputs, dropout=dropout, drop=drop)
+    trunk = translation.swift(Size(size.dim, size.depth, size.heads, context=1), vocab=1, dropout=dropout).source.trunk
+    block = trunk.block
+    assert block is not None and isinstance(block.mix, Attention.Config)
+    return encoder.replace(trunk=trunk.replace(block=block.replace(mix=block.mix.replace(turn=None))))
+
+
+ANSWER_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {"swift": swift, "transformer": transformer}
+ANSWER_ENCODERS: dict[str, Callable[..., Stream.Config]] = {"swift": features, "transformer": vit}

@@ -1,0 +1,35 @@
+"""A look at a picture and a question with a run that answers: its own answer, or one that is given, word by word."""
+
+from weft.inspect.answering import AnsweredPicture, LookAtAnswer, answer_view
+from weft.inspect.views import View
+from weft.inspect.vision import LearnedView, learned_names
+from weft.tasks.answer_inputs import one_question
+from weft.tasks.answering import Answering, AnswerWriter, PictureQuestion
+from weft.tasks.request import Loaded
+
+
+def look_at_answer(run: Loaded, input: object, how: LookAtAnswer) -> View:
+    """What counted for each word of the question and of the answer, or what the embedder learned."""
+    how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
+    writer = AnswerWriter(run)
+    if how.what is not None:
+        return LearnedView(writer.model.source, learned_names(how.what))
+    given = one_question(run, input, how.question)
+    asked = [PictureQuestion(0, given.text)]
+    codec, score = writer.texts.answer, None
+    if how.answer is None:
+        _, best = writer.answer(given.frames, asked, [Answering(beam=how.beam)])[0][0][0]
+        ids, score = best.ids, best.score
+    else:
+        ids = tuple(codec.ids([how.answer.strip()])[0].tolist())
+    what = AnsweredPicture(
+        pixels=given.frames.pictures[0].pixels,
+        raw=writer.raw(given.read, given.text),
+        question=tuple(writer.texts.question.ids([given.text.strip()])[0].tolist()),
+        before=len(writer.texts.question.marks.before),
+        opening=tuple(writer.marks.written_from),
+        ids=ids,
+        title=given.name,
+        score=score,
+    )
+    return answer_view(writer.model, codec.tokenizer, what, how)

@@ -1,0 +1,165 @@
+"""Questions about pictures through what users see: asked in every form, chosen from lists, measured, looked at, gone on with."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from trials import DATA, PIXELS, TINY, train
+
+import weft
+from weft.cli.app import run as command
+from weft.errors import ConfigError, WeftError
+from weft.tasks.answer_measures import another_row
+
+QUESTION = "What colour is the shape?"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
+    """A tiny run that has learned next to nothing."""
+    return train(
+        "answer", [DATA / "shape_questions.jsonl", DATA / "shapes.zip"], out=tmp_path_factory.mktemp("qa") / "run"
+    )
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(3):
+        Image.fromarray(np.roll(PIXELS, number, 0)).save(folder / f"{number}.png")
+    return folder
+
+
+def test_pictures_and_rows_are_asked_in_every_form(run: weft.Run, photos: Path) -> None:
+    first = str(photos / "0.png")
+    (plain,) = run.predict(first, question=QUESTION)
+    assert plain["input"].endswith("0.png") and plain["question"] == QUESTION and plain["score"] <= 0
+    several = run.predict(str(photos), question=QUESTION)
+    assert [one["input"] for one in several] == ["0.png", "1.png", "2.png"]
+    assert {**several[0], "input": plain["input"]} == plain
+    rows: list[Any] = [{"picture": first, "question": QUESTION}, {"picture": first, "question": "Is the shape a dot?"}]
+    assert [one["question"] for one in run.predict(rows)] == [QUESTION, "Is the shape a dot?"]
+    assert run.predict(json.dumps(rows[0])) == [plain] == run.predict({"picture": first}, question=QUESTION)
+    assert run.predict({"picture": PIXELS, "question": QUESTION})[0]["text"] == plain["text"]
+
+
+def test_a_table_of_questions_is_an_input(run: weft.Run, photos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = photos / "questions.tsv"
+    table.write_text(f"picture\tquestion\n0.png\t{QUESTION}\n1.png\tIs the shape a bar?\n")
+    assert command(["predict", str(run.folder), "--input", str(table), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["predictions"]
+    assert [(Path(one["input"]).name, one["question"]) for one in found] == [
+        ("0.png", QUESTION),
+        ("1.png", "Is the shape a bar?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "given, settings, message",
+    [
+        (PIXELS, {}, "no question was asked"),
+        ({"question": QUESTION}, {}, "expected a picture and a question"),
+        ('{"picture": ', {}, "not JSON"),
+        (PIXELS, {"question": "  "}, "the question is empty"),
+        (PIXELS, {"question": "why " * 200}, "and the model reads"),
+        (PIXELS, {"question": QUESTION, "choices": " , "}, "nothing to choose from"),
+        (PIXELS, {"question": QUESTION, "choices": "red," + "blue" * 100}, "longer than the .* tokens"),
+        (PIXELS, {"question": QUESTION, "choices": "ж,щ"}, "no signs that tell 'щ' from 'ж'"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_the_reason(
+    run: weft.Run, given: Any, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(WeftError, match=message):
+        run.predict(given, **settings)
+
+
+def test_answers_are_chosen_among_those_that_are_named_or_usual(run: weft.Run) -> None:
+    asked = {"picture": PIXELS, "question": QUESTION}
+    named = run.predict(asked, choices="mauve, beige,a pale grey", beam=5, best=3)
+    assert sorted(one["text"] for one in named) == ["a pale grey", "beige", "mauve"]
+    assert [one["score"] for one in named] == sorted((one["score"] for one in named), reverse=True)
+    answers = {"red", "green", "blue", "yes", "no", "dark red"}
+    chosen = run.predict(asked, choose=True, beam=10, best=10)
+    assert {one["text"] for one in chosen} == answers
+    drawn = run.predict(asked, choose=True, temperature=5.0, best=20)
+    assert {one["text"] for one in drawn} <= answers and len({one["text"] for one in drawn}) > 1
+
+
+def test_every_kind_of_question_is_measured_with_intervals(run: weft.Run) -> None:
+    found = run.evaluate()
+    kinds = found["by_kind"]
+    assert set(kinds) == {"colour", "yes or no"} and found["questions"] == sum(k["questions"] for k in kinds.values())
+    for name in ("accuracy", "chosen_accuracy", "shuffled_accuracy", "constant_accuracy", "question_accuracy"):
+        low, high = found["intervals"][name]
+        assert 0 <= low <= found["metrics"][name] + 1e-4 and found["metrics"][name] <= high + 1e-4
+        whole = sum(kind[name] * kind["questions"] for kind in kinds.values()) / found["questions"]
+        assert whole == pytest.approx(found["metrics"][name], abs=1e-3)
+    assert set(found["samples"][0]) == {"input", "question", "text", "answers"}
+
+
+def test_baselines_are_what_the_answers_to_train_on_say(run: weft.Run) -> None:
+    usual = json.loads((run.folder / "usual_answers.json").read_text())
+    rows = [json.loads(line) for line in (DATA / "shape_questions.jsonl").read_text().splitlines()]
+    counts = Counter(a for row in rows for a in (row["answer"] if isinstance(row["answer"], list) else [row["answer"]]))
+    assert set(usual["answers"]) <= set(counts) and set(usual["kinds"]) == {"colour", "yes or no"}
+    assert usual["kinds"]["yes or no"] in ("yes", "no") and "what colour is the shape?" in usual["questions"]
+    (run.folder / "usual_answers.json").write_text(json.dumps(usual))
+    try:
+        with pytest.raises(ConfigError, match="not the answers that the run was trained with"):
+            weft.load(run.folder).predict({"picture": PIXELS, "question": QUESTION}, choose=True)
+    finally:
+        (run.folder / "usual_answers.json").write_text(json.dumps(usual, ensure_ascii=False, indent=1))
+
+
+def test_shuffled_pictures_are_never_ones_own() -> None:
+    for count in (2, 3, 10, 101):
+        others = another_row(count)
+        assert sorted(others.tolist()) == list(range(count)) and (others != np.arange(count)).all()
+    assert another_row(1).tolist() == [0]
+
+
+def test_a_look_has_a_map_for_each_word_of_question_and_answer(run: weft.Run) -> None:
+    asked = {"picture": PIXELS, "question": QUESTION}
+    shown = run.look(asked, answer="dark red").to_json()
+    assert shown["words"] == ["dark", "red"] and shown["question"]["words"] == [
+        "What",
+        "colour",
+        "is",
+        "the",
+        "shape",
+        "?",
+    ]
+    assert np.array(shown["maps"]).shape == (2, 2, 2) and np.array(shown["question"]["maps"]).shape == (6, 2, 2)
+    words = run.look(asked, answer="dark red", over="question")
+    weights = np.array(words.to_json()["weights"])
+    over_picture = np.array(shown["maps"]).sum((1, 2))
+    assert weights.shape == (2, 6) and (weights.sum(1) + over_picture <= 1 + 1e-3).all() and (weights > 0).all()
+    assert words.picture().startswith(b"\x89PNG") and "the picture" in words.text()
+    covered = run.look(asked, answer="red", by="occlusion").to_json()
+    assert covered["by"] == "occlusion" and "question" not in covered
+    assert run.look(None, what="positions").text().startswith("positions")
+
+
+def test_an_encoder_of_pictures_goes_on_with_questions(tmp_path: Path) -> None:
+    more: dict[str, Any] = {**TINY, "batch": 4, "patch": 4, "quiet": True}
+    first = weft.train(DATA / "sides.npz", out=tmp_path / "classes", model="vit", **more)
+    files = [DATA / "shape_questions.jsonl", DATA / "shapes.zip"]
+    few: dict[str, Any] = {"steps": 1, "tokenizer": "characters", "batch": 4, "precision": "fp32", "quiet": True}
+    run = weft.train(files, from_=first.folder, out=tmp_path / "answers", model="transformer", lr=1e-30, **few)
+    before, after = first.model.state_dict(), run.model.state_dict()
+    same = {name: f"source.embed.picture.{name[6:]}" for name in before if name.startswith("embed.")}
+    same |= {name: f"source.{name}" for name in before if name.startswith("trunk.")}
+    assert len(same) > 10
+    for ours, theirs in same.items():
+        assert torch.allclose(before[ours], after[theirs], atol=1e-4), ours
+    frozen = weft.train(files, from_=first.folder, out=tmp_path / "frozen", freeze=True, lr=0.1, **few)
+    assert torch.equal(before["embed.project.weight"], frozen.model.state_dict()["source.embed.picture.project.weight"])
+    with pytest.raises(ConfigError, match="begin anew"):
+        weft.train(files, from_=first.folder, out=tmp_path / "lora", lora=2, **few)
