@@ -106,7 +106,7 @@ class AnswerWriter:
         texts: dict[tuple[int, ...], str] = {}
         names = how.named or self.usual.answers
         for name, ids in zip(names, self.texts.answer.ids(names), strict=True):
-            fits = self.marks.fits(ids, self.contexts.answer - 1)
+            fits = self.marks.fits(ids, self.contexts.answer)
             other = texts.setdefault(tuple(ids.tolist()), name) if fits else name
             if how.named and (not fits or other != name):
                 problem = f"the model has no signs that tell {name!r} from {other!r}"
@@ -146,12 +146,13 @@ class AnswerWriter:
             by_picture.setdefault(one.picture, []).append(place)
         for pictures, picture in in_batches(self.run, frames, progress, at_once=rows):
             places = [place for row in pictures.tolist() for place in by_picture.get(row, ())]
+            if not places:
+                continue
             owner = [number for number, row in enumerate(pictures.tolist()) for _ in by_picture.get(row, ())]
+            questions = PaddedIds.of([self.ids(asked[place].text) for place in places])
+            batch = QuestionBatch(picture, questions, torch.tensor(owner)).to(picture.pixels.device)
             for start in range(0, len(places), rows):
-                some = places[start : start + rows]
-                questions = PaddedIds.of([self.ids(asked[place].text) for place in some]).to(picture.pixels.device)
-                whose = torch.tensor(owner[start : start + rows], device=picture.pixels.device)
-                yield some, QuestionBatch(picture, questions, whose)
+                yield places[start : start + rows], batch[start : start + rows]
 
     def _written(
         self, used: Any, memory: Tokens, given: QuestionBatch, how: Answering, choices: AnswerList | None
