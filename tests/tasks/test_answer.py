@@ -13,6 +13,7 @@ from trials import DATA, PIXELS, TINY, train
 
 import weft
 from weft.cli.app import run as command
+from weft.data.samples import scenes
 from weft.errors import ConfigError, WeftError
 from weft.tasks.answer_measures import another_row
 
@@ -145,6 +146,18 @@ def test_a_look_has_a_map_for_each_word_of_question_and_answer(run: weft.Run) ->
     covered = run.look(asked, answer="red", by="occlusion").to_json()
     assert covered["by"] == "occlusion" and "question" not in covered
     assert run.look(None, what="positions").text().startswith("positions")
+
+
+def test_a_scene_is_asked_its_first_question_whose_words_have_boxes(run: weft.Run) -> None:
+    album = scenes(1, 21).held_out
+    known = album.questions[20][0]
+    for more in ({}, {"question": known.text}):
+        view = run.look("scene 21", answer="red", **more)
+        question = view.shown.sentences[0]
+        boxes = dict(zip(question.words, question.boxes, strict=True))
+        assert (view.shown.title, question.text) == ("scene 21", "What colour is the circle?")
+        assert boxes["circle"] == (known.regions[0].box,) and not boxes["What"]
+    assert not any(run.look("scene 21", answer="red", question="Is it?").shown.sentences[0].boxes)
 
 
 def test_an_encoder_of_pictures_goes_on_with_questions(tmp_path: Path) -> None:

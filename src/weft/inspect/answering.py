@@ -1,12 +1,13 @@
 """What a question looked at in a picture, word by word, and what its answer did: in the picture, or in the question's words."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from weft.data.images.album import Region
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.occlusion import covered_scores, covered_sentence, target_score
@@ -51,7 +52,7 @@ class AnsweredPicture:
     """A picture as people see it, a question about it as the model reads it, and an answer, both as ids without marks.
 
     `before` is how many marks stand before the question; the decoder opens with the ids `opening`. `score` is that of an
-    answer which the model wrote.
+    answer which the model wrote; `regions` are the parts of the picture that words of the question are about.
     """
 
     pixels: np.ndarray
@@ -62,6 +63,7 @@ class AnsweredPicture:
     ids: tuple[int, ...]
     title: str = ""
     score: float | None = None
+    regions: Sequence[Region] = ()
 
 
 def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> View:
@@ -84,10 +86,12 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
         return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion")
     asked, written, grid, _ = _read(model, what)
     rows, columns = _sides(model, what.raw.picture)
-    texts = (("question", what.question, asked), ("answer", what.ids, written))
+    texts = (("question", what.question, asked, what.regions), ("answer", what.ids, written, ()))
     sentences = [
-        Sentence.of(tokenizer, ids, weights[..., grid].reshape(*weights.shape[:3], rows, columns), name=name)
-        for name, ids, weights in texts
+        Sentence.of(
+            tokenizer, ids, weights[..., grid].reshape(*weights.shape[:3], rows, columns), name=name, regions=regions
+        )
+        for name, ids, weights, regions in texts
     ]
     return PictureWords(what.pixels, tuple(sentences), what.title, what.score)
 

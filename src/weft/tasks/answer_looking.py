@@ -5,6 +5,7 @@ from weft.inspect.views import View
 from weft.inspect.vision import LearnedView, learned_names
 from weft.tasks.answer_inputs import one_question
 from weft.tasks.answering import Answering, AnswerWriter, PictureQuestion
+from weft.tasks.named_scenes import named_scene
 from weft.tasks.request import Loaded
 
 
@@ -14,7 +15,10 @@ def look_at_answer(run: Loaded, input: object, how: LookAtAnswer) -> View:
     writer = AnswerWriter(run)
     if how.what is not None:
         return LearnedView(writer.model.source, learned_names(how.what))
-    given = one_question(run, input, how.question)
+    scene = named_scene(input)
+    known = () if scene is None else scene.questions[0]
+    question = known[0].text if known and how.question is None else how.question
+    given = one_question(run, input if scene is None else scene.read(0).pixels, question)
     asked = [PictureQuestion(0, given.text)]
     codec, score = writer.texts.answer, None
     if how.answer is None:
@@ -29,7 +33,8 @@ def look_at_answer(run: Loaded, input: object, how: LookAtAnswer) -> View:
         before=len(writer.texts.question.marks.before),
         opening=tuple(writer.marks.written_from),
         ids=ids,
-        title=given.name,
+        title=given.name if scene is None else str(input),
         score=score,
+        regions=next((one.regions for one in known if one.text == given.text), ()),
     )
     return answer_view(writer.model, codec.tokenizer, what, how)
