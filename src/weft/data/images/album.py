@@ -20,7 +20,8 @@ from weft.errors import DataError
 class Listed:
     """What is known of one picture: `digest` is the SHA-256 of its content, None where nobody has read it yet.
 
-    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it.
+    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it;
+    `thumbnail` is what copies are known by (`images.copies`).
     """
 
     name: str
@@ -31,6 +32,7 @@ class Listed:
     notes: tuple[str, ...] = ()
     kept: Decoded | None = field(default=None, repr=False, compare=False)
     captions: tuple[str, ...] = ()
+    thumbnail: bytes | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
