@@ -64,7 +64,7 @@ def _pairs(thumbnails: Sequence[bytes | None]) -> Iterator[tuple[int, int, bool]
 def _candidates(forms: np.ndarray) -> Iterator[tuple[int, int]]:
     """Pairs that may be copies: they are near each other in numbers that turning does not change."""
     features = _features(forms)
-    direction = np.random.default_rng(0).standard_normal(features.shape[1]).astype(np.float32)
+    direction = np.random.default_rng(0).standard_normal(features.shape[1:], dtype=np.float32)
     along = features @ (direction / np.linalg.norm(direction))
     order = np.argsort(along, kind="stable")
     features, along = features[order], along[order]
@@ -82,7 +82,7 @@ def _candidates(forms: np.ndarray) -> Iterator[tuple[int, int]]:
 
 def _features(forms: np.ndarray) -> np.ndarray:
     """Numbers that are the same for every turn of a picture, of which a picture's length is an upper bound."""
-    folded = sum(_turns(forms.transpose(1, 2, 0))) / 8
+    folded = np.stack(_turns(forms.transpose(1, 2, 0))).mean(0)
     rows, columns = np.triu_indices(SIDE // 2)
     repeats = np.where(rows == columns, 4, 8)  # places of a picture that a number stands for
     return (folded[rows, columns].T * np.sqrt(repeats)).astype(np.float32)
