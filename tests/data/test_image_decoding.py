@@ -79,6 +79,14 @@ def test_damaged_bytes_raise_nothing_but_data_errors(kind: str):
             assert "0x7f" not in error.problem and "object at" not in error.problem
 
 
+def test_every_flipped_bit_of_a_png_is_noticed():
+    data, draw = encoded(scene(90, 120), "PNG"), np.random.default_rng(1)
+    for place in draw.integers(0, 8 * len(data), 200):
+        bad = bytearray(data)
+        bad[place // 8] ^= 1 << place % 8
+        refused(bytes(bad))
+
+
 @pytest.mark.parametrize(
     "data, words",
     [

@@ -3,8 +3,10 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pictures import encoded, pets, scene, write
+from PIL import Image
 
 from weft.data.images import read_images, split_album
 from weft.errors import ConfigError, DataError
@@ -56,3 +58,39 @@ def test_what_cannot_be_split_says_so(tmp_path: Path):
         split_album(album)
     with pytest.raises(ConfigError, match="between 0 and 1"):
         split_album(album, 1.0)
+
+
+@pytest.mark.parametrize("how", ["jpeg", "half the size", "quarter turn", "mirrored", "grey"])
+def test_copies_fall_on_one_side_however_they_were_saved(how: str, tmp_path: Path):
+    changes = {
+        "jpeg": lambda one: one,
+        "half the size": lambda one: one.resize((48, 36)),
+        "quarter turn": lambda one: one.rotate(90, expand=True),
+        "mirrored": lambda one: one.transpose(Image.Transpose.FLIP_LEFT_RIGHT),
+        "grey": lambda one: one.convert("L"),
+    }
+    for i in range(40):
+        pixels = np.asarray(Image.fromarray(scene(6, 8, seed=i)).resize((96, 72), Image.Resampling.BICUBIC))
+        if how == "grey":
+            pixels = np.repeat(pixels.mean(2, keepdims=True).astype(np.uint8), 3, 2)
+        write(tmp_path / f"cat/{i}.png", encoded(pixels))
+        write(tmp_path / f"cat/copy{i}.jpg", encoded(changes[how](Image.fromarray(pixels)), "JPEG", quality=80))
+    train, held, _ = split_album(read_images([tmp_path], labels=False).train)
+    number = [{int("".join(filter(str.isdigit, name.split("/")[-1]))) for name in side.names} for side in (train, held)]
+    assert not number[0] & number[1] and len(held) == 8
+
+
+def test_pictures_that_are_not_copies_are_dealt_out_by_content_alone(tmp_path: Path):
+    flat = np.full((40, 40, 3), 120, np.uint8)
+    noise = np.random.default_rng(0)
+    for i in range(20):  # a flat ground with a little noise of its own has nothing to be compared by
+        write(tmp_path / f"sea/{i}.png", encoded(flat + noise.integers(0, 9, flat.shape, dtype=np.uint8)))
+    arrow = np.zeros((32, 32, 3), np.uint8)
+    arrow[8:24, 4:20] = 255
+    for k, name in enumerate(("up", "left", "down", "right")):  # turned, they mean something else
+        write(tmp_path / name / "0.png", encoded(np.rot90(arrow, k).copy()))
+        write(tmp_path / name / "1.png", encoded(np.rot90(arrow // 2, k).copy()))
+    album = read_images([tmp_path]).train
+    train, held, _ = split_album(album)
+    lowest = {min(d for d, own in zip(album.digests, album.labels) if own == name) for name in album.classes}
+    assert lowest <= set(held.digests) and len(held) == 6

@@ -177,6 +177,10 @@ def test_rows_without_text_or_label_are_left_out_and_counted(tmp_path: Path):
     found = read_labelled(table(tmp_path / "a.tsv", data))
     assert len(found) == 57 and found.without_label.count == 1 and found.without_text.count == 2
     assert found.without_text.first[0].endswith("line 10") and any("without a label: 1 " in s for s in found.report())
+    assert [problem for _, problem in found.skipped] == ["a row without a label"] + ["a row without a text"] * 2
+    assert len(read_labelled(tmp_path / "a.tsv", skip=3)) == 57
+    with pytest.raises(DataError, match="bad rows: 3 so far, allowed: 2; the first: a row without a label"):
+        read_labelled(tmp_path / "a.tsv", skip=2)
 
 
 def test_json_null_is_missing_and_other_values_are_faults(tmp_path: Path):

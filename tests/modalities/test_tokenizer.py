@@ -235,6 +235,35 @@ def test_a_file_that_cannot_work_is_refused_when_it_is_loaded(text: str, message
     assert caught.value.where == "given.json" and len(str(caught.value)) < 1000
 
 
+def replacing(content: str, **pattern: str) -> dict:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "////fwAAAAAAAAAA"}},
+            "an index of 2,147,483,647",
+        ),
+        ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "CAAA"}}, "an index of 8 bytes"),
+        ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "?"}}, "not base64"),
+        ({"normalizer": {"type": "Prepend", "prepend": "x" * 10_000_000}}, "found 10,000,000 characters"),
+        ({"normalizer": {"type": "Prepend", "prepend": "x" * 65}}, "after 65 characters"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [replacing("aa", String="a")] * 40}}, "128 times as long"),
+        ({"normalizer": replacing("a" * 100, Regex=".?")}, "100 times as long"),
+        ({"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {}}] * 200_000}}, "200,000 entries"),
+        ({"decoder": {"type": "Sequence", "decoders": {"x": [[]] * 257}}}, "257 entries"),
+        ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "a" * 5000}}}, "5,000 characters"),
+    ],
+)
+def test_a_file_that_asks_for_memory_without_end_is_refused_before_the_library_sees_it(parts, message, monkeypatch):
+    monkeypatch.setattr(tokenizers.Tokenizer, "from_str", None)
+    with pytest.raises(ConfigError, match=message) as caught:
+        Tokenizer.from_json(given_file(word_level("<unk>", "a"), **parts), where="given.json")
+    assert caught.value.where.startswith("given.json, ") and len(str(caught.value)) < 1000
+
+
 def test_a_file_too_large_or_missing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     with pytest.raises(ConfigError, match="no such file"):

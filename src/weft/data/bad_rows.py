@@ -31,10 +31,10 @@ class BadRows:
         self.skip, self.count = skip, 0
         self.first: list[DataError] = []
 
-    def take(self, error: DataError) -> None:
-        """Count a bad row, or raise where no more may be skipped."""
+    def take(self, error: DataError, *, gap: bool = False) -> None:
+        """Count a bad row, or raise where no more may be skipped. A `gap`, a cell left empty, is no fault where nobody set a bound."""
         self.count += 1
-        if self.skip is None:
+        if self.skip is None and not gap:
             fix = f"{error.fix}; or allow for some bad rows, which are then left out and counted"
             raise DataError(error.problem, where=error.where, fix=fix)
         if len(self.first) < LISTED:

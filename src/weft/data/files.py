@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from weft.data.bad_rows import reasons
+from weft.data.bounds import OUTSIDE, leads_out, link_leads_out
 from weft.data.decoding import GZIP, HEAD, is_binary, is_utf8, kind, opened, shown, wide_encoding
 from weft.data.images.formats import is_archive
 from weft.errors import DataError, nearest
@@ -118,8 +119,10 @@ class _Search:
                 self.skip(start, "hidden")
             elif any(run(folder) for folder in start.parents if folder.is_relative_to(root)):
                 self.skip(start, "in a run of weft's, not data")
+            elif leads_out(start, root):
+                self.skip(start, OUTSIDE)
             else:
-                self.walk(start)
+                self.walk(start, root)
         fresh = self.skipped[before:]
         if len(self.taken) > known or any(reason == TWICE for _, reason in fresh):
             return
@@ -131,7 +134,7 @@ class _Search:
         self.several(source, root, starts)
         self.any = False
 
-    def walk(self, start: Path) -> None:
+    def walk(self, start: Path, root: Path) -> None:
         """Take or skip everything from a starting point down, in order of name. Nothing here raises."""
         waiting = [start]
         while waiting:
@@ -141,7 +144,9 @@ class _Search:
                 continue
             try:
                 info = path.stat()
-                if stat.S_ISDIR(info.st_mode):
+                if (stat.S_ISDIR(info.st_mode) or stat.S_ISREG(info.st_mode)) and link_leads_out(path, root):
+                    self.skip(path, OUTSIDE)
+                elif stat.S_ISDIR(info.st_mode):
                     waiting.extend(reversed(self.enter(path, info)))
                 elif reason := self.unfit(path, info):
                     self.skip(path, reason)

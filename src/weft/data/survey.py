@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from weft.data.bounds import link_leads_out
 from weft.data.decoding import CHUNK, read_text, shown
 from weft.data.decoding import kind as kind_of
 from weft.data.files import is_pattern, is_run, missing
@@ -173,11 +174,11 @@ def _preview(path: Path) -> list[Table]:
 
 
 def _below(start: Path) -> Iterator[Path]:
-    """The regular files at a place and below it in order of name; hidden ones, links in circles and runs are left out."""
+    """The regular files at a place and below it in order of name; hidden ones, runs, links in circles and out of it are left out."""
     entered, waiting = set[tuple[int, int]](), [start]
     while waiting:
         path = waiting.pop()
-        if path != start and path.name.startswith("."):
+        if path != start and (path.name.startswith(".") or link_leads_out(path, start)):
             continue
         try:
             info = path.stat()

@@ -46,7 +46,7 @@ class Tokenizer:
         self.dtype = np.dtype(np.uint16 if self.size <= 2**16 else np.uint32)
         self._json = write_json(data)
         self.digest = hashlib.sha256(self._json.encode("utf-8")).hexdigest()
-        self._library = open_library(self._json, names, where)
+        self._library = open_library(data, self._json, names, where)
         model, special = data["model"], {t["id"]: t["content"] for t in data["added_tokens"] if t["special"]}
         unknown = model.get("unk_token")
         self._unknown = names.index(unknown) if unknown in names else model.get("unk_id")

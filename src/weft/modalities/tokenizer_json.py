@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from weft.errors import ConfigError
+from weft.modalities.tokenizer_limits import check_limits
 
 END = "<|end|>"
 ENDS = (END, "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]")  # names that the end has elsewhere
@@ -104,10 +105,11 @@ def bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind:
     return [b"" if id in special else plain(name) for id, name in enumerate(names)]
 
 
-def open_library(text: str, names: list[str], where: str) -> Any:
-    """The library's own tokenizer, with the same ids and without an eye for special tokens in texts."""
+def open_library(data: dict[str, Any], text: str, names: list[str], where: str) -> Any:
+    """The library's own tokenizer of `data`, whose JSON is `text`: the same ids, and special tokens in texts are text."""
     from tokenizers import Tokenizer as Library
 
+    check_limits(data, where)
     with typed(where):
         library = Library.from_str(text)
         ids = library.get_vocab(with_added_tokens=True)

@@ -1,6 +1,7 @@
 """Run: a trained model with the task it was trained for, back from its folder and ready for use."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from torch import nn
 
 from weft.codecs import codecs_from_json
 from weft.config import Config, from_json
+from weft.data.bounds import outside_allowed
 from weft.errors import ConfigError, StorageError, WeftError, listed
 from weft.inspect.views import View
 from weft.interop import recognises
@@ -83,12 +85,14 @@ class Run:
     ) -> list[dict[str, Any]]:
         """One object for each input, as the command line's `--json` gives them."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
+        with self._bounds():
+            return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
 
     def evaluate(self, data: str | Path | Sequence[str | Path] | None = None, *, quiet: bool = True) -> dict[str, Any]:
         """Measures on data; on the run's own held-out part when none is named."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
-        found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
+        with self._bounds():
+            found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
@@ -123,7 +127,8 @@ class Run:
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        return self.task.embedded(self._loaded, many, settings)
+        with self._bounds():
+            return self.task.embedded(self._loaded, many, settings)
 
     def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
         """Write the model for another tool, which proves in a process of its own that it computes the same."""
@@ -133,7 +138,12 @@ class Run:
 
     def look(self, input: Any, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook."""
-        return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
+        with self._bounds():
+            return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
+
+    def _bounds(self) -> AbstractContextManager[None]:
+        """Files outside of named folders are read where the run's training was allowed to."""
+        return outside_allowed((self.config.get("training") or {}).get("outside") is True)
 
     def __repr__(self) -> str:
         task = self._loaded.config.get("task") or "composed by hand"

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from weft.config import field_types
+from weft.data.bounds import outside_allowed
 from weft.errors import ConfigError, WeftError, nearest
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
@@ -44,6 +45,11 @@ class Asked:
     def training_settings(self) -> dict[str, Any]:
         """The settings that are not of parts of the model."""
         return {name: value for name, value in self.settings.items() if not name.startswith("model.")}
+
+    @property
+    def outside(self) -> bool:
+        """Whether links and paths may lead out of the data's folders; asked before the task is known."""
+        return self.settings.get("outside") in (True, "true")
 
 
 def train(
@@ -97,12 +103,13 @@ def _begin(asked: Asked, place: RunFolder | None, progress: Progress, stop: Stop
     if asked.origin is not None:
         require_run(asked.origin)
         return _training().train_from(asked, place, progress, stop)
-    card, why = choose(asked, None)
-    check_words(card, asked)
-    settings = with_settings(card.training(), asked.training_settings)
-    if getattr(settings, "decoder", None) is not None:
-        require_run(asked.settings["decoder"])
-    data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
+    with outside_allowed(asked.outside):
+        card, why = choose(asked, None)
+        check_words(card, asked)
+        settings = with_settings(card.training(), asked.training_settings)
+        if getattr(settings, "decoder", None) is not None:
+            require_run(asked.settings["decoder"])
+        data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
     progress.stop()
     return _training().train_new(asked, card, data, why, place, progress, stop)
 

@@ -23,6 +23,7 @@ class SizedTraining(Training):
     heads: int | None = None
     freeze: bool = False
     lora: int | None = None
+    outside: bool = False
 
     about: ClassVar[Mapping[str, str]] = {
         **Training.about,
@@ -32,6 +33,7 @@ class SizedTraining(Training):
         "heads": "heads of attention in a layer",
         "freeze": "with --from: keep what was learned and train the new part alone (a head, or a decoder)",
         "lora": "with --from: train small matrices of this rank beside those of the trunk, which stay as they are (LoRA)",
+        "outside": "also read what links, absolute paths and .. lead to outside of the folders that are named",
     }
 
     def check(self) -> None:

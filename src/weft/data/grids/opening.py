@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.data.bounds import link_leads_out
 from weft.data.decoding import shown
 from weft.data.files import is_pattern, is_run, missing
 from weft.data.grids.formats import ENDINGS, Format, format_of, is_fields, is_store
@@ -108,7 +109,7 @@ def _below(folder: Path) -> list[Path]:
     """The files of fields in a folder and below it, by name; hidden ones and runs are left out."""
     taken: list[Path] = []
     for entry in sorted(folder.iterdir()) if folder.is_dir() and not is_run(folder) else []:
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") or link_leads_out(entry, folder):
             continue
         if is_fields(entry):
             taken.append(entry)

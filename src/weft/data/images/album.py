@@ -45,6 +45,7 @@ class Listed:
 
     `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it. `regions` says for
     each caption what its words are about, where that is known.
+    `thumbnail` is what copies are known by (`images.copies`).
     """
 
     name: str
@@ -57,6 +58,7 @@ class Listed:
     captions: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     regions: tuple[tuple[Region, ...], ...] = ()
+    thumbnail: bytes | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 from weft.data.decoding import shown
 from weft.data.images.colour import BACKGROUND, from_image
 from weft.data.images.formats import ENDINGS, format_of
+from weft.data.images.png_sums import check_sums
 from weft.data.images.warned import listening
 from weft.errors import DataError
 
@@ -77,6 +78,8 @@ def decode(data: bytes, *, where: str, side: int | None = None) -> Decoded:
     """
     with _damage(data, where), listening() as heard:
         image = _open(data, where)
+        if image.format == "PNG":
+            check_sums(data, where=where, fix=FIX)
         stored, turn, notes = image.height, _orientation(image, heard), _notes(image, where)
         if side is not None:
             height, width = _fitting(*image.size[::-1], max(side, SMALL))

@@ -4,6 +4,7 @@ import os
 import stat
 from pathlib import Path
 
+from weft.data.bounds import OUTSIDE, link_leads_out
 from weft.data.decoding import kind, shown
 from weft.data.files import is_run
 from weft.data.images.places import NO_PICTURE, FilePlace, Listing, Spotted, has_picture, leftover
@@ -13,7 +14,7 @@ from weft.errors import DataError
 def in_folder(root: Path, *, most: int | None = None) -> Listing:
     """All pictures below a folder, by name; what is not a picture is listed with the reason.
 
-    `most` ends the walk after so many files. Links are followed, but no folder is entered twice.
+    `most` is the number of files after which the walk ends. Links are followed within the folder; none is entered twice.
     """
     listing, entered, seen = Listing([], []), set[tuple[int, int]](), 0
     waiting = [root]
@@ -22,7 +23,7 @@ def in_folder(root: Path, *, most: int | None = None) -> Listing:
         name = path.relative_to(root).as_posix()
         try:
             info = path.stat()
-            if path != root and (reason := leftover(path.name)):
+            if path != root and (reason := leftover(path.name) or OUTSIDE * link_leads_out(path, root)):
                 listing.skipped.append((shown(name), reason))
             elif stat.S_ISDIR(info.st_mode):
                 waiting.extend(reversed(_entries(path, info, entered, listing, name)))

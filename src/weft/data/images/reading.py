@@ -13,6 +13,7 @@ from pathlib import Path
 from weft.data.bad_rows import Reasons, Skip, check_bad, check_skip, reasons
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Found, Listed
+from weft.data.images.copies import thumbnail
 from weft.data.images.decode_all import tried
 from weft.data.images.decode_workers import Children, Crash
 from weft.data.images.layout import LAYOUT
@@ -68,7 +69,8 @@ def try_all(
                 keep -= decoded.nbytes if room else 0
                 known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
                 kept = decoded if room else None
-                sides[entry.held].append(Listed(*known, kept, entry.captions, entry.questions))
+                texts = {"captions": entry.captions, "questions": entry.questions}
+                sides[entry.held].append(Listed(*known, kept, **texts, thumbnail=thumbnail(decoded)))
             if progress is not None:
                 progress(done + 1, len(found.entries))
     check_bad(bad[0] + bad[1], total, skip, where)

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 from weft.data.bad_rows import reasons
+from weft.data.bounds import OUTSIDE, leads_out
 from weft.data.decoding import kind, shown
 from weft.data.files import is_pattern, missing
 from weft.data.images.archives import in_archive
@@ -77,7 +78,7 @@ def _matching(pattern: Path) -> Listing:
         raise DataError(f"not a usable pattern: {error}", where=shown(pattern)) from None
     for match in matches:
         parts = tuple(map(shown, match.relative_to(root).parts))
-        if reason := next(filter(None, map(leftover, parts)), ""):
+        if reason := next(filter(None, map(leftover, parts)), OUTSIDE * leads_out(match, root)):
             listing.skipped.append(("/".join(parts), reason))
         elif match.is_dir():
             below = in_folder(match)

@@ -1,12 +1,13 @@
 """Pictures that a .csv or .tsv file names, with their classes. Knows columns; refuses to decode.
 
-A header names the columns. Paths are those of the table's owner: relative to its folder, or absolute.
+A header names the columns. Paths are relative to the table's folder; those that lead out of it are bad unless that is allowed.
 """
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from weft.data.bounds import OUTSIDE, leads_out
 from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.images.places import Entry, FilePlace, Gathered
@@ -60,6 +61,8 @@ def _entry(folder: Path, cells: list[str], count: int, places: tuple[int, int | 
     name, label, scale = ("" if place is None else cells[place].strip() for place in places)
     if not name or "\0" in name:
         raise DataError("the path has a NUL in it" if name else "the path is blank")
+    if leads_out(folder / name, folder):
+        raise DataError(f"the path {OUTSIDE}")
     if places[1] is not None and not label:
         raise DataError("the label is blank")
     return Entry(shown(name), FilePlace(folder / name), None if places[1] is None else shown(label), _metres(scale))

@@ -108,12 +108,14 @@ class _Gathered:
     def take(self, text: str, label: str, where: str) -> None:
         """Take one text with its label, or note what is missing."""
         text, label = text.strip(), label.strip()
-        if not text:
-            self.without_text.add(where)
-        if not label:
-            self.without_label.add(where)
         if text and label:
             self.rows.append(Placed(text, label, where))
+            return
+        (self.without_label if text else self.without_text).add(where)
+        missing = "label" if text else "text"
+        self.bad.take(
+            DataError(f"a row without a {missing}", where=where, fix="fill it in, or delete the row"), gap=True
+        )
 
     def texts(self, kind: Kind | None, fewest: int) -> LabelledTexts:
         """All that was gathered, if it is enough and not too much of it was bad."""
@@ -134,7 +136,7 @@ class _Gathered:
             fingerprint=fingerprint_of(examples),
             without_text=self.without_text,
             without_label=self.without_label,
-            bad=self.bad.count,
+            bad=self.bad.count - self.without_text.count - self.without_label.count,
             dropped=total - len(examples),
         )
 

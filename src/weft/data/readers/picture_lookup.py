@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from weft.data.bounds import OUTSIDE, leads_out
 from weft.data.decoding import shown
 from weft.data.images.archives import in_archive
 from weft.data.images.folders import in_folder
@@ -119,11 +120,14 @@ class Shelves:
                     self.whole[folder] = Shelf([folder])
                 return self.whole[folder].having(name)
             if (folder / name).is_file():
+                if leads_out(folder / name, folder):
+                    raise DataError(f"the path {OUTSIDE}")
                 return [FilePlace(folder / name)]
             if folder not in self.inner:
                 visible = (path for path in sorted(folder.iterdir()) if not path.name.startswith("."))
                 self.inner[folder] = [path for path in visible if path.is_dir()]
-            return [FilePlace(inner / name) for inner in self.inner[folder] if (inner / name).is_file()]
+            inside = (inner / name for inner in self.inner[folder] if (inner / name).is_file())
+            return [FilePlace(path) for path in inside if not leads_out(path, folder)]
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}") from None
 

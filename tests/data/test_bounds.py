@@ -1,0 +1,78 @@
+"""Links and paths that lead out of the data: left out and listed, or refused, unless the user allows them."""
+
+from pathlib import Path
+
+import pytest
+from pictures import encoded, pets, scene, write
+
+from weft.data.bounds import OUTSIDE, outside_allowed
+from weft.data.files import find
+from weft.data.images import read_images
+from weft.data.readers.captions import read_captions
+from weft.errors import DataError
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A folder beside the data, with a text and a picture."""
+    write(tmp_path / "private/cat/secret.png", encoded(scene(seed=99)))
+    (tmp_path / "private/letter.txt").write_text("nobody should read this")
+    return tmp_path / "private"
+
+
+def test_links_within_the_data_are_followed_and_those_that_leave_it_are_listed(tmp_path: Path, secret: Path):
+    data = tmp_path / "data"
+    (data / "inner").mkdir(parents=True)
+    (data / "inner/a.txt").write_text("a")
+    (data / "b.txt").symlink_to(data / "inner/a.txt")
+    (data / "up").symlink_to("..")
+    (data / "letter.txt").symlink_to(secret / "letter.txt")
+    for source in (data, data / "*"):
+        found = find([source], (".txt",))
+        assert [path.name for path in found.paths] == ["b.txt"]
+        assert {Path(name).name for name, reason in found.skipped if reason == OUTSIDE} == {"letter.txt", "up"}
+    with outside_allowed(True):
+        assert [path.name for path in find([data], (".txt",)).paths] == ["b.txt", "letter.txt"]
+
+
+def test_a_folder_that_is_itself_a_link_is_what_the_user_named(tmp_path: Path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/a.txt").write_text("a")
+    (tmp_path / "named").symlink_to(tmp_path / "real")
+    assert len(find([tmp_path / "named"], (".txt",)).paths) == 1
+
+
+def test_pictures_behind_links_that_leave_the_folder_are_listed(tmp_path: Path, secret: Path):
+    data = pets(tmp_path / "data", 3)
+    (data / "cat/stolen.png").symlink_to(secret / "cat/secret.png")
+    (data / "all").symlink_to("..")
+    found = read_images([data]).train
+    assert len(found) == 6 and {name for name, reason in found.skipped if reason == OUTSIDE} == {
+        "cat/stolen.png",
+        "all",
+    }
+    assert len(read_images([data / "*"]).train) == 6
+    with outside_allowed(True):
+        assert "cat/stolen.png" in read_images([data], labels=False).train.names
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_paths_of_a_table_stay_in_its_folder(absolute: bool, tmp_path: Path, secret: Path):
+    data = pets(tmp_path / "data", 3)
+    away = str(secret / "cat/secret.png") if absolute else "../private/cat/secret.png"
+    rows = [f"{name}/{i}.png,{name}" for name in ("cat", "dog") for i in range(3)] + [f"{away},cat"]
+    (data / "table.csv").write_text("\n".join(["path,label", *rows]))
+    found = read_images([data / "table.csv"], skip=1).train
+    assert len(found) == 6 and found.skipped[0][1] == f"the path {OUTSIDE}"
+    with outside_allowed(True):
+        assert len(read_images([data / "table.csv"]).train) == 7
+
+
+def test_captions_are_about_pictures_beside_them(tmp_path: Path, secret: Path):
+    data = pets(tmp_path / "data", 3)
+    rows = [f"{name}/{i}.png\ta {name} at rest" for name in ("cat", "dog") for i in range(3)]
+    (data / "table.tsv").write_text("\n".join(["image\tcaption", *rows, f"{secret}/cat/secret.png\ta secret"]))
+    found = read_captions([data / "table.tsv"], skip=1).train
+    assert len(found) == 6 and any(OUTSIDE in reason for _, reason in found.skipped)
+    with pytest.raises(DataError, match="leads out of the data's folder"):
+        read_captions([data / "table.tsv"], skip=0)
