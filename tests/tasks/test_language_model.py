@@ -16,6 +16,7 @@ import pytest
 import torch
 from commands import TINY_SETTINGS, Weft, lines, text
 from safetensors.torch import load_file, save_file
+from sealing import unsealed
 from stopping import stopped_in
 
 import weft
@@ -59,8 +60,8 @@ def trained(book: Path) -> weft.Run:
 
 @pytest.fixture
 def copy(trained: weft.Run, tmp_path: Path) -> Path:
-    """A copy of the trained run, to be spoiled."""
-    return Path(shutil.copytree(trained.folder, tmp_path / "copy"))
+    """A copy of the trained run, to be spoiled; without a seal, by which every change would be refused unseen."""
+    return unsealed(Path(shutil.copytree(trained.folder, tmp_path / "copy")))
 
 
 @pytest.fixture(autouse=True)
@@ -530,7 +531,7 @@ def test_a_fit_without_an_end_or_with_other_settings_is_refused(tmp_path: Path) 
 def test_a_composed_run_in_another_process_needs_its_parts_defined(tmp_path: Path, weft: Weft) -> None:
     config = fit(tmp_path / "run").config
     assert config["model"]["type"] == "Stream" and "task" not in config
-    spoil(tmp_path / "run", "config.json", lambda data: data["model"]["embed"].update(type="MyOwnToken"))
+    spoil(unsealed(tmp_path / "run"), "config.json", lambda data: data["model"]["embed"].update(type="MyOwnToken"))
     message = weft.refused("evaluate", tmp_path / "run")
     assert "unknown part 'MyOwnToken'" in message and "must be defined before it is loaded" in message
 

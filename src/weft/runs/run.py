@@ -155,14 +155,14 @@ def load(folder: str | Path, *, broken: bool = False) -> Run:
     """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
 
     The network is never used: `weft import owner/name` fetches a model and makes a run of it.
-    `broken` lets weights with NaN or infinity pass, which are refused otherwise.
+    `broken` lets weights with NaN or infinity pass, and files that changed since the run was written; both are refused otherwise.
     """
     return Run(open_run(folder, broken=broken))
 
 
 def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     """Config, model and weights of a run, each checked against the others."""
-    place = RunFolder(require_run(folder))
+    place = RunFolder(require_run(folder), checked=not broken)
     if recognises(folder):
         from weft.runs.importing import load_foreign
 

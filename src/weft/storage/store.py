@@ -45,15 +45,23 @@ _TAIL = 2**20  # bytes looked at to find where a torn last line begins
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def write_file(path: Path, data: bytes | Iterable[bytes | memoryview], *, size: int | None = None) -> str:
+def write_file(
+    path: Path,
+    data: bytes | Iterable[bytes | memoryview],
+    *,
+    size: int | None = None,
+    before: Callable[[int, str], None] = lambda size, sha256: None,
+) -> str:
     """Write a whole file or nothing, durably. Returns the SHA-256 of its content.
 
-    `size` is what the chunks of an iterable add up to, for the message when the disk is full.
+    `size` is what the chunks of an iterable add up to, for the message when the disk is full. `before` is called with
+    length and SHA-256 when all is on disk, just before the file gets its name.
     """
     chunks, needed = ((data,), len(data)) if isinstance(data, bytes) else (data, size)
     unfinished = temporary(path.parent)
     try:
         sha256 = _write_new(unfinished, chunks)
+        before(unfinished.stat().st_size, sha256)
         os.replace(unfinished, path)
         sync_folder(path.parent)
     except BaseException as error:
