@@ -1,6 +1,7 @@
 """The loop: stopped and resumed is never stopped, observers change nothing, and what goes wrong is said."""
 
 import math
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -350,6 +351,58 @@ def test_a_full_disk_for_metrics_costs_one_warning(tmp_path: Path, whole: Any, m
     assert same(ended, whole["swift"][1])
     assert [said for said in listener.said if "metrics are not being written: no space" in said] == listener.said[:1]
     assert len(listener.said) <= 2
+
+
+def test_metrics_are_on_disk_before_the_manifest_of_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def recorded(name: str, path_of: Callable[..., str]) -> None:
+        call = getattr(os, name)
+
+        def wrapped(*args: Any) -> Any:
+            calls.append(f"{name} {Path(path_of(*args)).name}")
+            return call(*args)
+
+        monkeypatch.setattr(os, name, wrapped)
+
+    recorded("write", lambda file, data: os.readlink(f"/proc/self/fd/{file}"))
+    recorded("fsync", lambda file: os.readlink(f"/proc/self/fd/{file}"))
+    recorded("replace", lambda source, target: str(target))
+    go(tmp_path / "run", steps=4, checkpoint_every=2)
+    manifests = [i for i, call in enumerate(calls) if call == "replace manifest.json"]
+    assert len(manifests) == 2
+    for manifest in manifests:
+        before = calls[:manifest]
+        written = max(i for i, call in enumerate(before) if call == "write metrics.jsonl")
+        assert before[written + 1 : written + 3] == ["fsync metrics.jsonl", "fsync run"]
+
+
+def test_damaged_lines_of_the_metrics_cost_one_warning_and_not_the_run(tmp_path: Path, whole: Any) -> None:
+    with pytest.raises(Interrupted):
+        go(tmp_path / "run", stop_in=6)
+    path = tmp_path / "run" / "metrics.jsonl"
+    noted = path.read_text().splitlines()
+    noted[1], noted[3], noted[4] = noted[1][:20], noted[3].replace('"step"', '"stdp"'), "\0" * 30
+    path.write_text("\n".join(noted) + "\n")
+    listener = Listener()
+    assert same(go(tmp_path / "run", resume=True, progress=listener), whole["swift"][1])
+    warned = "warning: metrics.jsonl is damaged in 2 lines, the first is line 2, left out; the weights are not affected"
+    assert [said for said in listener.said if "metrics" in said] == [warned]
+    assert [line["step"] for line in lines(tmp_path / "run")] == [1, 3, 6, 7, 8, 9, 10]
+
+
+def test_a_line_damaged_while_the_run_goes_on_does_not_keep_it_from_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "metrics.jsonl"
+
+    def damage(step: int) -> None:
+        if step == 2:
+            path.write_bytes(b"\xff\xfe" + path.read_bytes()[2:])
+
+    weft.fit(LANGUAGE_MODELS["gpt"](SIZE, vocab=VOCAB), NextToken.Config(), Text(during=damage), out=tmp_path / "run",
+             steps=4, batch=BATCH, quiet=True)  # fmt: skip
+    assert (tmp_path / "run" / "loss.png").exists()
 
 
 def test_a_checkpoint_that_cannot_be_saved_is_tried_again_later(

@@ -25,6 +25,7 @@ from weft.tasks.request import Loaded, Measured
 from weft.tasks.settings import with_settings
 from weft.tasks.using import evaluate
 from weft.training.folder import RunFolder
+from weft.training.leftovers import sweep
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
@@ -167,6 +168,7 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
         from weft.runs.importing import load_foreign
 
         return load_foreign(folder, broken=broken)
+    sweep(place.path)
     config = place.config()
     model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
     size_of(model_config, training=False)

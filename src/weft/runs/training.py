@@ -124,7 +124,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "sample": ending.sample,
     }
     name = shown(Path(folder.path.absolute().name))
-    curve = loss_curve(folder.metrics(), unit=card.task.unit, title=name)
+    curve = loss_curve(folder.metrics(progress), unit=card.task.unit, title=name)
     readme = model_card(name, result, summary=ending.summary, use=ending.use, facts=ending.facts)
     files: dict[str, str | bytes] = {**ending.measured.pictures, **ending.files, "README.md": readme, "loss.png": curve}
     folder.finish(outcome.weights, {**run.config, "result": result}, files)
@@ -174,6 +174,6 @@ def fit(
             if world.first:
                 result = {"parameters": parameters(outcome.model), "steps": outcome.steps, "metrics": {},
                           "seconds": round(outcome.seconds, 1)}  # fmt: skip
-                curve = loss_curve(folder.metrics(), title=shown(Path(folder.path.absolute().name)))
+                curve = loss_curve(folder.metrics(progress), title=shown(Path(folder.path.absolute().name)))
                 folder.finish(outcome.weights, {**folder.config(), "result": result}, {"loss.png": curve})
     return Run(loaded(folder, folder.config(), outcome.model))

@@ -12,7 +12,6 @@ Torch is loaded only where weights are read or written: an early error need not 
 """
 
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -26,6 +25,7 @@ from weft.config import read_json
 from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.storage import store
 from weft.training.earlier import upgraded
+from weft.training.metrics import METRICS, MetricsFile
 from weft.training.progress import Progress
 from weft.training.seal import CONFIG, KEY, FileSeal, FileSeals, check_config, check_file, sealed_config, seals_in
 from weft.version import VERSION
@@ -48,7 +48,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path, *, checked: bool = True):
         self.path, self.checked = Path(path), checked
-        self._complained = False
+        self._metrics = MetricsFile(self.path)
         self._began: tuple[Mapping[str, Any], Mapping[str, bytes]] | None = None
         self._seals: FileSeals | None = None  # of the other files, once config.json was read or written
         self._contents: dict[str, bytes] = {}  # of files that were read and compared
@@ -66,7 +66,7 @@ class RunFolder:
     @property
     def trained(self) -> bool:
         """Whether a step was made here."""
-        return (self.path / "metrics.jsonl").exists() or (self.path / "checkpoints").exists()
+        return (self.path / METRICS).exists() or (self.path / "checkpoints").exists()
 
     def begin(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Write what is known before the first step."""
@@ -141,17 +141,11 @@ class RunFolder:
 
     def note(self, line: Mapping[str, Any], progress: Progress) -> None:
         """Add a line to metrics.jsonl; a full disk costs a warning, not the training."""
-        try:
-            store.append_line(self.path / "metrics.jsonl", json.dumps({k: _plain(v) for k, v in line.items()}))
-        except StorageError as error:
-            if not self._complained:
-                self._complained = True
-                progress.say(f"warning: metrics are not being written: {error}")
+        self._metrics.note(line, progress)
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """All lines of metrics.jsonl."""
-        path = self.path / "metrics.jsonl"
-        return store.read_lines(path) if path.exists() else []
+    def metrics(self, progress: Progress | None = None) -> list[dict[str, Any]]:
+        """All lines of metrics.jsonl; damaged ones are refused, or left out with one warning where `progress` is given."""
+        return self._metrics.rows(progress)
 
     def save(
         self,
@@ -165,6 +159,7 @@ class RunFolder:
         """Save a checkpoint. A disk that refuses costs a warning, but at the last one the run is saved elsewhere."""
         from weft.training.checkpoint import save_checkpoint
 
+        self._metrics.sync(progress)
         try:
             save_checkpoint(self.path, step, tensors, state, report=progress.say)
             return True
@@ -193,7 +188,7 @@ class RunFolder:
                     place.begin(*(self._began or ({}, {})))
                     save_checkpoint(place.path, step, tensors, state)
                     with contextlib.suppress(StorageError):
-                        place.write("metrics.jsonl", store.read_file(self.path / "metrics.jsonl", limit=None))
+                        place.write(METRICS, store.read_file(self.path / METRICS, limit=None))
                     return place.path
                 except BaseException:
                     shutil.rmtree(place.path, ignore_errors=True)
@@ -206,8 +201,7 @@ class RunFolder:
 
         found = latest(self.path, report=progress.say)
         step = found.step if found is not None else 0
-        if (self.path / "metrics.jsonl").exists():
-            store.truncate_lines(self.path / "metrics.jsonl", lambda line: line.get("step", 0) <= step)
+        self._metrics.truncate(step, progress)
         if found is not None:
             for difference in environment_differences(found.manifest["environment"], environment()):
                 progress.say(
@@ -279,13 +273,6 @@ def nearest_run(path: Path) -> Path | None:
 def resume_command(folder: Path) -> str:
     """What to type to go on with a run."""
     return f"weft train --resume --out {shlex.quote(store.shown(folder))}"
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON can hold them; what is not finite becomes text."""
-    if (isinstance(value, float) and value != value) or value in (float("inf"), float("-inf")):
-        return str(value)
-    return value
 
 
 def check_place(folder: RunFolder, resume: bool) -> None:
