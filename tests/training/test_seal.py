@@ -126,7 +126,9 @@ def test_a_changed_config_is_refused_and_says_what_changed(run: Path) -> None:
     data["training"]["lr"] = 1.0
     data["budget"]["steps"] = 9
     (run / CONFIG).write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
-    with pytest.raises(StorageError, match="changed since the run was written: budget, training are not what weft wrote"):
+    with pytest.raises(
+        StorageError, match="changed since the run was written: budget, training are not what weft wrote"
+    ):
         weft_.load(run)
     with pytest.raises(StorageError, match=r"config\.json: changed since"):
         weft_.train(out=run, resume=True, quiet=True)
@@ -176,7 +178,9 @@ def test_a_model_card_may_be_edited_and_verifying_tells_it(run: Path) -> None:
     weft_.load(run).predict("The", max_tokens=2)
     found = verify_run(run)
     assert found.sealed and not found.whole and found.refused == {}
-    assert found.changed["README.md"].startswith("it has 12 bytes instead of ") and found.changed["loss.png"] == "missing"
+    assert (
+        found.changed["README.md"].startswith("it has 12 bytes instead of ") and found.changed["loss.png"] == "missing"
+    )
 
 
 def test_verifying_finds_what_is_refused_in_every_file_at_once(run: Path) -> None:

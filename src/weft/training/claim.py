@@ -52,7 +52,7 @@ def claim(
                 folder.go_on({**folder.config(), **work.record}, work.files)
             else:
                 folder.begin(work.config(), work.files)
-            world.tell(str(folder.path))
+            world.announce(str(folder.path))
             yield folder
     except BaseException:
         for path in ([folder.path] if place is None else []) + made:

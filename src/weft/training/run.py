@@ -1,5 +1,7 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
+import hashlib
+import json
 import math
 import os
 import statistics
@@ -30,6 +32,7 @@ from weft.training.schedule import Budget, Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
+from weft.version import VERSION
 
 SINGLE_THREAD_WEIGHTS = 200_000  # weights in matrices, below which a training step is fastest on one thread
 TRAINING_BYTES_PER_WEIGHT = 16  # the weight, its gradient, and the state of the optimizer
@@ -59,6 +62,13 @@ class Work:
         plain = {name: part.to_json() for name, part in parts.items()}
         return {**self.record, **plain, "budget": vars(self.budget), "fingerprint": self.source.fingerprint}
 
+    def identity(self) -> dict[str, str]:
+        """What must be the same in all processes, in few letters."""
+        parts = {"weft": VERSION, "torch": torch.__version__, "data": self.source.fingerprint}
+        plain = {name: json.dumps(value, sort_keys=True, default=str) for name, value in self.config().items()}
+        names = ("model", "objective", "training", "budget")
+        return parts | {name: hashlib.sha256(plain[name].encode()).hexdigest() for name in names}
+
     def decided(self, device: torch.device) -> "Work":
         """With the precision that `auto` means here and now, so that a resumed run computes as it began."""
         dtype = pick_precision(self.training.precision, device)
@@ -81,6 +91,7 @@ def perform(
     work: Work, folder: RunFolder, *, resume: bool, progress: Progress, stop: StopRequest, world: World
 ) -> Outcome:
     """Train, from the start or from the last checkpoint, in a folder that was claimed."""
+    world.compare(work.identity())
     device = pick_device()
     model = build(work.model, work.training.seed, work.start, work.frozen)
     with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
