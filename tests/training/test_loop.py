@@ -329,6 +329,67 @@ def test_a_diverging_run_stops_with_advice_and_keeps_its_checkpoints(tmp_path: P
     assert found is not None and all(t.isfinite().all() for t in found.tensors("model").values())
 
 
+class Planted(NextToken):
+    """The loss is multiplied from one step on, up to another: garbage among the data, or weights that went astray."""
+
+    class Config(NextToken.Config):
+        begin: int = 12
+        end: int = 13
+        times: float = 4.0
+
+    def __init__(self, config: Any):
+        self.calls, self.config = 0, config
+
+    def __call__(self, model: Any, batch: Any) -> Any:
+        loss = super().__call__(model, batch)
+        step, self.calls = self.calls, self.calls + model.training
+        if model.training and self.config.begin <= step < self.config.end:
+            return type(loss)(loss.total * self.config.times, loss.count)
+        return loss
+
+
+def test_a_jump_of_the_loss_is_noted_with_its_samples_and_the_run_goes_on(tmp_path: Path) -> None:
+    settings = {"objective": Planted.Config(), "steps": 16, "checkpoint_every": 4}
+    listener = Listener()
+    go(tmp_path / "run", progress=listener, **settings)
+    noted = [line for line in lines(tmp_path / "run") if "samples" in line]
+    assert [(line["step"], line["samples"]) for line in noted] == [(13, [48, 49, 50, 51])]
+    said = [said for said in listener.said if "jumped" in said]
+    assert len(said) == 1 and said[0].endswith("in step 13 (samples 48 to 51); training goes on")
+
+
+def test_after_divergence_the_last_good_checkpoint_is_kept_and_not_the_last_finite_one(tmp_path: Path) -> None:
+    """From step 12 on the losses are four times what they were: the run stops later, when twenty of them say so."""
+    with pytest.raises(Diverged, match="the loss grew from") as error:
+        go(tmp_path / "run", objective=Planted.Config(end=1000), steps=60, checkpoint_every=3)
+    assert "the checkpoint of step 12 is kept" in error.value.fix
+    assert checkpoint.latest(tmp_path / "run").step == 12
+    with pytest.raises(Interrupted):
+        go(tmp_path / "good", stop_in=11, steps=60)
+    kept, good = (checkpoint.latest(tmp_path / name).tensors("model") for name in ("run", "good"))
+    assert all(torch.equal(kept[name], good[name]) for name in good)
+
+
+def test_a_run_that_does_worse_for_a_while_keeps_its_last_good_checkpoint_besides_the_newest(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        go(tmp_path / "run", objective=Planted.Config(times=2.0, end=1000), steps=60, checkpoint_every=3, stop_in=23)
+    assert sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()) == [
+        "00000012",
+        "00000021",
+        "00000024",
+    ]
+    assert checkpoint.latest(tmp_path / "run").step == 24
+
+
+def test_a_run_that_ends_worse_than_knowing_nothing_says_so(tmp_path: Path) -> None:
+    listener = Listener()
+    ended = go(tmp_path / "run", model="gpt", lr=10.0, steps=12, evaluate_every=1000, progress=listener)
+    assert listener.said == [f"warning: {ended.warning}"]
+    assert ended.warning.startswith("this model knows less than one that has learned nothing: held-out loss ")
+    assert ended.warning.endswith("start again with a lower rate, say --set lr=0.01")
+    assert go(tmp_path / "calm", model="gpt", lr=1e-3, steps=4).warning == ""
+
+
 @pytest.mark.parametrize("lr", [0.0, -1.0])
 def test_rates_that_cannot_train_are_refused(lr: float) -> None:
     with pytest.raises(ConfigError, match="above 0"):

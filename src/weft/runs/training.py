@@ -131,6 +131,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "seconds": round(outcome.seconds, 1),
         "metrics": dict(ending.measured.metrics),
         "sample": ending.sample,
+        **({"warning": outcome.warning} if outcome.warning else {}),
     }
     name = shown(Path(folder.path.absolute().name))
     curve = loss_curve(folder.metrics(progress), unit=card.task.unit, title=name)
@@ -182,7 +183,8 @@ def fit(
             outcome = perform(work, folder, resume=resume, progress=progress, stop=stop, world=world)
             if world.first:
                 result = {"parameters": parameters(outcome.model), "steps": outcome.steps, "metrics": {},
-                          "seconds": round(outcome.seconds, 1)}  # fmt: skip
+                          "seconds": round(outcome.seconds, 1),
+                          **({"warning": outcome.warning} if outcome.warning else {})}  # fmt: skip
                 curve = loss_curve(folder.metrics(progress), title=shown(Path(folder.path.absolute().name)))
                 folder.finish(outcome.weights, {**folder.config(), "result": result}, {"loss.png": curve})
     return Run(loaded(folder, folder.config(), outcome.model))

@@ -155,13 +155,16 @@ class RunFolder:
         progress: Progress,
         *,
         last: bool,
+        good: int | None = None,
     ) -> bool:
-        """Save a checkpoint. A disk that refuses costs a warning, but at the last one the run is saved elsewhere."""
+        """Save a checkpoint; that of the step `good` is kept. A disk that refuses costs a warning, but at the last one the
+        run is saved elsewhere.
+        """
         from weft.training.checkpoint import save_checkpoint
 
         self._metrics.sync(progress)
         try:
-            save_checkpoint(self.path, step, tensors, state, report=progress.say)
+            save_checkpoint(self.path, step, tensors, state, good=good, report=progress.say)
             return True
         except StorageError as error:
             if not last:
