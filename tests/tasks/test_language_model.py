@@ -474,6 +474,25 @@ def test_a_tokenizer_of_another_run_is_refused_even_where_it_has_as_many_tokens(
         weft.load(copy).evaluate()
 
 
+def test_a_tokenizer_that_is_not_utf8_and_marks_that_the_model_lacks_are_refused_when_the_run_is_loaded(
+    copy: Path,
+) -> None:
+    path = copy / "tokenizer.json"
+    content = path.read_bytes()
+    path.write_bytes(content[:99] + b"\xff" + content[100:])
+    with pytest.raises(ConfigError, match="byte 0xFF at byte offset 99 is not UTF-8"):
+        weft.load(copy)
+    path.write_bytes(content)
+    for marks in ({"end": 24}, {"opening": [0, -1]}):
+        spoil(
+            copy,
+            "config.json",
+            lambda data, ids=marks: data["codecs"]["text"].update({"end": None, "opening": None, **ids}),
+        )
+        with pytest.raises(ConfigError, match=r"the model has no (24|-1): its ids end at 23"):
+            weft.load(copy)
+
+
 @pytest.mark.parametrize("size", [0, 7, 100, 5000])
 def test_weights_cut_short_are_refused(copy: Path, size: int) -> None:
     path = copy / "model.safetensors"
