@@ -13,6 +13,7 @@ from pathlib import Path
 import processes
 import pytest
 from commands import TINY, WEFT, Done, Weft, lines, text
+from sealing import unsealed
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 BRIEF = (*TINY, "--steps", "2")
@@ -20,12 +21,12 @@ BRIEF = (*TINY, "--steps", "2")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run to be spoiled in copies."""
+    """A run to be spoiled in copies; without a seal, by which every change would be refused unseen."""
     folder = tmp_path_factory.mktemp("faults")
     (folder / "book.txt").write_text(text())
     done = Weft(folder, folder)("train", "book.txt", *BRIEF, "--out", "run")
     assert done.code == 0, done.err
-    return folder / "run"
+    return unsealed(folder / "run")
 
 
 # The data
@@ -271,7 +272,7 @@ def test_only_import_asks_the_hub(weft: Weft) -> None:
     [
         ("config.json", '"vocab": 24', '"vocab": 25', "config.json and the weights are of different runs"),
         ("config.json", '"dim": 16', '"dimm": 16', "unknown key 'dimm'\n  -> did you mean 'dim'?"),
-        ("config.json", '"format": 2', '"format": 3', "update weft"),
+        ("config.json", '"format": 2', '"format": 4', "update weft"),
         ("config.json", '"language-model"', '"language-modle"', "there is no task 'language-modle'"),
         ("config.json", "{", "", "not valid JSON"),
         ("tokenizer.json", '"a": ', '"é": ', "not the tokenizer that the run was trained with"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sealing import unsealed
 from stopping import stopped_in
 
 import weft
@@ -353,7 +354,7 @@ def test_a_soup_is_the_mean_of_its_members_and_never_worse_than_the_best(
 
 
 def test_a_run_with_earlier_names_of_parts_makes_a_soup_with_one_of_today(opinions: weft.Run, tmp_path: Path) -> None:
-    earlier = shutil.copytree(opinions.folder, tmp_path / "earlier")
+    earlier = unsealed(Path(shutil.copytree(opinions.folder, tmp_path / "earlier")))
     config = (earlier / "config.json").read_text(encoding="utf-8")
     assert '"TokenShift"' in config
     (earlier / "config.json").write_text(config.replace('"TokenShift"', '"Shift"'), encoding="utf-8")

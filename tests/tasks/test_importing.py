@@ -11,6 +11,7 @@ import torch
 from foreign import library, saved
 from pictures import encoded, pets
 from safetensors.torch import load_file, save_file
+from sealing import unsealed
 
 import weft
 from weft.cli.app import run as command
@@ -188,7 +189,7 @@ def test_a_run_whose_weights_were_damaged_is_refused(tmp_path: Path) -> None:
     weft.train(tmp_path / "some.txt", out=tmp_path / "run", steps=1, quiet=True, dim=16, depth=1, heads=2)
     weights = load_file(tmp_path / "run" / "model.safetensors")
     next(iter(weights.values())).view(-1)[-1] = float("nan")
-    save_file(weights, tmp_path / "run" / "model.safetensors")
+    save_file(weights, unsealed(tmp_path / "run") / "model.safetensors")
     with pytest.raises(WeftError, match=f"not finite numbers: {next(iter(weights))}"):
         weft.load(tmp_path / "run")
     with pytest.raises(WeftError, match="not finite numbers"):

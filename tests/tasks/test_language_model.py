@@ -16,6 +16,7 @@ import pytest
 import torch
 from commands import TINY_SETTINGS, Weft, lines, text
 from safetensors.torch import load_file, save_file
+from sealing import unsealed
 from stopping import stopped_in
 
 import weft
@@ -59,8 +60,8 @@ def trained(book: Path) -> weft.Run:
 
 @pytest.fixture
 def copy(trained: weft.Run, tmp_path: Path) -> Path:
-    """A copy of the trained run, to be spoiled."""
-    return Path(shutil.copytree(trained.folder, tmp_path / "copy"))
+    """A copy of the trained run, to be spoiled; without a seal, by which every change would be refused unseen."""
+    return unsealed(Path(shutil.copytree(trained.folder, tmp_path / "copy")))
 
 
 @pytest.fixture(autouse=True)
@@ -473,6 +474,25 @@ def test_a_tokenizer_of_another_run_is_refused_even_where_it_has_as_many_tokens(
         weft.load(copy).evaluate()
 
 
+def test_a_tokenizer_that_is_not_utf8_and_marks_that_the_model_lacks_are_refused_when_the_run_is_loaded(
+    copy: Path,
+) -> None:
+    path = copy / "tokenizer.json"
+    content = path.read_bytes()
+    path.write_bytes(content[:99] + b"\xff" + content[100:])
+    with pytest.raises(ConfigError, match="byte 0xFF at byte offset 99 is not UTF-8"):
+        weft.load(copy)
+    path.write_bytes(content)
+    for marks in ({"end": 24}, {"opening": [0, -1]}):
+        spoil(
+            copy,
+            "config.json",
+            lambda data, ids=marks: data["codecs"]["text"].update({"end": None, "opening": None, **ids}),
+        )
+        with pytest.raises(ConfigError, match=r"the model has no (24|-1): its ids end at 23"):
+            weft.load(copy)
+
+
 @pytest.mark.parametrize("size", [0, 7, 100, 5000])
 def test_weights_cut_short_are_refused(copy: Path, size: int) -> None:
     path = copy / "model.safetensors"
@@ -530,7 +550,7 @@ def test_a_fit_without_an_end_or_with_other_settings_is_refused(tmp_path: Path) 
 def test_a_composed_run_in_another_process_needs_its_parts_defined(tmp_path: Path, weft: Weft) -> None:
     config = fit(tmp_path / "run").config
     assert config["model"]["type"] == "Stream" and "task" not in config
-    spoil(tmp_path / "run", "config.json", lambda data: data["model"]["embed"].update(type="MyOwnToken"))
+    spoil(unsealed(tmp_path / "run"), "config.json", lambda data: data["model"]["embed"].update(type="MyOwnToken"))
     message = weft.refused("evaluate", tmp_path / "run")
     assert "unknown part 'MyOwnToken'" in message and "must be defined before it is loaded" in message
 

@@ -84,6 +84,34 @@ def test_a_killed_run_goes_on_and_ends_as_if_it_had_not_been(
     assert left == [], "litter after a successful run"
 
 
+@pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        ("weft.storage.store.remove_folder", 3),  # in the last prune
+        ("weft.storage.lock:RunLock._release", 1),  # all is written
+    ],
+)
+def test_what_a_kill_leaves_is_swept_by_the_next_command(weft: Weft, where: str, count: int) -> None:
+    run = weft.folder / "run"
+    assert weft(*TRAIN, "--out", "run", before=kill(where, count)).code == -signal.SIGKILL
+    (run / ".tmp-0123456789ab").write_bytes(b"half a file")
+    assert (run / ".lock").exists() and (count == 1 or list(run.glob("checkpoints/.tmp-step-*")))
+    done = weft("predict", "run", "The", "--json")
+    assert done.json["predictions"] and done.err == ""
+    assert [path.name for path in run.rglob("*") if ".tmp-" in path.name or path.name == ".lock"] == []
+
+
+def test_what_a_run_in_training_has_there_is_not_swept(weft: Weft) -> None:
+    run = weft.folder / "run"
+    slow = "from weft.training import checkpoint\nimport time\ncheckpoint._commit = lambda *paths: time.sleep(1000)\n"
+    job = weft.start(*TRAIN, "--out", "run", before=slow)
+    job.until(lambda: list(run.glob("checkpoints/.tmp-step-*/manifest.json")))
+    assert "this run has no weights yet" in weft("predict", "run", "The").err
+    assert list(run.glob("checkpoints/.tmp-step-*/manifest.json")) and (run / ".lock").exists()
+    job.signal(signal.SIGKILL)
+    job.wait()
+
+
 def test_a_run_killed_twice_and_resumed_with_the_same_words_ends_the_same(weft: Weft, straight: Path) -> None:
     weft(*TRAIN, "--out", "run", before=kill("weft.training.loop:Fit.step", 5))
     done = weft(*TRAIN, "--out", "run", "--resume", before=kill("weft.training.loop:Fit.step", 5))

@@ -1,6 +1,7 @@
 """The loop: stopped and resumed is never stopped, observers change nothing, and what goes wrong is said."""
 
 import math
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -328,6 +329,67 @@ def test_a_diverging_run_stops_with_advice_and_keeps_its_checkpoints(tmp_path: P
     assert found is not None and all(t.isfinite().all() for t in found.tensors("model").values())
 
 
+class Planted(NextToken):
+    """The loss is multiplied from one step on, up to another: garbage among the data, or weights that went astray."""
+
+    class Config(NextToken.Config):
+        begin: int = 12
+        end: int = 13
+        times: float = 4.0
+
+    def __init__(self, config: Any):
+        self.calls, self.config = 0, config
+
+    def __call__(self, model: Any, batch: Any) -> Any:
+        loss = super().__call__(model, batch)
+        step, self.calls = self.calls, self.calls + model.training
+        if model.training and self.config.begin <= step < self.config.end:
+            return type(loss)(loss.total * self.config.times, loss.count)
+        return loss
+
+
+def test_a_jump_of_the_loss_is_noted_with_its_samples_and_the_run_goes_on(tmp_path: Path) -> None:
+    settings = {"objective": Planted.Config(), "steps": 16, "checkpoint_every": 4}
+    listener = Listener()
+    go(tmp_path / "run", progress=listener, **settings)
+    noted = [line for line in lines(tmp_path / "run") if "samples" in line]
+    assert [(line["step"], line["samples"]) for line in noted] == [(13, [48, 49, 50, 51])]
+    said = [said for said in listener.said if "jumped" in said]
+    assert len(said) == 1 and said[0].endswith("in step 13 (samples 48 to 51); training goes on")
+
+
+def test_after_divergence_the_last_good_checkpoint_is_kept_and_not_the_last_finite_one(tmp_path: Path) -> None:
+    """From step 12 on the losses are four times what they were: the run stops later, when twenty of them say so."""
+    with pytest.raises(Diverged, match="the loss grew from") as error:
+        go(tmp_path / "run", objective=Planted.Config(end=1000), steps=60, checkpoint_every=3)
+    assert "the checkpoint of step 12 is kept" in error.value.fix
+    assert checkpoint.latest(tmp_path / "run").step == 12
+    with pytest.raises(Interrupted):
+        go(tmp_path / "good", stop_in=11, steps=60)
+    kept, good = (checkpoint.latest(tmp_path / name).tensors("model") for name in ("run", "good"))
+    assert all(torch.equal(kept[name], good[name]) for name in good)
+
+
+def test_a_run_that_does_worse_for_a_while_keeps_its_last_good_checkpoint_besides_the_newest(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        go(tmp_path / "run", objective=Planted.Config(times=2.0, end=1000), steps=60, checkpoint_every=3, stop_in=23)
+    assert sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()) == [
+        "00000012",
+        "00000021",
+        "00000024",
+    ]
+    assert checkpoint.latest(tmp_path / "run").step == 24
+
+
+def test_a_run_that_ends_worse_than_knowing_nothing_says_so(tmp_path: Path) -> None:
+    listener = Listener()
+    ended = go(tmp_path / "run", model="gpt", lr=10.0, steps=12, evaluate_every=1000, progress=listener)
+    assert listener.said == [f"warning: {ended.warning}"]
+    assert ended.warning.startswith("this model knows less than one that has learned nothing: held-out loss ")
+    assert ended.warning.endswith("start again with a lower rate, say --set lr=0.01")
+    assert go(tmp_path / "calm", model="gpt", lr=1e-3, steps=4).warning == ""
+
+
 @pytest.mark.parametrize("lr", [0.0, -1.0])
 def test_rates_that_cannot_train_are_refused(lr: float) -> None:
     with pytest.raises(ConfigError, match="above 0"):
@@ -350,6 +412,58 @@ def test_a_full_disk_for_metrics_costs_one_warning(tmp_path: Path, whole: Any, m
     assert same(ended, whole["swift"][1])
     assert [said for said in listener.said if "metrics are not being written: no space" in said] == listener.said[:1]
     assert len(listener.said) <= 2
+
+
+def test_metrics_are_on_disk_before_the_manifest_of_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def recorded(name: str, path_of: Callable[..., str]) -> None:
+        call = getattr(os, name)
+
+        def wrapped(*args: Any) -> Any:
+            calls.append(f"{name} {Path(path_of(*args)).name}")
+            return call(*args)
+
+        monkeypatch.setattr(os, name, wrapped)
+
+    recorded("write", lambda file, data: os.readlink(f"/proc/self/fd/{file}"))
+    recorded("fsync", lambda file: os.readlink(f"/proc/self/fd/{file}"))
+    recorded("replace", lambda source, target: str(target))
+    go(tmp_path / "run", steps=4, checkpoint_every=2)
+    manifests = [i for i, call in enumerate(calls) if call == "replace manifest.json"]
+    assert len(manifests) == 2
+    for manifest in manifests:
+        before = calls[:manifest]
+        written = max(i for i, call in enumerate(before) if call == "write metrics.jsonl")
+        assert before[written + 1 : written + 3] == ["fsync metrics.jsonl", "fsync run"]
+
+
+def test_damaged_lines_of_the_metrics_cost_one_warning_and_not_the_run(tmp_path: Path, whole: Any) -> None:
+    with pytest.raises(Interrupted):
+        go(tmp_path / "run", stop_in=6)
+    path = tmp_path / "run" / "metrics.jsonl"
+    noted = path.read_text().splitlines()
+    noted[1], noted[3], noted[4] = noted[1][:20], noted[3].replace('"step"', '"stdp"'), "\0" * 30
+    path.write_text("\n".join(noted) + "\n")
+    listener = Listener()
+    assert same(go(tmp_path / "run", resume=True, progress=listener), whole["swift"][1])
+    warned = "warning: metrics.jsonl is damaged in 2 lines, the first is line 2, left out; the weights are not affected"
+    assert [said for said in listener.said if "metrics" in said] == [warned]
+    assert [line["step"] for line in lines(tmp_path / "run")] == [1, 3, 6, 7, 8, 9, 10]
+
+
+def test_a_line_damaged_while_the_run_goes_on_does_not_keep_it_from_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "metrics.jsonl"
+
+    def damage(step: int) -> None:
+        if step == 2:
+            path.write_bytes(b"\xff\xfe" + path.read_bytes()[2:])
+
+    weft.fit(LANGUAGE_MODELS["gpt"](SIZE, vocab=VOCAB), NextToken.Config(), Text(during=damage), out=tmp_path / "run",
+             steps=4, batch=BATCH, quiet=True)  # fmt: skip
+    assert (tmp_path / "run" / "loss.png").exists()
 
 
 def test_a_checkpoint_that_cannot_be_saved_is_tried_again_later(

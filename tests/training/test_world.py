@@ -165,6 +165,60 @@ def test_a_process_that_dies_takes_the_others_with_it_and_what_was_saved_is_kept
     assert weft("predict", "run", "The", "--json").json["predictions"]
 
 
+def elsewhere(weft: Weft, *files: tuple[str, str]) -> str:
+    """Code that has a process start in another folder, with these files."""
+    (weft.folder / "elsewhere").mkdir()
+    for name, content in files:
+        (weft.folder / "elsewhere" / name).write_text(content)
+    return "import os\nos.chdir('elsewhere')\n"
+
+
+@pytest.mark.parametrize("content", ["other words, as many as there are " * 100, None], ids=["other data", "no data"])
+def test_a_process_with_other_data_is_refused_before_the_first_step_and_all_say_so(
+    weft: Weft, content: str | None
+) -> None:
+    away = elsewhere(weft, *([] if content is None else [("book.txt", content)]))
+    found = sorted(weft.folder.rglob("*"))
+    run = weft.folder / "run"
+    first, second = together(weft, *TRAIN, "--steps", "8", "--out", str(run), before={1: away})
+    assert (first.code, second.code) == (2, 2), first.err + second.err
+    if content is None:
+        assert "\nweft: process 1 of this run refused: book.txt: no such file or folder\n" in first.err
+        assert second.err.startswith("weft: book.txt: no such file or folder")
+    else:
+        for one in (first, second):
+            assert (
+                "process 1 of 2 differs from the first in its data\n  -> give every process the same files" in one.err
+            )
+    assert sorted(weft.folder.rglob("*")) == found
+
+
+def test_a_refusal_of_the_first_process_reaches_the_others_with_its_exit_code(weft: Weft) -> None:
+    first, second = together(weft, *TRAIN, "--steps", "8", before={0: elsewhere(weft)})
+    assert (first.code, second.code) == (2, 2), first.err + second.err
+    assert second.err == "weft: process 0 of this run refused: book.txt: no such file or folder\n"
+    full = "from weft.storage import disk\ndisk.free_bytes = lambda path: 1000\n"
+    first, second = together(weft, *TRAIN, "--steps", "8", before={0: full})
+    assert (first.code, second.code) == (
+        74,
+        74,
+    ) and "process 0 of this run refused: runs: no space: needs" in second.err, second.err
+
+
+def test_a_port_that_is_taken_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        environment = {"WORLD_SIZE": "2", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(WeftError) as error:
+            World.join(torch.device("cpu"))
+    problem = f"MASTER_PORT: port {port} of this machine is taken, and the 2 processes cannot meet"
+    assert str(error.value) == f"{problem}\n  -> name another one: torchrun --master-port"
+
+
 @pytest.mark.parametrize(("count", "size", "expected"), [(8, 2, slice(4, 8)), (3, 3, slice(1, 2)), (4, 1, None)])
 def test_every_process_has_its_share(count: int, size: int, expected: slice | None) -> None:
     assert World(min(1, size - 1), size).share(count) == (expected or slice(0, 4))
@@ -189,7 +243,9 @@ def test_processes_that_cannot_meet_are_told_why(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow
 def test_torchrun_itself(weft: Weft, alone: Path) -> None:
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port())]
+    (weft.folder / "random.py").write_text("raise SystemExit('a file of the current folder stands in for a library')")
+    launch = [sys.executable, "-P", "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port",
+              str(free_port()), "--no-python", sys.executable, "-P"]  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = processes.run([*launch, "-m", "weft", *TRAIN, "--steps", "8", "--json"], cwd=weft.folder, env=environment,
                           capture_output=True, text=True, timeout=300)  # fmt: skip

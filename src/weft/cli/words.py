@@ -31,7 +31,9 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A setting, as often as needed. `weft tasks TASK` lists them."),
 ]
 RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, e.g. runs/book-1.")]
-Broken = Annotated[bool, typer.Option("--broken", help="Use the model even if weights are NaN or infinite.")]
+Broken = Annotated[
+    bool, typer.Option("--broken", help="Use the model even if weights are NaN or infinite, or files have changed.")
+]
 Out = Annotated[str | None, typer.Option(metavar="RUN", help="The run folder; runs/<name>-<number> by default.")]
 
 

@@ -170,6 +170,12 @@ class TextCodec(Codec):
             problem = f"the tokenizer has {found} tokens, the model {size}: they are of different runs"
             raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
         self.tokenizer  # noqa: B018 (refuses one with other tokens)
+        marks = (*(self.config.opening or ()), *(() if self.config.end is None else (self.config.end,)))
+        if odd := [id for id in marks if not 0 <= id < size]:
+            problem = f"texts are to stand between tokens with the ids {marks}, and the model has no {odd[0]}: its ids end at {size - 1}"
+            raise ConfigError(
+                problem, where=where, fix="fetch the model's config.json and tokenizer.json from one place"
+            )
 
 
 def only_texts(given: Sequence[object]) -> list[str]:
@@ -182,4 +188,9 @@ def only_texts(given: Sequence[object]) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _parsed(data: bytes, where: str) -> Tokenizer:
-    return Tokenizer.from_json(data.decode("utf-8"), where)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"byte 0x{data[error.start]:02X} at byte offset {error.start} is not UTF-8"
+        raise ConfigError(problem, where=where, fix="put the run's own tokenizer.json back") from None
+    return Tokenizer.from_json(text, where)

@@ -27,6 +27,7 @@ from weft.tasks.request import Embedded, Loaded, Measured
 from weft.tasks.settings import with_settings
 from weft.tasks.using import evaluate
 from weft.training.folder import RunFolder
+from weft.training.leftovers import sweep
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
@@ -169,18 +170,19 @@ def load(folder: str | Path, *, broken: bool = False) -> Run:
     """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
 
     The network is never used: `weft import owner/name` fetches a model and makes a run of it.
-    `broken` lets weights with NaN or infinity pass, which are refused otherwise.
+    `broken` lets weights with NaN or infinity pass, and files that changed since the run was written; both are refused otherwise.
     """
     return Run(open_run(folder, broken=broken))
 
 
 def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     """Config, model and weights of a run, each checked against the others."""
-    place = RunFolder(require_run(folder))
+    place = RunFolder(require_run(folder), checked=not broken)
     if recognises(folder):
         from weft.runs.importing import load_foreign
 
         return load_foreign(folder, broken=broken)
+    sweep(place.path)
     config = place.config()
     model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
     size_of(model_config, training=False)

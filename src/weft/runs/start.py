@@ -5,6 +5,7 @@ All that can be refused without a model is refused here, before torch is loaded;
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -77,11 +78,16 @@ def train(
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
     asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), plain)
     place = None if out is None else RunFolder(out)
-    with StopRequest() as stop:
+    with StopRequest() as stop, _processes():
         if int(os.environ.get("RANK", "0")) > 0:
             return _training().train_beside(sources, place, stop)
         progress = Progress(quiet=quiet)
         return (_resume if resume else _begin)(asked, place, progress, stop)
+
+
+def _processes() -> AbstractContextManager[object]:
+    """The processes that train together, if torchrun started several: they meet first, so that a refusal reaches all."""
+    return nullcontext() if os.environ.get("WORLD_SIZE", "1") == "1" else _training().together()
 
 
 def _training() -> ModuleType:

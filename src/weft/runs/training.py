@@ -36,6 +36,11 @@ from weft.training.signals import StopRequest
 from weft.training.world import World
 
 
+def together() -> World:
+    """The processes that train together, to be entered ahead of all that one of them may refuse."""
+    return World.join(pick_device())
+
+
 def train_new(
     asked: Asked,
     card: Card,
@@ -93,7 +98,7 @@ def resume_run(card: Card, sources: tuple[str, ...], place: RunFolder, progress:
     with torch.random.fork_rng(devices=[]), World.join(pick_device()) as world:
         if place.finished:
             progress.say(f"{shown(place.path)}: this run is finished; train on from its weights with --from")
-            world.tell("")  # nothing to do
+            world.announce("")  # nothing to do
             return load(place.path)
         again = _restored(card, place, sources, progress)
         with claim(again.work, place.path, resume=True, world=world) as folder:
@@ -106,12 +111,16 @@ def train_beside(sources: tuple[str, ...], place: RunFolder | None, stop: StopRe
     """The part of a process that is not the first of its world: it trains beside it, and writes nothing."""
     progress = Progress(quiet=True)
     with torch.random.fork_rng(devices=[]), World.join(pick_device()) as world:
-        named = world.tell()
+        named = world.announce()
         if not named:
             return Run(open_run("" if place is None else place.path), reports=False)
         folder = RunFolder(named)
         card = card_named(folder.config()["task"])
-        work = _restored(card, folder, sources, progress).work
+        try:
+            work = _restored(card, folder, sources, progress).work
+        except Exception as error:
+            world.compare({}, error)
+            raise
         outcome = perform(work, folder, resume=True, progress=progress, stop=stop, world=world)
         return Run(loaded(folder, folder.config(), outcome.model), reports=False)
 
@@ -137,9 +146,10 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "seconds": round(outcome.seconds, 1),
         "metrics": dict(ending.measured.metrics),
         "sample": ending.sample,
+        **({"warning": outcome.warning} if outcome.warning else {}),
     }
     name = shown(Path(folder.path.absolute().name))
-    curve = loss_curve(folder.metrics(), unit=card.task.unit, title=name)
+    curve = loss_curve(folder.metrics(progress), unit=card.task.unit, title=name)
     readme = model_card(name, result, summary=ending.summary, use=ending.use, facts=ending.facts)
     files: dict[str, str | bytes] = {**ending.measured.pictures, **ending.files, "README.md": readme, "loss.png": curve}
     folder.finish(outcome.weights, {**run.config, "result": result}, files)
@@ -169,14 +179,14 @@ def fit(
     device, budget = pick_device(), Budget(steps=steps, minutes=minutes, epochs=epochs)
     with torch.random.fork_rng(devices=[]), StopRequest() as stop, World.join(device) as world:
         progress = Progress(quiet=quiet or not world.first)
-        told = "" if world.first else world.tell()
+        told = "" if world.first else world.announce()
         if resume or not world.first:
             check_place(RunFolder(told or out), resume=True)
             config = RunFolder(told or out).config()
             training, budget = from_json(config["training"], Training), Budget(**config["budget"])
             if not told and RunFolder(out).finished:
                 if world.first:
-                    world.tell("")  # nothing to do
+                    world.announce("")  # nothing to do
                 return load(out)
             again = {name: value for name, value in settings.items() if value != "auto"}  # was decided when it began
             work = Work(model, objective, source, with_settings(training, again), budget)
@@ -188,7 +198,8 @@ def fit(
             outcome = perform(work, folder, resume=resume, progress=progress, stop=stop, world=world)
             if world.first:
                 result = {"parameters": parameters(outcome.model), "steps": outcome.steps, "metrics": {},
-                          "seconds": round(outcome.seconds, 1)}  # fmt: skip
-                curve = loss_curve(folder.metrics(), title=shown(Path(folder.path.absolute().name)))
+                          "seconds": round(outcome.seconds, 1),
+                          **({"warning": outcome.warning} if outcome.warning else {})}  # fmt: skip
+                curve = loss_curve(folder.metrics(progress), title=shown(Path(folder.path.absolute().name)))
                 folder.finish(outcome.weights, {**folder.config(), "result": result}, {"loss.png": curve})
     return Run(loaded(folder, folder.config(), outcome.model))

@@ -33,6 +33,11 @@ def temporary(folder: Path) -> Path:
     return folder / f".tmp-{secrets.token_hex(6)}"
 
 
+def is_leftover(path: Path) -> bool:
+    """Whether a name is of a writer: at work, or killed."""
+    return path.name == ".lock" or bool(_TEMPORARY.fullmatch(path.name))
+
+
 class RunLock:
     """An exclusive hold on a run folder: `with RunLock(folder): ...`. A second process is told who holds it.
 

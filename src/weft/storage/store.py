@@ -34,6 +34,7 @@ __all__ = [
     "require_space",
     "shown",
     "storage_error",
+    "sync_file",
     "sync_folder",
     "truncate_lines",
     "write_file",
@@ -45,15 +46,23 @@ _TAIL = 2**20  # bytes looked at to find where a torn last line begins
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def write_file(path: Path, data: bytes | Iterable[bytes | memoryview], *, size: int | None = None) -> str:
+def write_file(
+    path: Path,
+    data: bytes | Iterable[bytes | memoryview],
+    *,
+    size: int | None = None,
+    before: Callable[[int, str], None] = lambda size, sha256: None,
+) -> str:
     """Write a whole file or nothing, durably. Returns the SHA-256 of its content.
 
-    `size` is what the chunks of an iterable add up to, for the message when the disk is full.
+    `size` is what the chunks of an iterable add up to, for the message when the disk is full. `before` is called with
+    length and SHA-256 when all is on disk, just before the file gets its name.
     """
     chunks, needed = ((data,), len(data)) if isinstance(data, bytes) else (data, size)
     unfinished = temporary(path.parent)
     try:
         sha256 = _write_new(unfinished, chunks)
+        before(unfinished.stat().st_size, sha256)
         os.replace(unfinished, path)
         sync_folder(path.parent)
     except BaseException as error:
@@ -89,6 +98,19 @@ def _write_all(file: int, data: bytes | memoryview) -> None:
         if written <= 0:
             raise OSError(errno.EIO, "the file system took no bytes")
         rest = rest[written:]
+
+
+def sync_file(path: Path) -> None:
+    """Make durable what was appended to a file, and its name."""
+    try:
+        file = os.open(path, os.O_RDWR | _BINARY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise storage_error(error, path) from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -195,24 +217,32 @@ def _mend(file: int) -> int:
     return _mend(file)
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file with one JSON object per line; a torn last line is ignored. No file: no lines."""
-    return [row for _, row in _lines(path)]
+def read_lines(path: Path, *, damaged: list[int] | None = None) -> list[dict[str, Any]]:
+    """The objects of a file with one JSON object per line; a torn last line is ignored. No file: no lines.
+
+    Other lines that are no objects are refused, or left out and their numbers added to `damaged` where it is given.
+    """
+    return [row for _, row in _lines(path, damaged)]
 
 
-def truncate_lines(path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
-    """Keep, byte for byte, the lines whose object satisfies `keep`; drop the others and a torn last line."""
+def truncate_lines(path: Path, keep: Callable[[dict[str, Any]], bool], *, damaged: list[int] | None = None) -> None:
+    """Keep, byte for byte, the lines whose object satisfies `keep`; drop the others and a torn last line.
+
+    Other lines that are no objects are refused, or dropped and their numbers added to `damaged` where it is given.
+    """
     if path.exists():
-        write_file(path, b"".join(line + b"\n" for line, row in _lines(path) if keep(row)))
+        write_file(path, b"".join(line + b"\n" for line, row in _lines(path, damaged) if keep(row)))
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def _lines(path: Path, damaged: list[int] | None) -> Iterator[tuple[bytes, dict[str, Any]]]:
     content = read_file(path, limit=None) if path.exists() else b""
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
     for number, line in lines:
         row = _row(line)
         if row is not None:
             yield line, row
+        elif number != lines[-1][0] and damaged is not None:
+            damaged.append(number)
         elif number != lines[-1][0]:
             where = f"{shown(path)}, line {number}"
             raise DataError("expected one JSON object", where=where, fix="remove the line, or restore the file")

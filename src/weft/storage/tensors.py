@@ -3,7 +3,7 @@
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,25 @@ _NAMES = {dtype: name for name, dtype in TYPES.items()}
 _ORDER = list(_NAMES)
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
-    """Write a .safetensors file, whole or not at all; at most one tensor is copied at a time. Returns its SHA-256."""
-    return write_checked(path, tensors, metadata)[0]
+Noted = Callable[[int, str], None]  # hears the length of a file and the SHA-256 of its bytes
+
+
+def _unheard(size: int, sha256: str) -> None:
+    """Nothing is done with length and digest."""
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None, *, before: Noted = _unheard
+) -> str:
+    """Write a .safetensors file, whole or not at all; at most one tensor is copied at a time. Returns its SHA-256.
+
+    `before` is called when all is on disk, just before the file gets its name.
+    """
+    return write_checked(path, tensors, metadata, before=before)[0]
 
 
 def write_checked(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None, *, before: Noted = _unheard
 ) -> tuple[str, dict[str, int]]:
     """As `write_tensors`; also returns the CRC-32 of every tensor, by which damage can be located."""
     sums: dict[str, int] = {}
@@ -38,7 +50,7 @@ def write_checked(
             sums[name] = zlib.crc32(view)
             yield view
 
-    return store.write_file(path, chunks(), size=len(header) + tensor_bytes(tensors)), sums
+    return store.write_file(path, chunks(), size=len(header) + tensor_bytes(tensors), before=before), sums
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor]) -> int:
@@ -46,9 +58,13 @@ def tensor_bytes(tensors: Mapping[str, Tensor]) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of any .safetensors file; whatever is wrong with it becomes a DataError or a StorageError."""
-    tensors, _ = read_checked(path)
+def read_tensors(path: Path, *, check: Callable[[str], None] = lambda sha256: None) -> dict[str, Tensor]:
+    """The tensors of any .safetensors file; whatever is wrong with it becomes a DataError or a StorageError.
+
+    `check` may refuse the file by the SHA-256 of exactly the bytes that were read.
+    """
+    tensors, sha256 = read_checked(path)
+    check(sha256)
     for name, tensor in tensors.items():
         if tensor.dtype == torch.bool and tensor.numel() and tensor.view(torch.uint8).max() > 1:
             raise refusal(path, f"tensor {name!r} is boolean and has bytes other than 0 and 1")

@@ -9,7 +9,9 @@ from weft.version import VERSION
 
 def model_card(name: str, result: Mapping[str, Any], *, summary: str, use: str, facts: Mapping[str, str]) -> str:
     """README.md of a run. `result` is what config.json says of how it ended, `use` a command that uses it."""
-    lines = [f"# {name}", "", summary, "", "```", use, "```", "", "## Measured on held-out data", ""]
+    lines = [f"# {name}", "", summary, "", "```", use, "```", ""]
+    lines += [f"**Warning:** {result['warning']}.", ""] if result.get("warning") else []
+    lines += ["## Measured on held-out data", ""]
     lines += ["| measure | value |", "|---|---|"]
     lines += [f"| {measure} | {value:.4g} |" for measure, value in result["metrics"].items()]
     lines += ["", "![loss](loss.png)", "", "## How it was made", "", "| | |", "|---|---|"]

@@ -41,16 +41,19 @@ from weft.training.retention import (
     MIN_CHECKPOINTS,
     aside_name,
     committed,
+    delete,
     entries,
     is_unfinished,
     prune,
     sequence,
+    step_of,
     unfinished_name,
 )
 
 __all__ = [
     "Checkpoint",
     "NewerFormat",
+    "drop_checkpoints",
     "environment",
     "environment_differences",
     "latest",
@@ -111,9 +114,12 @@ def save_checkpoint(
     state: Mapping[str, Any],
     *,
     keep: int = MIN_CHECKPOINTS,
+    good: int | None = None,
     report: Callable[[str], None] = _to_stderr,
 ) -> Path:
     """Save a checkpoint in a run folder and return its place; then delete all but the `keep` newest that verify.
+
+    That of the step `good` stays as well.
 
     If the save fails, a StorageError says why, and the checkpoints there were before are as they were.
     """
@@ -135,8 +141,19 @@ def save_checkpoint(
         if isinstance(error, OSError):
             raise store.storage_error(error, home) from error
         raise
-    prune(home, path, max(keep, MIN_CHECKPOINTS), report)
+    prune(home, path, max(keep, MIN_CHECKPOINTS), report, good)
     return path
+
+
+def drop_checkpoints(folder: Path, after: int) -> None:
+    """Delete the checkpoints of steps after this one, if that one verifies: they are of a run that went wrong."""
+    home = folder / "checkpoints"
+    with contextlib.suppress(StorageError):
+        good = home / f"{after:08d}"
+        verify(good, read_manifest(good))
+        for path in committed(home):
+            if step_of(path) > after:
+                delete(path)
 
 
 def _write_files(

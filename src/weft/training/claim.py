@@ -15,6 +15,7 @@ from weft.storage.lock import RunLock
 from weft.storage.store import make_folder, shown
 from weft.training.board import require_board
 from weft.training.folder import RunFolder, check_place, fresh_folder, resume_command
+from weft.training.leftovers import sweep_checkpoints
 from weft.training.run import Work, size_of
 from weft.training.world import World
 
@@ -46,11 +47,12 @@ def claim(
         with RunLock(folder.path), _kept_if_trained(folder, resume):
             check_place(folder, resume)
             if resume:
+                sweep_checkpoints(folder.path)
                 check_same(work, folder)
                 folder.go_on({**folder.config(), **work.record}, work.files)
             else:
                 folder.begin(work.config(), work.files)
-            world.tell(str(folder.path))
+            world.announce(str(folder.path))
             yield folder
     except BaseException:
         for path in ([folder.path] if place is None else []) + made:

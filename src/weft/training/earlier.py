@@ -2,6 +2,7 @@
 
 Format 1 had one untyped record of the data, in which each task kept what it needed: tokenizer, classes, sizes of pictures.
 Format 2 has codecs for the two ends of a task's samples, and a record that says the same things of every task's data.
+Format 3 has a seal.
 """
 
 from collections.abc import Mapping
@@ -17,9 +18,9 @@ AMOUNTS = ("pairs", "pictures", "train", "held_out", "captions", "documents", "b
 def upgraded(config: Json) -> Json:
     """A config.json of any format as the newest has it."""
     if config.get("format") != 1:
-        return config
+        return {**config, "format": 3}
     data, task = config.get("data") or {}, config.get("task")
-    new = {**config, "format": 2}
+    new = {**config, "format": 3}
     if not data and task is None:  # composed by hand
         return new
     new["data"] = {

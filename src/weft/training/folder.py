@@ -12,7 +12,6 @@ Torch is loaded only where weights are read or written: an early error need not 
 """
 
 import contextlib
-import json
 import os
 import re
 import shlex
@@ -22,11 +21,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.config import read_json, write_json
+from weft.config import read_json
 from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.storage import store
 from weft.training.earlier import upgraded
+from weft.training.metrics import METRICS, MetricsFile
 from weft.training.progress import Progress
+from weft.training.seal import CONFIG, KEY, FileSeal, FileSeals, check_config, check_file, sealed_config, seals_in
 from weft.version import VERSION
 
 if TYPE_CHECKING:
@@ -34,31 +35,38 @@ if TYPE_CHECKING:
 
     from weft.training.checkpoint import Checkpoint
 
-FORMAT = 2
+FORMAT = 3
+FIRST_SEALED = 3  # the first format in which config.json has a seal
+WEIGHTS = "model.safetensors"
 
 
 class RunFolder:
-    """A folder that a person can read and another tool can load. All writing goes through the store."""
+    """A folder that a person can read and another tool can load. All writing goes through the store.
 
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
-        self._complained = False
+    What is read from it is compared with the seal in config.json, unless `checked` is false.
+    """
+
+    def __init__(self, path: str | Path, *, checked: bool = True):
+        self.path, self.checked = Path(path), checked
+        self._metrics = MetricsFile(self.path)
         self._began: tuple[Mapping[str, Any], Mapping[str, bytes]] | None = None
+        self._seals: FileSeals | None = None  # of the other files, once config.json was read or written
+        self._contents: dict[str, bytes] = {}  # of files that were read and compared
 
     @property
     def exists(self) -> bool:
         """Whether a run was begun here."""
-        return (self.path / "config.json").exists()
+        return (self.path / CONFIG).exists()
 
     @property
     def finished(self) -> bool:
         """Whether the run has its final weights."""
-        return (self.path / "model.safetensors").exists()
+        return (self.path / WEIGHTS).exists()
 
     @property
     def trained(self) -> bool:
         """Whether a step was made here."""
-        return (self.path / "metrics.jsonl").exists() or (self.path / "checkpoints").exists()
+        return (self.path / METRICS).exists() or (self.path / "checkpoints").exists()
 
     def begin(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Write what is known before the first step."""
@@ -66,13 +74,13 @@ class RunFolder:
         store.probe(self.path)
         for name, data in files.items():
             self.write(name, data)
-        self.write_config(config)
+        self.write_config(config, {name: FileSeal.of(data) for name, data in files.items()})
 
     def go_on(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Take up a run that was begun, maybe with data that has moved."""
         self._began = config, files
         if config != self.config():
-            self.write_config(config)
+            self.write_config(config, {name: FileSeal.of(data) for name, data in files.items()})
 
     def abandon(self) -> None:
         """Remove what `begin` wrote, as far as the disk allows: nothing was trained."""
@@ -81,19 +89,21 @@ class RunFolder:
                 (self.path / name).unlink(missing_ok=True)
             shutil.rmtree(self.path / "tensorboard", ignore_errors=True)
 
-    def write_config(self, config: Mapping[str, Any]) -> None:
-        """Write config.json. A file name that is not UTF-8 is held as JSON can hold it."""
-        text = write_json({"format": FORMAT, "weft": VERSION, **config})
-        store.write_file(self.path / "config.json", text.encode("utf-8", "backslashreplace"))
+    def write_config(self, config: Mapping[str, Any], files: FileSeals) -> None:
+        """Write config.json, with the seals of the other files."""
+        content = {name: value for name, value in config.items() if name not in ("format", KEY)}
+        store.write_file(self.path / CONFIG, sealed_config({"format": FORMAT, "weft": VERSION, **content}, files))
+        self._seals = files
 
     def config(self) -> dict[str, Any]:
-        """Read config.json, strictly."""
-        path = self.path / "config.json"
+        """Read config.json, strictly. Its seal is compared and left out."""
+        path = self.path / CONFIG
         if not path.exists():
             raise WeftError(
                 "not a run: there is no config.json", where=str(self.path), fix="name a folder that weft train wrote"
             )
-        data = read_json(store.read_file(path), where=str(path))
+        content = store.read_file(path)
+        data = read_json(content, where=str(path))
         if not isinstance(data, dict) or not isinstance(data.get("format"), int):
             raise ConfigError("not a weft run's config", where=str(path))
         if data["format"] > FORMAT:
@@ -103,14 +113,27 @@ class RunFolder:
                 where=str(path),
                 fix="update weft",
             )
-        return upgraded(data)
+        sealed = self.checked and (data["format"] >= FIRST_SEALED or KEY in data)
+        self._seals = check_config(content, data, path) if sealed else {}
+        return upgraded({name: value for name, value in data.items() if name != KEY})
+
+    def seals(self) -> FileSeals:
+        """Length and digest of every other file, as config.json says; none in runs of earlier versions."""
+        if self._seals is None:
+            self.config()
+        return self._seals or {}
 
     def content(self, name: str) -> bytes:
         """What one of the run's files holds."""
         path = self.path / name
         if not path.exists():
             raise StorageError(f"{name} is missing from the run", where=str(self.path))
-        return store.read_file(path)
+        content, known = store.read_file(path), self._contents.get(name)
+        if content == known:
+            return known
+        check_file(path, self.seals().get(name), FileSeal.of(content).sha256)
+        self._contents[name] = content
+        return content
 
     def write(self, name: str, data: str | bytes) -> None:
         """Write one of the run's files."""
@@ -118,17 +141,11 @@ class RunFolder:
 
     def note(self, line: Mapping[str, Any], progress: Progress) -> None:
         """Add a line to metrics.jsonl; a full disk costs a warning, not the training."""
-        try:
-            store.append_line(self.path / "metrics.jsonl", json.dumps({k: _plain(v) for k, v in line.items()}))
-        except StorageError as error:
-            if not self._complained:
-                self._complained = True
-                progress.say(f"warning: metrics are not being written: {error}")
+        self._metrics.note(line, progress)
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """All lines of metrics.jsonl."""
-        path = self.path / "metrics.jsonl"
-        return store.read_lines(path) if path.exists() else []
+    def metrics(self, progress: Progress | None = None) -> list[dict[str, Any]]:
+        """All lines of metrics.jsonl; damaged ones are refused, or left out with one warning where `progress` is given."""
+        return self._metrics.rows(progress)
 
     def save(
         self,
@@ -138,12 +155,16 @@ class RunFolder:
         progress: Progress,
         *,
         last: bool,
+        good: int | None = None,
     ) -> bool:
-        """Save a checkpoint. A disk that refuses costs a warning, but at the last one the run is saved elsewhere."""
+        """Save a checkpoint; that of the step `good` is kept. A disk that refuses costs a warning, but at the last one the
+        run is saved elsewhere.
+        """
         from weft.training.checkpoint import save_checkpoint
 
+        self._metrics.sync(progress)
         try:
-            save_checkpoint(self.path, step, tensors, state, report=progress.say)
+            save_checkpoint(self.path, step, tensors, state, good=good, report=progress.say)
             return True
         except StorageError as error:
             if not last:
@@ -170,7 +191,7 @@ class RunFolder:
                     place.begin(*(self._began or ({}, {})))
                     save_checkpoint(place.path, step, tensors, state)
                     with contextlib.suppress(StorageError):
-                        place.write("metrics.jsonl", store.read_file(self.path / "metrics.jsonl", limit=None))
+                        place.write(METRICS, store.read_file(self.path / METRICS, limit=None))
                     return place.path
                 except BaseException:
                     shutil.rmtree(place.path, ignore_errors=True)
@@ -183,8 +204,7 @@ class RunFolder:
 
         found = latest(self.path, report=progress.say)
         step = found.step if found is not None else 0
-        if (self.path / "metrics.jsonl").exists():
-            store.truncate_lines(self.path / "metrics.jsonl", lambda line: line.get("step", 0) <= step)
+        self._metrics.truncate(step, progress)
         if found is not None:
             for difference in environment_differences(found.manifest["environment"], environment()):
                 progress.say(
@@ -195,21 +215,32 @@ class RunFolder:
     def finish(
         self, weights: "Mapping[str, Tensor]", config: Mapping[str, Any], files: Mapping[str, str | bytes]
     ) -> None:
-        """Write the final weights, last, after the files that describe them."""
+        """Write the final weights, last, after the files that describe them; config.json seals them all."""
         from weft.storage.tensors import write_tensors
 
         for name, data in files.items():
             self.write(name, data)
-        self.write_config(config)
-        write_tensors(self.path / "model.safetensors", weights, {"format": "pt"})
+        seals = seals_in(self.path, but=(CONFIG, WEIGHTS))
+
+        def seal(size: int, sha256: str) -> None:
+            self.write_config(config, {**seals, WEIGHTS: FileSeal(size, sha256)})
+
+        write_tensors(self.path / WEIGHTS, weights, {"format": "pt"}, before=seal)
 
     def weights(self) -> "dict[str, Tensor]":
         """The final weights; those of the newest checkpoint if the run was not finished."""
         from weft.storage.tensors import read_tensors
         from weft.training.checkpoint import latest
 
+        path, sealed = self.path / WEIGHTS, self.seals().get(WEIGHTS)
         if self.finished:
-            return read_tensors(self.path / "model.safetensors")
+            return read_tensors(path, check=lambda sha256: check_file(path, sealed, sha256))
+        if sealed is not None:
+            raise StorageError(
+                "missing, though the run has ended",
+                where=store.shown(path),
+                fix=f"put it back, or {resume_command(self.path)}",
+            )
         found = latest(self.path)
         if found is None:
             raise WeftError("this run has no weights yet", where=str(self.path), fix="train it with --resume")
@@ -245,13 +276,6 @@ def nearest_run(path: Path) -> Path | None:
 def resume_command(folder: Path) -> str:
     """What to type to go on with a run."""
     return f"weft train --resume --out {shlex.quote(store.shown(folder))}"
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON can hold them; what is not finite becomes text."""
-    if (isinstance(value, float) and value != value) or value in (float("inf"), float("-inf")):
-        return str(value)
-    return value
 
 
 def check_place(folder: RunFolder, resume: bool) -> None:

@@ -24,7 +24,8 @@ class State:
 
     `landing` is the share of the run that was done when patience ended and the rate began to fall to zero; `evaluate_every`
     is decided once, by the first end that the run had. A run by minutes measures its looks at held-out data: all took
-    `look_seconds`, the last one `look_cost`, and each scores `probe` samples.
+    `look_seconds`, the last one `look_cost`, and each scores `probe` samples. `calmest` is the lowest mean of recent losses, and
+    `good_step` the step of the last checkpoint that was saved while the run did well.
     """
 
     step: int = 0
@@ -42,6 +43,8 @@ class State:
     look_seconds: float = 0.0
     look_cost: float = 0.0
     probe: int | None = None
+    calmest: float | None = None
+    good_step: int | None = None
 
     @property
     def left(self) -> float:
@@ -74,11 +77,14 @@ class Job:
     device: torch.device
     seconds: float | None  # the budget of a run by minutes
     note: Callable[[dict[str, Any]], None]
-    save: Callable[..., bool]  # step, groups of tensors, state, last=True where no other will follow; was it saved?
+    save: Callable[
+        ..., bool
+    ]  # step, groups of tensors, state; last=True: no other follows; good= a step to keep; was it saved?
     show: Callable[[Model], None]  # draws what is worth seeing of the model
     progress: Progress
     stop: StopRequest
     world: World
+    drop: Callable[[int], None] = lambda step: None  # deletes the checkpoints of later steps
 
 
 class Clock:

@@ -22,12 +22,12 @@ from weft.training.precision import Weights, pick_precision
 from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
 from weft.training.sums import Sums, counted, to_differentiate
+from weft.training.watching import divergence, doing_well, jump
 
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
 LANDING_SHARE = 0.25  # steps that are still made when patience ends, as a share of those made: the rate falls to zero
 AVERAGED_SHARE = 0.1  # share of the run, at its end, whose weights are averaged
 MAX_ADVISED_LR = 1e-2  # the highest learning rate advised after a run has diverged
-RECENT_LOSSES = 20  # losses averaged to tell a diverging run from a noisy one
 
 
 class Fit:
@@ -61,6 +61,7 @@ class Fit:
         self.pace = Pace(job.seconds, state)
         self.skipped = False  # whether a look was left out for want of time
         self.terms: tuple[str, ...] = ()  # the names of the further terms of the loss
+        self.score: HeldOutScore | None = None  # of the weights that are kept, at the end
 
     def run(self) -> dict[str, Tensor]:
         """Train to the last step of the horizon; returns the best weights."""
@@ -110,17 +111,22 @@ class Fit:
             self.weights.spread()
         self.weights.clear()
         if not math.isfinite(norm):
-            if self.sound():
+            if self.sound() and doing_well(state):
                 self.save()
             raise self.diverged("the loss or its gradient is not a finite number")
-        self.watch(sums.loss)
+        jumped = jump(state, sums.loss)
+        if grown := divergence(state, sums.loss):
+            raise self.diverged(grown)
+        if jumped:
+            samples = f"samples {indices[0]} to {indices[-1]}"
+            job.progress.say(f"the loss jumped {jumped} in step {state.step + 1} ({samples}); training goes on")
         state.step += 1
         self.times.append(self.clock.now() - began)
         state.seconds = job.world.agree(self.clock.now())
         line = {"step": state.step, "loss": sums.loss, **sums.means, "norm": norm, "lr": training.lr * factor,
                 "count": sums.count, "seconds": round(state.seconds, 3)}  # fmt: skip
         self.terms = tuple(sums.terms)
-        return {**line, "samples": indices.tolist()} if training.record_samples else line
+        return {**line, "samples": indices.tolist()} if training.record_samples or jumped else line
 
     def blend(self) -> None:
         """Take the weights into the average, at even distances through the last stretch of the run."""
@@ -136,14 +142,6 @@ class Fit:
             for name, t in self.average.items():
                 t.lerp_(now[name], 1 / state.averaged) if t.is_floating_point() else t.copy_(now[name])
 
-    def watch(self, loss: float) -> None:
-        """Stop a run whose loss has grown well past where it began."""
-        state = self.state
-        state.first_loss = loss if state.first_loss is None else state.first_loss
-        state.recent = [*state.recent[-RECENT_LOSSES + 1 :], loss]
-        if len(state.recent) == RECENT_LOSSES and statistics.fmean(state.recent) > 2 * state.first_loss + 1:
-            raise self.diverged(f"the loss grew from {state.first_loss:.3g} to {loss:.3g}")
-
     def sound(self) -> bool:
         """Whether all weights are finite numbers."""
         return all(bool(tensor.isfinite().all()) for tensor in self.weights.tensors().values())
@@ -153,11 +151,14 @@ class Fit:
         training, first = self.job.training, self.at * self.job.training.batch
         samples = range(first, first + training.batch)
         self.job.note({"step": self.at + 1, "diverged": why, "samples": list(samples)})
-        lower = float(f"{min(training.lr / 3, MAX_ADVISED_LR):.1g}")
+        good = self.state.good_step
+        if good is not None and self.saved_step > good and self.job.world.first:
+            self.job.drop(good)
+            self.saved_step = good
         kept = f"; the checkpoint of step {self.saved_step} is kept" if self.saved_step >= 0 else ""
         return Diverged(
             f"training diverged in step {self.at + 1}: {why} (samples {samples[0]} to {samples[-1]})",
-            fix=f"start again with a lower rate, say --set lr={lower:g}{kept}",
+            fix=f"start again with a lower rate, say --set lr={lower_rate(training.lr):g}{kept}",
         )
 
     def affords_look(self) -> bool:
@@ -242,30 +243,39 @@ class Fit:
             tensors["best"] = self.best
         if self.average is not None:
             tensors["average"] = self.average
+        if doing_well(self.state):
+            self.state.good_step = self.state.step
         if self.job.world.first and self.saved_step != self.state.step:
-            saved = self.job.save(self.state.step, tensors, self.state.to_json(), last=last)
+            state = self.state.to_json()
+            saved = self.job.save(self.state.step, tensors, state, last=last, good=self.state.good_step)
             self.saved_step = self.state.step if saved else self.saved_step
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
         """The last weights, the average of late weights, or earlier weights that did clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
-        last = evaluate(self.job, most=self.pace.probe)
+        self.score = last = evaluate(self.job, most=self.pace.probe)
         if self.average is not None:
             before = {name: t.clone() for name, t in self.weights.tensors().items()}
             self.weights.load(self.average)
             averaged = evaluate(self.job, most=self.pace.probe)
             if not last.beats(averaged):
                 say(f"the average of the weights at {state.averaged} moments is kept")
-                last = averaged
+                self.score = last = averaged
             else:
                 self.weights.load(before)
         if self.best is not None and state.best is not None and state.best.clearly_beats(last):
             say(f"the weights of step {state.best_step} did better on held-out data and are kept")
             self.weights.load(self.best)
+            self.score = state.best
         if self.compiled:
             uncompile(self.job.model)
         return {name: t.clone() for name, t in self.weights.tensors().items()}
+
+
+def lower_rate(lr: float) -> float:
+    """The learning rate advised where one was too high."""
+    return float(f"{min(lr / 3, MAX_ADVISED_LR):.1g}")
 
 
 def accumulate(job: Job, indices: np.ndarray, step: int) -> Sums:

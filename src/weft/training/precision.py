@@ -99,5 +99,9 @@ class Weights:
         for name, t in own.items():
             if t.shape != tensors[name].shape:
                 raise ConfigError(f"{name} has the shape {list(tensors[name].shape)}, the model needs {list(t.shape)}")
+            if t.dtype != tensors[name].dtype:
+                found, needed = (str(one.dtype).removeprefix("torch.") for one in (tensors[name], t))
+                raise ConfigError(f"{name} has numbers of the type {found}, the model needs {needed}")
+        for name, t in own.items():
             t.copy_(tensors[name])
         self.spread()

@@ -61,16 +61,24 @@ def sequence(folder: Path) -> int:
     return 0
 
 
-def prune(home: Path, fresh: Path, keep: int, report: Callable[[str], None]) -> None:
-    """Delete what the fresh checkpoint makes superfluous. The save has succeeded: failures here are only reported."""
+def step_of(path: Path) -> int:
+    """The step of a checkpoint, by its name."""
+    return int(path.name.partition(".")[0])
+
+
+def prune(home: Path, fresh: Path, keep: int, report: Callable[[str], None], good: int | None = None) -> None:
+    """Delete what the fresh checkpoint makes superfluous, but not that of the step `good`.
+
+    The save has succeeded: failures here are only reported.
+    """
     try:
-        doomed = _superfluous(home, fresh, keep)
+        doomed = [path for path in _superfluous(home, fresh, keep) if is_unfinished(path) or step_of(path) != good]
     except StorageError as error:
         report(f"{home.name}: old checkpoints could not be deleted ({error.problem})")
         return
     for path in doomed:
         try:
-            _delete(path)
+            delete(path)
         except (StorageError, OSError) as error:
             report(f"{home.name}/{path.name}: could not be deleted ({getattr(error, 'problem', error)})")
 
@@ -104,8 +112,8 @@ def _name_holder(path: Path) -> Path:
     return path.with_name(path.name.partition(".old-")[0])
 
 
-def _delete(path: Path) -> None:
-    """The name goes first, then the manifest: what is half deleted is never taken for a checkpoint."""
+def delete(path: Path) -> None:
+    """Delete a checkpoint. The name goes first, then the manifest: what is half deleted is never taken for a checkpoint."""
     committed = _COMMITTED.fullmatch(path.name)
     if committed:
         nameless = path.with_name(unfinished_name(int(committed[1])))

@@ -1,5 +1,7 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
+import hashlib
+import json
 import math
 import os
 import statistics
@@ -21,7 +23,7 @@ from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training import loop
 from weft.training.board import Board
-from weft.training.checkpoint import Checkpoint, latest
+from weft.training.checkpoint import Checkpoint, drop_checkpoints, latest
 from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_device, pick_precision
@@ -30,6 +32,7 @@ from weft.training.schedule import Budget, Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
+from weft.version import VERSION
 
 SINGLE_THREAD_WEIGHTS = 200_000  # weights in matrices, below which a training step is fastest on one thread
 TRAINING_BYTES_PER_WEIGHT = 16  # the weight, its gradient, and the state of the optimizer
@@ -59,6 +62,13 @@ class Work:
         plain = {name: part.to_json() for name, part in parts.items()}
         return {**self.record, **plain, "budget": vars(self.budget), "fingerprint": self.source.fingerprint}
 
+    def identity(self) -> dict[str, str]:
+        """What must be the same in all processes, in few letters."""
+        parts = {"weft": VERSION, "torch": torch.__version__, "data": self.source.fingerprint}
+        plain = {name: json.dumps(value, sort_keys=True, default=str) for name, value in self.config().items()}
+        names = ("model", "objective", "training", "budget")
+        return parts | {name: hashlib.sha256(plain[name].encode()).hexdigest() for name in names}
+
     def decided(self, device: torch.device) -> "Work":
         """With the precision that `auto` means here and now, so that a resumed run computes as it began."""
         dtype = pick_precision(self.training.precision, device)
@@ -75,12 +85,14 @@ class Outcome:
     steps: int
     seconds: float
     weights: Mapping[str, Tensor]
+    warning: str = ""  # what is wrong with the model, if anything is known to be
 
 
 def perform(
     work: Work, folder: RunFolder, *, resume: bool, progress: Progress, stop: StopRequest, world: World
 ) -> Outcome:
     """Train, from the start or from the last checkpoint, in a folder that was claimed."""
+    world.compare(work.identity())
     device = pick_device()
     model = build(work.model, work.training.seed, work.start, work.frozen)
     with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
@@ -98,6 +110,7 @@ def perform(
             progress=progress,
             stop=stop,
             world=world,
+            drop=partial(drop_checkpoints, folder.path),
         )
         if found is None:
             horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
@@ -106,13 +119,33 @@ def perform(
             names = [name for name in found.manifest["files"] if name.endswith(".safetensors")]
             state = loop.State.from_json(found.state())
             saved = {stem: found.tensors(stem) for stem in (name.removesuffix(".safetensors") for name in names)}
-        weights = loop.Fit(job, state, saved).run()
+        fit = loop.Fit(job, state, saved)
+        weights = fit.run()
+        warning = _worse_than_nothing(work, job, fit) if world.first else ""
+        if warning:
+            progress.say(f"warning: {warning}")
     model.float()
     model.load_state_dict(dict(weights), strict=False)
     with torch.inference_mode(), suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         job.objective.calibrate(model.eval(), (batch.to(device) for batch in work.source.held_out()))
     model.cpu()  # where tasks measure and use it
-    return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors())
+    return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors(), warning)
+
+
+def _worse_than_nothing(work: Work, job: loop.Job, fit: loop.Fit) -> str:
+    """What to say where the weights do worse on held-out data than fresh ones; these are tried only where it may be so."""
+    score, first = fit.score, fit.state.first_loss
+    if not job.objective.comparable or score is None or first is None or score.loss <= first:
+        return ""
+    with torch.random.fork_rng(devices=[]):
+        fresh = build(work.model, work.training.seed).to(job.device)
+        nothing = loop.evaluate(replace(job, model=fresh), most=fit.pace.probe)
+    if not nothing.beats(score):
+        return ""
+    return (
+        f"this model knows less than one that has learned nothing: held-out loss {score.loss:.3g}, of fresh weights "
+        f"{nothing.loss:.3g}; start again with a lower rate, say --set lr={loop.lower_rate(work.training.lr):g}"
+    )
 
 
 def _found(folder: RunFolder, resume: bool, progress: Progress, world: World) -> Checkpoint | None:

@@ -1,14 +1,20 @@
 """World: the processes that train together. One process is a world of one; the loop is the same.
 
 The first process plans, writes the run folder and speaks. Whatever could differ between processes (a clock, a signal, a
-measurement) is decided by one number or text that all of them agree on.
+measurement) is decided by one number or text that all of them agree on. Before the first step they meet twice:
+
+    announce    the first tells the others where the run is, or why there is none
+    compare     all tell each other what they are about to train, on which data, or why they cannot
+
+so that a process that refuses takes the others with it, in words and with its exit code.
 """
 
+import json
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import torch
 import torch.distributed as dist
@@ -20,34 +26,46 @@ from weft.errors import ConfigError, Interrupted, WeftError
 class World:
     """Rank and size, and the few things that processes must agree on."""
 
+    current: "World | None" = None  # the world of several processes that this one is in
+
     def __init__(self, rank: int = 0, size: int = 1, device: torch.device | None = None):
         self.rank, self.size = rank, size
         self.device = device if device is not None and device.type == "cuda" else torch.device("cpu")
-        self._joined = False
+        self._owned = False  # whether weft made the connections, and ends them
+        self._depth = 0  # of the `with` statements that this world is in
+        self._announced = False
 
     @staticmethod
     def join(device: torch.device) -> "World":
-        """The world that torchrun started, if it did."""
+        """The world that torchrun started, if it did; the same one for all who join it."""
         found = os.environ.get("WORLD_SIZE", "1")
         if found == "1":
             return World()
-        joined = not dist.is_initialized()
-        try:
-            if joined:
-                dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-        except (ValueError, RuntimeError) as error:
-            fix = "start the processes with torchrun, or unset WORLD_SIZE"
-            raise WeftError(f"the {found} processes cannot meet: {error}", where="WORLD_SIZE", fix=fix) from None
-        world = World(dist.get_rank(), dist.get_world_size(), device)
-        world._joined = joined
-        return world
+        if World.current is None:
+            owned = not dist.is_initialized()
+            try:
+                if owned:
+                    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+            except (ValueError, RuntimeError) as error:
+                raise _cannot_meet(found, error) from None
+            World.current = World(dist.get_rank(), dist.get_world_size(), device)
+            World.current._owned = owned
+        return World.current
 
     def __enter__(self) -> Self:
+        self._depth += 1
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._joined and kind is None:  # after an error the others are waiting, and notice the lost connection
-            dist.destroy_process_group()
+        self._depth -= 1
+        if self._depth or self.size == 1:
+            return
+        World.current = None
+        if self.first and not self._announced and isinstance(error, Exception):
+            with suppress(Interrupted):
+                self.tell(json.dumps(_refusal(error)))
+        if self._owned and (kind is None or dist.get_backend() == "gloo"):  # NCCL would wait for the others here
+            dist.destroy_process_group()  # after an error in a step the others notice the lost connection
 
     @property
     def first(self) -> bool:
@@ -102,6 +120,44 @@ class World:
             dist.broadcast(value, 0)
         return float(value)
 
+    def announce(self, place: str = "") -> str:
+        """The folder of the run, in all processes; the others learn here if the first one refuses. "": nothing to do."""
+        self._announced = True
+        told = json.loads(self.tell(json.dumps({"place": place})))
+        if "place" not in told:
+            raise _refused(0, told)
+        return told["place"]
+
+    def compare(self, own: Mapping[str, str], error: Exception | None = None) -> None:
+        """Refuse, in all processes, to train what is not the same in each; `error` is why this one cannot train."""
+        every = self._gather(json.dumps(dict(own) if error is None else _refusal(error)))
+        if error is not None:
+            return
+        for rank, told in enumerate(map(json.loads, every)):
+            if "refusal" in told:
+                raise _refused(rank, told)
+            odd = [name for name in own if told.get(name) != json.loads(every[0]).get(name)]
+            if odd:
+                raise ConfigError(
+                    f"process {rank} of {self.size} differs from the first in its {' and '.join(odd)}",
+                    where="weft train",
+                    fix="give every process the same files, the same settings and the same weft",
+                )
+
+    def _gather(self, text: str) -> list[str]:
+        """The texts of all processes, by rank, in all processes."""
+        if self.size == 1:
+            return [text]
+        data = torch.tensor(list(text.encode()), dtype=torch.uint8, device=self.device)
+        sizes = torch.zeros(self.size, dtype=torch.int64, device=self.device)
+        sizes[self.rank] = len(data)
+        with _together():
+            dist.all_reduce(sizes)
+            rows = torch.zeros(self.size, int(sizes.max()), dtype=torch.uint8, device=self.device)
+            rows[self.rank, : len(data)] = data
+            dist.all_reduce(rows)
+        return [bytes(row[:size].tolist()).decode() for row, size in zip(rows, sizes.tolist(), strict=True)]
+
     def tell(self, text: str = "") -> str:
         """The first process's text, in all processes. Until it speaks the others wait."""
         if self.size == 1:
@@ -112,6 +168,31 @@ class World:
         with _together():
             dist.broadcast(data, 0)
         return os.fsdecode(bytes(data.tolist())[:-1])
+
+
+def _cannot_meet(found: str, error: Exception) -> WeftError:
+    """Why the processes do not find each other."""
+    fix = "start the processes with torchrun, or unset WORLD_SIZE"
+    if "EADDRINUSE" in str(error):
+        problem = (
+            f"port {os.environ.get('MASTER_PORT')} of this machine is taken, and the {found} processes cannot meet"
+        )
+        return WeftError(problem, where="MASTER_PORT", fix="name another one: torchrun --master-port")
+    return WeftError(
+        f"the {found} processes cannot meet: {str(error).splitlines()[0]:.200}", where="WORLD_SIZE", fix=fix
+    )
+
+
+def _refusal(error: Exception) -> dict[str, Any]:
+    """An error as it travels to other processes."""
+    return {"refusal": str(error).splitlines()[0][:500], "code": getattr(error, "exit_code", 70)}
+
+
+def _refused(rank: int, told: Mapping[str, Any]) -> WeftError:
+    """The refusal of another process, with its exit code."""
+    error = WeftError(f"process {rank} of this run refused: {told['refusal']}")
+    error.exit_code = told["code"]
+    return error
 
 
 @contextmanager

@@ -69,8 +69,8 @@ def try_all(
                 keep -= decoded.nbytes if room else 0
                 known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
                 kept = decoded if room else None
-                texts = {"captions": entry.captions, "questions": entry.questions}
-                sides[entry.held].append(Listed(*known, kept, **texts, thumbnail=thumbnail(decoded)))
+                texts = (entry.captions, entry.questions)
+                sides[entry.held].append(Listed(*known, kept, *texts, thumbnail=thumbnail(decoded)))
             if progress is not None:
                 progress(done + 1, len(found.entries))
     check_bad(bad[0] + bad[1], total, skip, where)

@@ -1,0 +1,211 @@
+"""Sealed runs: a change of any file that decides answers is refused while it is read, by every command."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from commands import TINY_SETTINGS, Weft, text
+from safetensors.torch import load_file, save_file
+from sealing import unsealed
+from stopping import stopped_in
+
+import weft as weft_
+from weft.errors import ConfigError, StorageError, WeftError
+from weft.runs.verifying import verify_run
+from weft.storage import store
+from weft.training.folder import RunFolder
+
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def brief() -> Iterator[None]:
+    """Short samples, and no picture of the loss."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weft.tasks.language_model.SAMPLE", 5)
+        patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small finished run."""
+    folder = tmp_path_factory.mktemp("sealed")
+    (folder / "book.txt").write_text(text())
+    weft_.train(folder / "book.txt", out=folder / "run", steps=2, quiet=True, **TINY_SETTINGS)
+    return folder / "run"
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return Path(shutil.copytree(trained, tmp_path / "run"))
+
+
+def flip(path: Path, bit: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(data)
+
+
+def flips(path: Path, count: int, seed: int) -> Iterator[int]:
+    """The file with one bit changed, and then as it was again, over and over."""
+    before = path.read_bytes()
+    for bit in random.Random(seed).sample(range(8 * len(before)), count):
+        flip(path, bit)
+        yield bit
+        path.write_bytes(before)
+
+
+def unnoticed(run: Path, name: str, read: Callable[[RunFolder], object], count: int, seed: int) -> list[int]:
+    """The flipped bits with which a run is read all the same; any other error than a WeftError fails the test."""
+    missed = []
+    for bit in flips(run / name, count, seed):
+        try:
+            read(RunFolder(run))
+            missed.append(bit)
+        except WeftError:
+            pass
+    read(RunFolder(run))
+    return missed
+
+
+READ: dict[str, Callable[[RunFolder], object]] = {
+    CONFIG: RunFolder.config,
+    WEIGHTS: RunFolder.weights,
+    TOKENIZER: lambda folder: folder.content(TOKENIZER),
+}
+
+
+@pytest.mark.parametrize(("name", "count"), [(WEIGHTS, 160), (CONFIG, 100), (TOKENIZER, 40)])
+def test_every_flipped_bit_is_noticed(run: Path, name: str, count: int) -> None:
+    assert unnoticed(run, name, READ[name], count, seed=0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "count"), [(WEIGHTS, 4000), (CONFIG, 4000), (TOKENIZER, 1000)])
+def test_every_one_of_many_flipped_bits_is_noticed(run: Path, name: str, count: int) -> None:
+    assert unnoticed(run, name, READ[name], count, seed=1) == []
+
+
+def test_the_seal_holds_length_and_digest_of_every_file(trained: Path) -> None:
+    seal = json.loads((trained / CONFIG).read_text())["seal"]
+    there = {path.name for path in trained.iterdir() if path.is_file()}
+    assert set(seal["files"]) == there - {CONFIG} >= {WEIGHTS, TOKENIZER, "README.md", "loss.png", "metrics.jsonl"}
+    for name, entry in seal["files"].items():
+        assert (entry["bytes"], entry["sha256"]) == store.digest(trained / name)
+    assert "seal" not in weft_.load(trained).config
+
+
+COMMANDS = {
+    "predict": ("predict", "run", "The"),
+    "evaluate": ("evaluate", "run", "book.txt"),
+    "look": ("look", "run", "The"),
+    "embed": ("embed", "run", "The", "-o", "vectors.npy"),
+    "export": ("export", "run", "--to", "onnx", "--out", "there"),
+    "soup": ("soup", "run", "run"),
+    "from": ("train", "book.txt", "--from", "run", "--steps", "1"),
+    "resume": ("train", "--resume", "--out", "run"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_refuses_weights_that_changed(weft: Weft, trained: Path, command: str) -> None:
+    path = Path(shutil.copytree(trained, weft.folder / "run")) / WEIGHTS
+    flip(path, 8 * path.stat().st_size - 20)  # in the last number, which stays finite
+    message = weft.refused(*COMMANDS[command], code=74)
+    assert "run/model.safetensors: changed since the run was written" in message and "\n  -> put the run's" in message
+
+
+def test_a_changed_config_is_refused_and_says_what_changed(run: Path) -> None:
+    data = json.loads((run / CONFIG).read_text())
+    data["training"]["lr"] = 1.0
+    data["budget"]["steps"] = 9
+    (run / CONFIG).write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    with pytest.raises(
+        StorageError, match="changed since the run was written: budget, training are not what weft wrote"
+    ):
+        weft_.load(run)
+    with pytest.raises(StorageError, match=r"config\.json: changed since"):
+        weft_.train(out=run, resume=True, quiet=True)
+    assert weft_.load(run, broken=True).config["training"]["lr"] == 1.0
+
+
+@pytest.mark.parametrize("change", [lambda seal: seal.clear(), lambda seal: seal.update(files=[]),
+                                    lambda seal: seal.update(config=3), lambda seal: seal["files"].update(a=None)])  # fmt: skip
+def test_a_seal_that_is_none_is_refused(run: Path, change: Callable[[dict], None]) -> None:
+    data = json.loads((run / CONFIG).read_text())
+    change(data["seal"])
+    (run / CONFIG).write_text(json.dumps(data))
+    with pytest.raises(StorageError, match="its seal is damaged or missing"):
+        weft_.load(run)
+    del data["seal"]
+    (run / CONFIG).write_text(json.dumps(data))
+    with pytest.raises(StorageError, match="its seal is damaged or missing"):
+        weft_.load(run)
+
+
+def test_weights_of_a_finished_run_that_are_gone_are_not_replaced_by_those_of_a_checkpoint(run: Path) -> None:
+    (run / WEIGHTS).unlink()
+    with pytest.raises(StorageError, match="missing, though the run has ended") as error:
+        weft_.load(run)
+    assert "--resume" in error.value.fix
+    assert weft_.train(out=run, resume=True, quiet=True).report["steps"] == 2
+
+
+def test_a_run_without_a_seal_is_used_as_before(run: Path) -> None:
+    expected = weft_.load(run).predict("The", max_tokens=3)
+    assert weft_.load(unsealed(run)).predict("The", max_tokens=3) == expected
+    assert not verify_run(run).sealed and verify_run(run).whole
+
+
+def test_numbers_of_another_type_are_refused(run: Path) -> None:
+    path = unsealed(run) / WEIGHTS
+    tensors = load_file(path)
+    name = next(iter(tensors))
+    save_file({**tensors, name: tensors[name].view(torch.int32)}, path)
+    with pytest.raises(ConfigError, match=f"{name} has numbers of the type int32, the model needs float32"):
+        weft_.load(run)
+
+
+def test_a_model_card_may_be_edited_and_verifying_tells_it(run: Path) -> None:
+    (run / "README.md").write_text("my own words")
+    (run / "loss.png").unlink()
+    weft_.load(run).predict("The", max_tokens=2)
+    found = verify_run(run)
+    assert found.sealed and not found.whole and found.refused == {}
+    assert (
+        found.changed["README.md"].startswith("it has 12 bytes instead of ") and found.changed["loss.png"] == "missing"
+    )
+
+
+def test_verifying_finds_what_is_refused_in_every_file_at_once(run: Path) -> None:
+    assert verify_run(run).whole
+    flip(run / WEIGHTS, 8 * (run / WEIGHTS).stat().st_size - 20)
+    flip(run / TOKENIZER, 800)
+    flip(next((run / "checkpoints").glob("*/optimizer.safetensors")), 9000)
+    found = verify_run(run)
+    assert found.refused[WEIGHTS] == "its SHA-256 is not that in config.json"
+    assert set(found.refused) == {WEIGHTS, TOKENIZER} and not found.changed
+    assert len(found.checkpoints) == 1 and "optimizer.safetensors is damaged" in next(iter(found.checkpoints.values()))
+    flip(run / CONFIG, 800)
+    assert set(verify_run(run).refused) == {CONFIG}
+
+
+def test_settings_edited_in_a_half_finished_run_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "book.txt").write_text(text())
+    with stopped_in(1, monkeypatch), pytest.raises(WeftError, match="stopped by SIGTERM"):
+        weft_.train(tmp_path / "book.txt", out=tmp_path / "run", steps=4, quiet=True, **TINY_SETTINGS)
+    path = tmp_path / "run" / CONFIG
+    content = path.read_text()
+    for old, new in (('"warmup": ', '"warmup": 1'), ('"steps": 4', '"steps": 5')):
+        assert old in content
+        path.write_text(content.replace(old, new))
+        with pytest.raises(StorageError, match="not what weft wrote"):
+            weft_.train(out=tmp_path / "run", resume=True, quiet=True)
+    path.write_text(content)
+    assert weft_.train(out=tmp_path / "run", resume=True, quiet=True).report["steps"] == 4
