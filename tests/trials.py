@@ -150,7 +150,8 @@ TRIALS: dict[str, Trial] = {
         sample={"patch": 8},
         input=PIXELS,
         answer={"input", "text", "score"},
-        metrics={"bleu", "chrf", "exact", "loss", "perplexity"},
+        metrics={"cider_d", "bleu", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "chrf", "exact", "loss", "perplexity",
+                 "shuffled_cider_d", "constant_cider_d", "nearest_cider_d"},  # fmt: skip
         hf={},
         onnx=False,
     ),

@@ -1,6 +1,7 @@
 """caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped and gone on with."""
 
 import json
+import shutil
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,17 @@ import weft
 from weft.codecs import TextCodec, TextMarks
 from weft.data.datasets.captions import CaptionedPictures
 from weft.data.datasets.pictures import PictureData
+from weft.data.images.frames import frames_of
 from weft.data.samples import scenes
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.inspect.captioning import Written, caption_words
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.runs.importing import import_run
+from weft.tasks.known_captions import KnownCaptions, central_captions, thumbnails_of
 from weft.tasks.recognising import recognise
 from weft.tasks.settings import CaptionTraining
+from weft.training.progress import Progress
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
@@ -93,8 +97,43 @@ def test_the_held_out_part_and_other_data_are_measured_with_all_references(data:
     assert own["metrics"].keys() == trained.report["metrics"].keys() >= {"loss", "bleu", "chrf", "perplexity"}
     assert own["metrics"] == pytest.approx(trained.report["metrics"])
     other = trained.evaluate([data, data.parent / "photos"])
-    assert other["examples"] == len(SHAPES) and set(other["intervals"]) <= {"bleu", "chrf"}
+    by_words = {"cider_d", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l"}
+    assert other["examples"] == len(SHAPES) and by_words <= set(other["intervals"]) <= {*by_words, "bleu", "chrf"}
     assert other["samples"][0]["references"] == list(SHAPES.captions[0])
+
+
+def test_an_evaluation_says_whether_the_model_looked(data: Path, trained: weft.Run, tmp_path: Path) -> None:
+    found = trained.evaluate([data, data.parent / "photos"])
+    assert set(found["beside"]) == {"shuffled", "constant", "nearest"} and len(found["looked"]) == 4
+    for name, one in found["beside"].items():
+        assert found["metrics"][f"{name}_cider_d"] == pytest.approx(one["score"], rel=1e-4)
+        assert found["metrics"]["cider_d"] - one["score"] == pytest.approx(one["gain"], abs=1e-4)
+    assert found["metrics"]["nearest_cider_d"] > 3, "most of these pictures are among those trained on"
+    assert found["constant_caption"] in {text for texts in SHAPES.captions for text in texts}
+    without = weft.load(shutil.copytree(trained.folder, tmp_path / "earlier"))
+    (tmp_path / "earlier" / "known.safetensors").unlink()
+    assert set(without.evaluate([data, data.parent / "photos"])["beside"]) == {"shuffled"}
+    (tmp_path / "earlier" / "known.safetensors").write_bytes(b"something else")
+    with pytest.raises(DataError, match="not what a run keeps"):
+        without.evaluate([data, data.parent / "photos"])
+
+
+def test_the_nearest_of_known_pictures_is_the_picture_itself_and_without_it_another() -> None:
+    known = KnownCaptions.of(frames_of(SHAPES, 48, 3), SHAPES.captions)
+    thumbnails = thumbnails_of(frames_of(SHAPES, 48, 3))
+    assert known.nearest(thumbnails) == list(known.captions)
+    others = known.nearest(thumbnails, without=np.arange(len(SHAPES)))
+    different = [one != other for one, other in zip(others, known.captions, strict=True)]
+    assert sum(different) > len(SHAPES) / 2  # some pictures share a caption
+    assert central_captions([["a dog", "a red dog", "a red bus runs"], ["one"]])[1] == "one"
+
+
+def test_attention_inside_regions_is_measured_where_regions_are_known(trained: weft.Run) -> None:
+    found = trained.task.measure(trained._loaded, SHAPES, Progress(quiet=True))
+    inside, area = found.metrics["attention_inside"], found.metrics["area_inside"]
+    assert 0 < area < 0.3 and inside / area == pytest.approx(found.more["attention"]["ratio"], abs=1e-3)
+    boxes = [box.box for regions in SHAPES.regions for box in regions[0]]
+    assert found.more["attention"]["pictures"] == len(SHAPES) and found.more["attention"]["words"] <= len(boxes)
 
 
 def test_the_loss_is_that_of_each_caption_by_itself(trained: weft.Run, tmp_path: Path) -> None:

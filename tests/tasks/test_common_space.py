@@ -164,5 +164,8 @@ def test_a_run_goes_on_from_coca_with_its_contrast_and_a_step_has_at_most_half_t
     origin = dict.fromkeys(("preset", "dim", "depth", "heads", "vocab", "model"))
     again = train(data, out=tmp_path / "again", from_=trained.folder, contrast=0.5, **origin)
     assert again.config["training"]["contrast"] == 0.5 and again.report["model"] == "coca"
+    eyes = {**origin, "model": "swift", "vocab": 300}
+    other = train(data, out=tmp_path / "other", from_=trained.folder, steps=1, **eyes)
+    assert other.config["training"]["contrast"] is None and other.report["model"] == "swift"
     few = train(data, out=tmp_path / "few", batch=None, steps=1)
     assert 2 <= few.config["training"]["batch"] <= len(SHAPES) // 2

@@ -58,7 +58,7 @@ class Slots:
             if spare is None or spare.shape != shape:
                 spare = torch.zeros(shape, dtype=buffer.dtype, device=buffer.device)
             used = self._cache.length
-            spare.narrow(dim, 0, used).copy_(buffer.narrow(dim, 0, used)[rows])
+            torch.index_select(buffer.narrow(dim, 0, used), 0, rows, out=spare.narrow(dim, 0, used))
             self._lines[name], self._spare[name] = (spare, dim), buffer
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:

@@ -138,7 +138,8 @@ def fused(
     shared = k.shape[1] != q.shape[1]
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=added, is_causal=causal, scale=factor, enable_gqa=shared)
     if added is None and q.device.type == "cpu":  # torch's CPU kernel reads zeros for a query of NaN: let NaN surface
-        out = out + 0 * q.detach().sum(-1, keepdim=True)
+        probe = 0 * q.detach().sum(-1, keepdim=True)
+        out = out + probe if out.requires_grad else out.add_(probe)
     return _nothing_is_zero(out, scope, shape, rules)
 
 

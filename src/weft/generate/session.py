@@ -59,11 +59,13 @@ class Session:
 
         By default each takes its own row of the memory along.
         """
-        self.rows = [self.rows[i][:] for i in rows.tolist()]
-        self.cache.take(rows)
+        order = rows.tolist()
+        if order != list(range(len(self.rows))):
+            self.rows = [self.rows[i][:] for i in order]
+            self.cache.take(rows)
         if self.memory is not None:
             memory = rows if memory is None or not self.memory_shareable else memory
-            if len(memory) != self.memory.shape[0] or not torch.equal(memory, torch.arange(len(memory)).to(memory)):
+            if memory.tolist() != list(range(self.memory.shape[0])):
                 self.memory = self.memory.rows(memory)
                 self.cache.take_memory(memory)
 

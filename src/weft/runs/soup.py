@@ -155,5 +155,6 @@ def _write(
     card = model_card(folder.path.absolute().name, result, summary="The mean of the weights of several runs, made by weft.",
                       use=f"weft evaluate {folder.path}", facts=facts)  # fmt: skip
     config = {**first.config, "from": None, "soup": dict(report), "result": result}
-    folder.finish(weights, config, {**files_of(first.codecs), "README.md": card})
+    kept = {name: first.folder.content(name) for name in Run(first).task.keeps if (first.folder.path / name).exists()}
+    folder.finish(weights, config, {**files_of(first.codecs), **kept, "README.md": card})
     return Run(replace(first, folder=folder, config=folder.config()))

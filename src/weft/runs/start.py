@@ -99,6 +99,8 @@ def _begin(asked: Asked, place: RunFolder | None, progress: Progress, stop: Stop
     card, why = choose(asked, None)
     check_words(card, asked)
     settings = with_settings(card.training(), asked.training_settings)
+    if getattr(settings, "decoder", None) is not None:
+        require_run(asked.settings["decoder"])
     data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
     progress.stop()
     return _training().train_new(asked, card, data, why, place, progress, stop)
@@ -150,7 +152,7 @@ def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
     for key, value in said.items():
         if value is None or value == "auto":
             continue
-        if key in ("valid", "from"):
+        if key in ("valid", "from", "decoder"):
             value = str(Path(value).absolute())
         elif key in field_types(card.training):
             value = getattr(with_settings(card.training(), {key: value}), key)

@@ -2,12 +2,13 @@
 the others take what it wrote and train beside it.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from weft.config import from_json
+from weft.config import field_types, from_json
 from weft.data.datasets import stem
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
@@ -48,7 +49,8 @@ def train_new(
     device = pick_device()
     with torch.random.fork_rng(devices=[]), World.join(device) as world:
         request = Request(asked.sources, asked.model, asked.preset, asked.budget, asked.valid, asked.settings, device,
-                          origin, progress)  # fmt: skip
+                          origin, progress=progress)  # fmt: skip
+        request = card.task.starting(_with_decoder(request, card))
         card.task.recipe.check(request)
         made = plan(card.task, request, data)
         lines = {"task": f"{card.name}: {card.summary}", **({"because": why} if why else {}), **made.lines}
@@ -72,6 +74,15 @@ def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: 
     data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
     progress.stop()
     return train_new(asked, card, data, why, place, progress, stop, origin)
+
+
+def _with_decoder(request: Request, card: Card) -> Request:
+    """The request with the run of a language model that it names, if the task takes one."""
+    named = request.settings.get("decoder") if "decoder" in field_types(card.training) else None
+    if named is None:
+        return request
+    settings = {**request.settings, "decoder": str(Path(str(named)).absolute())}
+    return replace(request, decoder=open_run(str(named)), settings=settings)
 
 
 def resume_run(card: Card, sources: tuple[str, ...], place: RunFolder, progress: Progress, stop: StopRequest) -> Run:

@@ -19,16 +19,16 @@ from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import Objective
-from weft.tasks import common_space, pictures
+from weft.tasks import common_space, known_captions, pictures
 from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.caption_measures import known_files, measured_captions
-from weft.tasks.finetuning import start_weights, usual_rates, with_lora
+from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
+from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import in_a_line
 from weft.tasks.picture_writing import Captioning, answers
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
-from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided
+from weft.tasks.recipes.pictures import batch_in_words
 from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining
 from weft.tasks.task import Task
@@ -44,8 +44,12 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     recipe = recipes.CAPTIONING
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images")
+    keeps = (known_captions.FILE,)
     Predict = Captioning
     Look = LookAtCaption
+
+    def starting(self, request: Request) -> Request:
+        return taken_over(request)
 
     def codecs(self, data: PictureData, training: CaptionTraining, known: Codecs) -> Codecs:
         picture = pictures.picture_codec(data, training, known)
@@ -66,22 +70,10 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return SeenCaptions.captioned(data, (picture, text), context, channels, read_counter(progress))
 
     def sized(self, draft: recipes.CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
-        name = self.recipe.model_name(draft.request)
-        recipes.refuse_unfit(draft.request, name)
-        encoder = recipes.new_encoder(draft, name)
-        model = with_model_settings(recipes.with_writer(encoder, name, draft), draft.request)
-        return model, recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
+        return new_captioner(draft)
 
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
-        """The same writer; or the encoder of another task with a new decoder, which alone learns where the encoder is frozen."""
-        name = self.model_name(draft.request)
-        encoder = continued_backbone(origin, draft.training, draft.training.drop)
-        training = recipes.compared(decided(draft, encoder, recipes.cost_of(name), recipes.WITHOUT), name, draft)
-        if isinstance(origin.model, Seq2Seq):
-            recipes.refuse_tokenizer(draft.request)
-            return with_lora(origin.model.config.replace(source=encoder), training), training
-        model = recipes.with_writer(encoder.replace(head=None, outputs=None), name, draft)
-        return model, usual_rates(training, self.recipe, draft.request, name) if training.freeze else training
+        return continued_captioner(draft, origin)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         if isinstance(origin.model, Seq2Seq):

@@ -59,7 +59,7 @@ def _looked(
     places = another(album.names)
     others = {"shuffled": scorer.cider_d([found[place] for place in places])} if len(found) > 1 else {}
     if known is not None:
-        others["constant"] = scorer.cider_d([known.constant] * len(found))
+        others["constant"] = scorer.cider_d_of_one(known.constant)
         others["nearest"] = scorer.cider_d(known.nearest(thumbnails_of(frames)))
     compared = beside(own.cider_d, others)
     metrics |= {f"{name}_cider_d": one["score"] for name, one in compared.items()}

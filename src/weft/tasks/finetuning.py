@@ -4,7 +4,7 @@ Weights that have learned already are changed more slowly than fresh ones, a hea
 The numbers were measured on texts (docs/choices.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -14,6 +14,7 @@ from weft.config import field_types
 from weft.core import LowRank
 from weft.errors import WeftError
 from weft.models.adapted import has_adapters, merged, with_adapters
+from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model
 from weft.tasks.recipes.recipe import AnyRecipe
 from weft.tasks.request import Loaded, Request
@@ -22,6 +23,7 @@ from weft.training.precision import Weights
 
 FINETUNE_TABLE_LR = 0.1  # of the usual learning rate, for the tables and heads of a run of weft's
 FINETUNE_MATRIX_LR = 3.0  # of FINETUNE_TABLE_LR, for the matrices of its trunk
+FINETUNE_PART_LR = 0.3  # of the learning rate of new parts, for parts of the same model that have learned already
 FINETUNE_WIDTH_LR = 0.027  # AdamW's learning rate times the width: 7e-5 for MiniLM, 3.5e-5 for BERT
 ADAMW: Mapping[str, Any] = {"optimizer": "adamw", "weight_decay": 0.01}  # what other people's checkpoints are used to
 NEW_HEAD_LR = 10.0  # of AdamW's learning rate, for a head that begins anew
@@ -73,6 +75,43 @@ def usual_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> 
     return training.replace(**{one: getattr(usual, one) for one in names if one not in request.settings})
 
 
+def partly_new_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> S:
+    """The settings where some parts begin with another run's weights and others anew.
+
+    New parts have the rates of a new model, or AdamW's where a model of other people's goes on; the learned ones a share.
+    """
+    learning = [run for word, run in request.runs.items() if not (word == "from" and training.freeze)]
+    usual = usual_rates(training, recipe, request, name)
+    if not learning or "learned_lr" in request.settings:
+        return usual
+    foreign = [run for run in learning if run.imported]
+    if not foreign:
+        return usual.replace(learned_lr=FINETUNE_PART_LR)
+    width = max(run.model.config.reader().dim for run in foreign)
+    rates = {**ADAMW, "lr": float(f"{NEW_HEAD_LR * FINETUNE_WIDTH_LR / width:.2g}"), "learned_lr": 1 / NEW_HEAD_LR}
+    return usual.replace(**{one: value for one, value in rates.items() if one not in request.settings})
+
+
+def with_learned_parts(training: S, model: Model.Config, start: Mapping[str, Tensor]) -> S:
+    """The settings with the names of the parts that begin with learned weights, where they have a rate of their own."""
+    if training.learned_lr is None:
+        return training
+    names = list(own_tensors(outline(model)))
+    return training.replace(learned=whole_parts([name for name in names if name in start], names))
+
+
+def whole_parts(some: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """The largest parts of a model whose weights are all among some of its weights."""
+    rest, found = set(names) - set(some), dict[str, None]()
+    for name in some:
+        parts = name.split(".")
+        prefixes = (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+        found[next(p for p in prefixes if name not in rest and not any(f"{o}.".startswith(f"{p}.") for o in rest))] = (
+            None
+        )
+    return tuple(found)
+
+
 def decided(training: S, *, same_head: bool) -> S:
     """The settings with the learning rate of a head that begins anew."""
     if same_head or training.head_lr or training.freeze or training.lora or training.optimizer != "adamw":
@@ -108,4 +147,5 @@ def frozen_parts(recipe: AnyRecipe, training: SizedTraining, model: Model.Config
     if training.lora is None:
         return ()
     streams = [name for name in ("encoder", "student", "source", "target") if hasattr(model, name)]
-    return tuple(f"{name}.embed" for name in streams) or ("embed",)
+    beside = [name for name in streams if getattr(model, name).trunk.adapters is not None]
+    return tuple(f"{name}.embed" for name in beside) if streams else ("embed",)

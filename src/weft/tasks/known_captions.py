@@ -6,6 +6,7 @@ Both are baselines: a model that looks has to beat the caption of the nearest tr
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -20,11 +21,10 @@ from weft.tasks.request import Loaded
 FILE = "known.safetensors"
 SIDE = 16  # pixels of a thumbnail
 SIDES = (4, 8, 16)  # at which thumbnails are compared; the one that does best in training is kept
-MOST, MOST_FROM_FILES = (
-    5000,
-    1000,
-)  # training pictures that are kept, where they are in memory and where each is read from its file
-TRIED = 300  # training pictures on which baselines are chosen, and captions that are tried for all
+MOST = 3000  # training pictures that are kept
+MOST_FROM_FILES = 1000  # of pictures that are not in memory
+AT_ONCE = 1000  # pictures compared with all known ones
+TRIED, CANDIDATES = 300, 1000  # training pictures on which baselines are chosen; captions that are tried for all
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class KnownCaptions:
         central = central_captions(references)
         tried = _spread(len(rows), TRIED)
         scorer = CaptionScorer([references[row] for row in tried])
-        different = list(dict.fromkeys(central[row] for row in tried))
-        constant = max(different, key=lambda text: (scorer.cider_d([text] * len(tried)).mean(), text))
+        different = list(dict.fromkeys(central[row] for row in _spread(len(rows), CANDIDATES)))
+        constant = max(different, key=lambda text: (scorer.cider_d_of_one(text).mean(), text))
         known = cls(thumbnails_of(frames, rows), tuple(central), constant, SIDE, centred=False)
         return known._best(tried, scorer)
 
@@ -59,24 +59,31 @@ class KnownCaptions:
 
     def nearest(self, thumbnails: np.ndarray, *, without: np.ndarray | None = None) -> list[str]:
         """The caption of the training picture nearest to each thumbnail; `without` is one for each that does not count."""
-        known, asked = self._compared(self.thumbnails), self._compared(thumbnails)
-        far = (known**2).sum(1) - 2 * asked @ known.T
-        if without is not None and len(known) > 1:
-            far[np.arange(len(asked)), without] = np.inf
-        return [self.captions[row] for row in far.argmin(1)]
+        known, found = self._compared(self.thumbnails), list[int]()
+        for start in range(0, len(thumbnails), AT_ONCE):
+            asked = self._compared(thumbnails[start : start + AT_ONCE])
+            far = (known**2).sum(1) - 2 * asked @ known.T
+            if without is not None and len(known) > 1:
+                far[np.arange(len(asked)), without[start : start + AT_ONCE]] = np.inf
+            found += far.argmin(1).tolist()
+        return [self.captions[row] for row in found]
 
     def _compared(self, thumbnails: np.ndarray) -> np.ndarray:
         """Thumbnails as rows of numbers whose distances are compared."""
-        step = SIDE // self.side
-        count, channels = len(thumbnails), thumbnails.shape[-1]
-        coarse = thumbnails.reshape(count, self.side, step, self.side, step, channels).mean((2, 4), dtype=np.float32)
-        rows = coarse.reshape(count, -1)
+        rows = self._coarse(thumbnails)
         if not self.centred:
             return rows
-        rows = rows - self.thumbnails.mean(0, dtype=np.float32).reshape(
-            self.side, step, self.side, step, channels
-        ).mean((1, 3)).reshape(-1)
+        rows = rows - self._mean
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
+
+    def _coarse(self, thumbnails: np.ndarray) -> np.ndarray:
+        step, channels = SIDE // self.side, thumbnails.shape[-1]
+        parts = thumbnails.reshape(-1, self.side, step, self.side, step, channels)
+        return parts.mean((2, 4), dtype=np.float32).reshape(len(thumbnails), -1)
+
+    @cached_property
+    def _mean(self) -> np.ndarray:
+        return self._coarse(self.thumbnails).mean(0)
 
     def content(self) -> bytes:
         """The file that a run keeps."""
@@ -92,7 +99,8 @@ class KnownCaptions:
         where = f"{run.folder.path}/{FILE}"
         try:
             arrays = load(run.folder.content(FILE))
-            known = cls(arrays["thumbnails"], **json.loads(arrays["texts"].tobytes()))
+            texts = json.loads(arrays["texts"].tobytes())
+            known = cls(arrays["thumbnails"], **{**texts, "captions": tuple(texts["captions"])})
             fits = known.thumbnails.dtype == np.uint8 and known.thumbnails.shape[:3] == (
                 len(known.captions),
                 SIDE,

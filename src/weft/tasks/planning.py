@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
 from weft.amounts import count, duration
 from weft.codecs import Codecs, codecs_from_json
@@ -15,9 +16,11 @@ from weft.config import from_json
 from weft.data.datasets import Dataset
 from weft.errors import ConfigError
 from weft.models.describing import in_words
+from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
-from weft.tasks.finetuning import first_training, frozen_parts
+from weft.tasks.decoders import language_weights
+from weft.tasks.finetuning import first_training, frozen_parts, with_learned_parts
 from weft.tasks.recipes.recipe import choose_budget
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Draft, Json, Request
@@ -47,13 +50,15 @@ def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
     """Decide everything that the user left open."""
     origin, name = request.origin, task.model_name(request)
     training = first_training(task.training, task.recipe, request, name)
-    codecs = task.codecs(data, training, {} if origin is None else origin.codecs)
+    codecs = task.codecs(data, training, request.known)
     known = None if origin is None else origin.model.config
     encoded = task.encode(data, codecs, training, known, request.progress)
     request.progress.stop()
     budget = choose_budget(request, encoded.minutes)
     draft = Draft(request, data, codecs, encoded, training, budget)
     model, training = task.sized(draft) if origin is None else task.continued(draft, origin)
+    start = _start(task, request, codecs, model)
+    training = with_learned_parts(training, model, start or {})
     source = task.source(encoded, codecs, model, training)
     record = DataRecord.of(data, request.sources, request.valid, encoded.amounts)
     work = Work(
@@ -67,11 +72,12 @@ def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
             "model_name": name,
             "preset": request.preset,
             "from": None if origin is None else str(origin.folder.path.absolute()),
+            "began_with": {word: run.described for word, run in request.runs.items()},
             "data": record.to_json(),
             "codecs": {end: codec.config.to_json() for end, codec in codecs.items()},
         },
         files={**files_of(codecs), **task.kept_files(encoded)},
-        start=None if origin is None else task.start(origin, codecs),
+        start=start,
         frozen=frozen_parts(task.recipe, training, model),
         illustrate=task.illustrate(encoded, model),
     )
@@ -81,6 +87,17 @@ def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
         "training": _training_line(request, training, budget, task.batch_in_words(training, source)),
     }
     return Plan(work, data, lines)
+
+
+def _start(task: AnyTask, request: Request, codecs: Codecs, model: Model.Config) -> dict[str, Tensor] | None:
+    """The weights to begin with: those of the run to start from, and those of a language model for the decoder."""
+    found: dict[str, Tensor] = {}
+    if request.origin is not None:
+        found |= task.start(request.origin, codecs)
+    if request.decoder is not None:
+        assert isinstance(model, Seq2Seq.Config)
+        found |= language_weights(request.decoder, model)
+    return found if request.runs else None
 
 
 def with_model_settings(config: M, request: Request) -> M:
@@ -153,7 +170,8 @@ def _training_line(request: Request, training: SizedTraining, budget: Budget, ba
 
 
 def _model_line(request: Request, name: str, config: Model.Config, training: SizedTraining) -> str:
-    start = "" if request.origin is None else f", from {request.origin.folder.path}"
+    words = {"from": "from", "decoder": "decoder from"}
+    start = "".join(f", {words[word]} {run.folder.path}" for word, run in request.runs.items())
     kept = " (what was learned stays as it is)" if training.freeze else f" (LoRA of rank {training.lora})"
     size = count(size_of(config, training=True))
     return f"{name}, {in_words(config)}, {size} parameters{start}" + (kept if training.freeze or training.lora else "")

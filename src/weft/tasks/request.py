@@ -45,6 +45,13 @@ class Loaded:
         return found
 
     @property
+    def described(self) -> dict[str, Any]:
+        """What a run that begins with this one's weights says of it: where it was, what it is, what it learned from."""
+        digest = self.config["imported"].get("digest") if self.imported else self.config.get("fingerprint")
+        where, kind = str(self.folder.path.absolute()), self.config.get("task")
+        return {"run": where, "task": kind, "model": self.config.get("model_name"), "fingerprint": digest}
+
+    @property
     def imported(self) -> bool:
         """Whether the model was trained elsewhere."""
         return "imported" in self.config
@@ -62,7 +69,18 @@ class Request:
     settings: Mapping[str, object]
     device: torch.device
     origin: Loaded | None = None  # the run that this one starts from
+    decoder: Loaded | None = None  # the run of a language model that the decoder begins with
     progress: Progress = field(default_factory=lambda: Progress(quiet=True))
+
+    @property
+    def runs(self) -> dict[str, Loaded]:
+        """The runs whose weights this one begins with, by the word that named them."""
+        return {word: run for word, run in (("from", self.origin), ("decoder", self.decoder)) if run is not None}
+
+    @property
+    def known(self) -> Codecs:
+        """The codecs of these runs."""
+        return {end: codec for run in self.runs.values() for end, codec in run.codecs.items()}
 
     @property
     def model_settings(self) -> dict[str, Any]:

@@ -352,6 +352,7 @@ class CaptionTraining(PictureTraining):
     vocab: int | None = None
     picture_column: str | None = None
     caption_column: str | None = None
+    decoder: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in PictureTraining.about.items() if name != "summary"},
@@ -365,6 +366,7 @@ class CaptionTraining(PictureTraining):
         "context": "tokens of the longest caption",
         "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
         "caption_column": "the one that holds the captions; by default all that seem to",
+        "decoder": "a run of language-model: the decoder begins with its tokenizer, embedding and layers",
     }
 
     def check(self) -> None:

@@ -45,10 +45,15 @@ class Task(ABC, Generic[D, E, S]):
     reads_files: ClassVar[bool] = False  # whether the name of a file is itself an input of `weft predict`
     writes: ClassVar[tuple[str, ...]] = ()  # endings of the files that `predict` writes itself, as its setting `output`
     needs_input: ClassVar[bool] = True  # whether `weft predict` has nothing to answer where no input is given
+    keeps: ClassVar[tuple[str, ...]] = ()  # names of the files that a run keeps of its training data (`kept_files`)
     Predict: ClassVar[type[Config]]  # settings of a prediction
     Look: ClassVar[type[Config] | None] = None  # settings of a look inside
 
     # What training needs
+
+    def starting(self, request: Request) -> Request:
+        """The request, with that part of the run to start from which this task goes on with."""
+        return request
 
     @abstractmethod
     def codecs(self, data: D, training: S, known: Codecs) -> Codecs:

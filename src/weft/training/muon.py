@@ -33,7 +33,7 @@ class Muon(torch.optim.Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Tensor],
+        params: Iterable[Tensor] | Iterable[dict[str, Any]],
         *,
         lr: float,
         momentum: float = 0.95,

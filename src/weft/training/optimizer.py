@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,11 +30,11 @@ class Optimizer:
         self.weights, self.training = weights, training
         groups = self._groups()
         adam = [
-            {"params": [weights.master[n] for n in names], "lr": training.lr * scale, "weight_decay": decay}
+            group
             for names, scale, decay in groups.values()
-            if names
+            for group in self._paced(names, training.lr * scale, weight_decay=decay)
         ]
-        matrices = [weights.master[n] for n in self.hidden]
+        matrices = self._paced(self.hidden, training.lr * training.matrix_lr)
         self.rules: list[torch.optim.Optimizer] = []
         if adam:
             self.rules.append(torch.optim.AdamW(adam, lr=training.lr, betas=(0.9, 0.95), fused=True))
@@ -44,6 +45,13 @@ class Optimizer:
         if tables:
             self.rules.append(RowSgd(tables, lr=training.lr, clip=training.clip))
         self._peaks = [[group["lr"] for group in rule.param_groups] for rule in self.rules]
+
+    def _paced(self, names: Sequence[str], lr: float, **more: float) -> list[dict[str, Any]]:
+        """Weights as groups of an update rule: new ones at this rate, those that another run learned at their share of it."""
+        training = self.training
+        learned = [name for name in names if name.startswith(tuple(f"{part}." for part in training.learned))]
+        rates = ((lr, [n for n in names if n not in set(learned)]), (lr * (training.learned_lr or 1.0), learned))
+        return [{"params": [self.weights.master[n] for n in some], "lr": rate, **more} for rate, some in rates if some]
 
     def _groups(self) -> dict[str, tuple[list[str], float, float]]:
         """AdamW's groups as names, rate factor and weight decay; `hidden` is what Muon takes, `rows` what RowSgd does."""

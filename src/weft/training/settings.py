@@ -11,13 +11,15 @@ class Training(Config):
     """How a model is trained. A setting of None is chosen by the plan and written into the run.
 
     `lr` is the peak rate of AdamW (embeddings, heads, vectors); with optimizer=muon the hidden matrices are updated
-    by Muon at `matrix_lr` times `lr`. The rate warms up for `warmup` steps and then falls as `schedule` says.
+    by Muon at `matrix_lr` times `lr`. Parts that another run has `learned` have `learned_lr` times the rate. The rate warms up for `warmup` steps and then falls as `schedule` says.
     `compile=auto` compiles the blocks in runs long enough to pay for it.
     """
 
     lr: float = 6e-3
     matrix_lr: float = 3.3
     head_lr: float | None = None
+    learned_lr: float | None = None
+    learned: tuple[str, ...] = ()
     optimizer: Literal["muon", "adamw"] = "muon"
     weight_decay: float = 0.1
     table_decay: float = 0.0
@@ -40,6 +42,8 @@ class Training(Config):
         "lr": "peak learning rate; lower it if training diverges",
         "matrix_lr": "the rate of the trunk's matrices under muon, as a multiple of lr",
         "head_lr": "the rate of heads, as a multiple of lr; by default 0.5 under muon and 1 under adamw",
+        "learned_lr": "the rate of parts that begin with another run's weights beside new ones, as a multiple of the new ones'",
+        "learned": "these parts; the plan finds them",
         "optimizer": "muon or adamw",
         "weight_decay": "pull of the trunk's matrices towards zero (weight decay)",
         "table_decay": "the same for embedding tables: forgets rare entries that were learned by heart",
@@ -60,7 +64,7 @@ class Training(Config):
     }
 
     def check(self) -> None:
-        for name in ("lr", "matrix_lr", "head_lr"):
+        for name in ("lr", "matrix_lr", "head_lr", "learned_lr"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigError(f"must be above 0, found {value}", where=name)

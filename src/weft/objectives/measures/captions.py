@@ -50,7 +50,7 @@ class _Known:
 
     def __init__(self, grams: Grams, owner: np.ndarray, pictures: int):
         self.grams = grams
-        self.codes, self.number = np.unique(grams.code, return_inverse=True)
+        self.codes, self.first, self.number = np.unique(grams.code, return_index=True, return_inverse=True)
         self.key = self.numbered(
             owner[grams.text], self.number
         )  # of each n-gram of each reference: its picture, its number
@@ -81,6 +81,18 @@ class _Known:
         products = np.minimum(often, self.grams.often) * self.grams.often * self.rarity[self.number] ** 2
         both = self.norm * norm[owner]
         return np.bincount(self.grams.text, products, len(owner)) / np.where(both > 0, both, 1.0)
+
+    def cosines_of_one(self, found: Grams, texts: int) -> np.ndarray:
+        """The same for one caption and all references."""
+        number, known = places_of(self.codes, found.code)
+        weight = np.where(known, self.rarity[number] if len(self.codes) else 0.0, self.unseen)
+        products, ends = np.zeros(texts), np.append(self.first[1:], len(self.number))
+        for place, often in zip(number[known], found.often[known], strict=True):
+            rows = slice(self.first[place], ends[place])  # n-grams stand together
+            theirs = self.grams.often[rows]
+            products[self.grams.text[rows]] += np.minimum(often, theirs) * theirs * self.rarity[place] ** 2
+        both = self.norm * np.linalg.norm(found.often * weight)
+        return products / np.where(both > 0, both, 1.0)
 
     def hits(self, found: Grams, pictures: int) -> np.ndarray:
         """How many n-grams of each caption a reference has too, each at most as often as in one reference."""
@@ -113,11 +125,21 @@ class CaptionScorer:
         words = [caption_words(text) for text in found]
         return self._cider_d(words, count_grams(words))
 
+    def cider_d_of_one(self, text: str) -> np.ndarray:
+        """CIDEr-D of the same caption for every picture."""
+        words = [caption_words(text)]
+        cosines = [k.cosines_of_one(g, len(self.owner)) for k, g in zip(self.known, count_grams(words), strict=True)]
+        return self._averaged(cosines, _lengths(words).repeat(len(self.many)))
+
     def _cider_d(self, words: Sequence[Words], grams: Sequence[Grams]) -> np.ndarray:
-        pairs = [known.cosines(one, self.owner, len(words)) for known, one in zip(self.known, grams, strict=True)]
-        pairs_of_words = np.maximum(_lengths(words) - 1, 0)[self.owner] - np.maximum(self.lengths - 1, 0)
-        near = np.exp(-(pairs_of_words**2) / (2 * SIGMA**2))
-        return 10 * np.bincount(self.owner, np.mean(pairs, 0) * near, len(words)) / self.many
+        cosines = [known.cosines(one, self.owner, len(words)) for known, one in zip(self.known, grams, strict=True)]
+        return self._averaged(cosines, _lengths(words))
+
+    def _averaged(self, cosines: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndarray:
+        """The mean over orders and references, less where lengths differ (in pairs of words, as the reference counts)."""
+        away = np.maximum(lengths - 1, 0)[self.owner] - np.maximum(self.lengths - 1, 0)
+        near = np.exp(-(away**2) / (2 * SIGMA**2))
+        return 10 * np.bincount(self.owner, np.mean(cosines, 0) * near, len(self.many)) / self.many
 
     def _bleu_counts(self, words: Sequence[Words], grams: Sequence[Grams]) -> np.ndarray:
         length = _lengths(words)

@@ -54,7 +54,7 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
     },
     of_preset={},
     preset_settings=AT_LARGE_SIZE,
-    fixed=(*OF_A_PICTURE, "context"),
+    fixed=OF_A_PICTURE,
     kept=(*KEPT, "contrast"),
     frozen=("source",),
 )
@@ -62,7 +62,10 @@ CaptionDraft = Draft[PictureData, SeenCaptions, CaptionTraining]
 
 
 def caption_codec(data: PictureData, training: CaptionTraining, known: Codecs) -> Codec:
-    """The codec of captions: that of the run to start from, or one learned from the captions to train on."""
+    """The codec of captions: that of a language model or of the run to start from, or one learned from the captions."""
+    language = known.get("text")
+    if isinstance(language, TextCodec):
+        return language.in_role("caption")
     if "caption" in known:
         return known["caption"]
     texts = [text for captions in data.train.captions for text in captions]
@@ -93,23 +96,16 @@ def refuse_unfit(request: Request, name: str) -> None:
         raise ConfigError(problem, where="--set coverage", fix="leave it out, or use --model show-attend-tell")
 
 
-def refuse_tokenizer(request: Request) -> None:
-    """A writer that goes on has its tokenizer."""
-    fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
-    if fixed:
-        problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
-        raise ConfigError(problem, where="--from", fix="leave it out")
-
-
 def sizing_encoder(name: str) -> Callable[..., Stream.Config]:
     """The encoder by whose cost the size is chosen: convolutional features are as large whatever stands on them."""
     return features if CAPTION_ENCODERS[name] is convolutional else CAPTION_ENCODERS[name]
 
 
-def new_encoder(draft: CaptionDraft, name: str) -> Stream.Config:
-    """An encoder of pictures that suits data and budget."""
+def new_encoder(draft: CaptionDraft, name: str, decoder: Size | None = None) -> Stream.Config:
+    """An encoder of pictures that suits data and budget, for a decoder of this size where it is known."""
     measured = backbone_maker(draft, sizing_encoder(name), None)
-    size = choose_size(draft, LADDER_OF[name], lambda size: caption_cost(measured(size), draft.training))
+    cost = partial(caption_cost, decoder=decoder)
+    size = choose_size(draft, LADDER_OF[name], lambda size: cost(measured(size), draft.training))
     return backbone_maker(draft, CAPTION_ENCODERS[name], None)(size)
 
 
@@ -124,37 +120,27 @@ def writer_size(encoder: Stream.Config, training: CaptionTraining, context: int,
     return Size(dim=encoder.dim, depth=depth, heads=heads, context=context)
 
 
-def caption_cost(encoder: Stream.Config, training: CaptionTraining, name: str = "swift") -> float:
+def caption_cost(
+    encoder: Stream.Config, training: CaptionTraining, name: str = "swift", decoder: Size | None = None
+) -> float:
     """Floating-point operations to learn from a picture and the captions of one visit.
 
     A decoder has 16 D^2 weights a layer and those of its output, for each token; in one stream also for each of the picture.
     """
-    size = writer_size(encoder, training, 1, name)
+    size = decoder or writer_size(encoder, training, 1, name)
     layers, output = 16 * size.depth * size.dim**2, size.dim * (training.vocab or USUAL_VOCAB)
     seen = math.prod(embed_of(encoder).grid) if name == "one-stream" else 0
     weights = layers * (USUAL_TOKENS + seen) + output * USUAL_TOKENS
     return operations(encoder) + 6 * weights * training.visit
 
 
-def cost_of(name: str) -> Callable[[Stream.Config, CaptionTraining], float]:
-    """The cost of learning from a picture with the decoder of this name."""
-    return partial(caption_cost, name=name)
-
-
-def with_writer(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:
-    """A new decoder beside an encoder."""
-    size = writer_size(encoder, draft.training, draft.encoded.context, name)
-    vocab = draft.encoded.text.tokenizer.size
-    return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=draft.training.dropout or 0.0)
-
-
 def compared(training: CaptionTraining, name: str, draft: CaptionDraft) -> CaptionTraining:
-    """The settings of a model that compares pictures with texts; others stay as they are.
+    """The settings of a model that compares pictures with texts; others have no contrast, whatever the run before had.
 
     A step has at most half the pictures: one that stood twice in a step would be told from itself.
     """
     if name != "coca":
-        return training
+        return training.replace(contrast=None)
     usual = CAPTIONING.rates[name]
     most = max(2, len(draft.encoded.train) // 2)
     batch = training.batch if "batch" in draft.request.settings else min(training.batch, most)

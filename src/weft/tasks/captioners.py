@@ -1,0 +1,88 @@
+"""Models that write about pictures, put together: an encoder and a decoder, each new or begun with what another run knows."""
+
+from dataclasses import replace
+from functools import partial
+
+from weft.errors import ConfigError
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model, Stream
+from weft.models.zoo import Size
+from weft.models.zoo.captioning import CAPTION_MODELS
+from weft.tasks.decoders import WHERE, encoder_alone, language_model, size_of_language, with_language
+from weft.tasks.finetuning import partly_new_rates, with_lora
+from weft.tasks.planning import with_model_settings
+from weft.tasks.recipes.captions import (
+    CAPTIONING,
+    WITHOUT,
+    CaptionDraft,
+    caption_cost,
+    compared,
+    new_encoder,
+    refuse_unfit,
+    writer_name,
+    writer_size,
+)
+from weft.tasks.recipes.pictures import continued_backbone, decided
+from weft.tasks.request import Loaded, Request
+from weft.tasks.settings import CaptionTraining
+
+
+def taken_over(request: Request) -> Request:
+    """The request; where a captioner gets another decoder, the run to start from is its encoder alone."""
+    origin = request.origin
+    if origin is None or not isinstance(origin.model, Seq2Seq):
+        return request
+    if request.decoder is None and request.model in (None, origin.config.get("model_name")):
+        return request
+    return replace(request, origin=encoder_alone(origin))
+
+
+def new_captioner(draft: CaptionDraft) -> tuple[Model.Config, CaptionTraining]:
+    """A model that suits data and budget, and the settings with everything decided."""
+    name, request = CAPTIONING.model_name(draft.request), draft.request
+    refuse_unfit(request, name)
+    known = _language_size(request, draft.encoded.context)
+    encoder = new_encoder(draft, name, known)
+    model = with_model_settings(with_decoder(encoder, name, draft), request)
+    cost = partial(caption_cost, name=name, decoder=known)
+    training = compared(decided(draft, encoder, cost, WITHOUT), name, draft)
+    return model, training if request.decoder is None else partly_new_rates(training, CAPTIONING, request, name)
+
+
+def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
+    """The same model; or the encoder of another run, with a decoder that is new or begins with a language model."""
+    name, request = writer_name(draft.request), draft.request
+    refuse_unfit(request, name)
+    encoder = continued_backbone(origin, draft.training, draft.training.drop)
+    cost = partial(caption_cost, name=name, decoder=_language_size(request, draft.encoded.context))
+    training = compared(decided(draft, encoder, cost, WITHOUT), name, draft)
+    if isinstance(origin.model, Seq2Seq):
+        _refuse(request, ("tokenizer", "vocab", "context"), "--from", "the run to start from")
+        return with_lora(origin.model.config.replace(source=encoder), training), training
+    encoder = with_lora(encoder.replace(head=None, outputs=None), training)
+    return with_decoder(encoder, name, draft), partly_new_rates(training, CAPTIONING, request, name)
+
+
+def with_decoder(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:
+    """A decoder beside an encoder: new, or a language model that learns to read the encoder's tokens."""
+    context, dropout, run = draft.encoded.context, draft.training.dropout or 0.0, draft.request.decoder
+    if run is None:
+        size, vocab = writer_size(encoder, draft.training, context, name), draft.encoded.text.tokenizer.size
+        return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=dropout)
+    _refuse(draft.request, ("tokenizer", "vocab"), WHERE, "the language model")
+    language = language_model(run)
+    size = size_of_language(language, context)
+    made = CAPTION_MODELS[name](encoder, size, vocab=language.embed.size, dropout=dropout)
+    return with_language(made, language, context, dropout)
+
+
+def _language_size(request: Request, context: int) -> Size | None:
+    """The size of the language model that the decoder begins with, where there is one."""
+    return None if request.decoder is None else size_of_language(language_model(request.decoder), context)
+
+
+def _refuse(request: Request, names: tuple[str, ...], where: str, whose: str) -> None:
+    """Refuse settings of texts that another run has decided."""
+    if fixed := [name for name in names if name in request.settings]:
+        problem = f"{', '.join(fixed)}: the tokenizer and the decoder are those of {whose}"
+        raise ConfigError(problem, where=where, fix="leave it out")
