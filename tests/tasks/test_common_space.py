@@ -117,7 +117,10 @@ def test_classes_are_named_by_their_words_alone(data: Path, trained: weft.Run) -
         0
     ]
     assert named["probabilities"] != found["probabilities"]
-    picture, *texts = trained.embed([file, "red circle", "blue ring", "green cross"])
+    assert trained.predict(file, labels=["red circle", "blue ring", "green cross"], template="a {}") == [found]
+    articles = trained.predict(file, labels=["an oval", "the ring"])[0]["probabilities"]
+    assert articles == trained.predict(file, labels=["an oval", "the ring"], template="{}")[0]["probabilities"]
+    picture, *texts = trained.embed([file, "a red circle", "a blue ring", "a green cross"])
     shares = torch.tensor(np.stack(texts) @ picture).mul(float(trained.model.scale.detach())).softmax(-1)
     assert list(found["probabilities"].values()) == pytest.approx(sorted(shares.tolist(), reverse=True), abs=1e-4)
 
@@ -161,5 +164,8 @@ def test_a_run_goes_on_from_coca_with_its_contrast_and_a_step_has_at_most_half_t
     origin = dict.fromkeys(("preset", "dim", "depth", "heads", "vocab", "model"))
     again = train(data, out=tmp_path / "again", from_=trained.folder, contrast=0.5, **origin)
     assert again.config["training"]["contrast"] == 0.5 and again.report["model"] == "coca"
+    eyes = {**origin, "model": "swift", "vocab": 300}
+    other = train(data, out=tmp_path / "other", from_=trained.folder, steps=1, **eyes)
+    assert other.config["training"]["contrast"] is None and other.report["model"] == "swift"
     few = train(data, out=tmp_path / "few", batch=None, steps=1)
     assert 2 <= few.config["training"]["batch"] <= len(SHAPES) // 2

@@ -56,7 +56,7 @@ def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Conf
     refuse_unfit(request, name)
     encoder = continued_backbone(origin, draft.training, draft.training.drop)
     cost = partial(caption_cost, name=name, decoder=_language_size(request, draft.encoded.context))
-    training = decided(draft, encoder, cost, WITHOUT)
+    training = compared(decided(draft, encoder, cost, WITHOUT), name, draft)
     if isinstance(origin.model, Seq2Seq):
         refuse_tokenizer(request, "context")
         return with_lora(origin.model.config.replace(source=encoder), training), compared(training, name, draft)

@@ -142,7 +142,7 @@ def caption_cost(
 
 
 def compared(training: CaptionTraining, name: str, draft: CaptionDraft) -> CaptionTraining:
-    """The settings of a model that compares pictures with texts; others have no contrast.
+    """The settings of a model that compares pictures with texts; others have no contrast, whatever the run before had.
 
     A step has at most half the pictures: one that stood twice in a step would be told from itself.
     """
