@@ -1,4 +1,4 @@
-"""Captions as public collections of pictures publish them: COCO's JSON, and the lines of Flickr8k. Refuses to look for pictures.
+"""Captions in the files of public collections: COCO's JSON, and the lines of Flickr8k. Refuses to look for pictures.
 
 {"images": [{"id": 42, "file_name": "42.jpg"}], "annotations": [{"image_id": 42, "caption": "A dog runs."}]}
 42.jpg#0<tab>A dog runs.
