@@ -98,7 +98,8 @@ LABELLED = (TEXT, LABEL)
 
 def picture_name(cell: str) -> str:
     """The name of a picture without the number of the caption behind it, as in dog.jpg#2."""
-    return COUNTED.sub(r"\1", cell.strip())
+    counted = COUNTED.fullmatch(cell.strip())
+    return counted[1] if counted else cell.strip()
 
 
 def _pictures(columns: Sequence[Column]) -> list[int]:

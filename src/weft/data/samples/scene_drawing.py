@@ -15,10 +15,14 @@ import numpy as np
 
 SIDE, CELLS = 48, 3  # pixels of a picture's side, and cells along it
 CELL = SIDE / CELLS
-RADII = {"small": 4.0, "large": 6.6}  # pixels
-RADIUS_JITTER, COLOUR_JITTER, GROUND_JITTER, NOISE = 0.3, 14.0, 12.0, 8.0
+RADII = {"small": 4.5, "large": 7.2}  # pixels
+PLACE_JITTER, RADIUS_JITTER = 2.0, 0.25  # pixels at most
+COLOUR_JITTER, GROUND_JITTER, NOISE = 14.0, 12.0, 6.0  # of 255: at most, at most, and spread
 FINE = 3  # points along a pixel's side that are tested, for smooth edges
-MOST = 4  # objects of a picture
+MOST, ALIKE = (
+    4,
+    (2, 3, 4, 4),
+)  # objects of a picture; and how many look alike, with four so often that it can be asked for
 GROUND = (60.0, 64.0, 70.0)
 COLOURS = {
     "red": (214, 45, 45),
@@ -116,7 +120,7 @@ def pictures(scenes: Sequence[Scene], seed: int) -> np.ndarray:
 
 
 def _looks(chance: random.Random, layout: Layout, unseen: bool) -> list[tuple[str, str, str]]:
-    """The looks of a scene's objects: all alike but perhaps one, or all different."""
+    """The looks of a scene's objects, at most four: all alike but perhaps one, or all different."""
     pool = PAIRS if unseen else LEARNT
 
     def other(*known: tuple[str, str, str]) -> tuple[str, str, str]:
@@ -126,10 +130,10 @@ def _looks(chance: random.Random, layout: Layout, unseen: bool) -> list[tuple[st
 
     first = (chance.choice(list(RADII)), *chance.choice(sorted(KEPT_APART))) if unseen else other()
     if layout == "alike":
-        count = chance.randint(2, MOST)
+        count = chance.choice(ALIKE)
         more = [other(first)] if count < MOST and chance.random() < 0.5 else []
         return [first] * count + more
-    count = {"alone": 1, "two in line": 2, "different": chance.randint(3, MOST)}[layout]
+    count = {"alone": 1, "two in line": 2, "different": 3}[layout]
     looks = [first]
     while len(looks) < count:
         looks.append(other(*looks))
@@ -138,7 +142,7 @@ def _looks(chance: random.Random, layout: Layout, unseen: bool) -> list[tuple[st
 
 def _placed(chance: random.Random, look: tuple[str, str, str], row: int, column: int) -> Thing:
     radius = RADII[look[0]] + chance.uniform(-RADIUS_JITTER, RADIUS_JITTER)
-    free = CELL / 2 - 1.05 * radius
+    free = min(PLACE_JITTER, CELL / 2 - 1.05 * radius)
     top, left = ((place + 0.5) * CELL + chance.uniform(-free, free) for place in (row, column))
     return Thing(*look, row, column, top, left, radius)
 
