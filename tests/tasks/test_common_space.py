@@ -117,7 +117,10 @@ def test_classes_are_named_by_their_words_alone(data: Path, trained: weft.Run) -
         0
     ]
     assert named["probabilities"] != found["probabilities"]
-    picture, *texts = trained.embed([file, "red circle", "blue ring", "green cross"])
+    assert trained.predict(file, labels=["red circle", "blue ring", "green cross"], template="a {}") == [found]
+    articles = trained.predict(file, labels=["an oval", "the ring"])[0]["probabilities"]
+    assert articles == trained.predict(file, labels=["an oval", "the ring"], template="{}")[0]["probabilities"]
+    picture, *texts = trained.embed([file, "a red circle", "a blue ring", "a green cross"])
     shares = torch.tensor(np.stack(texts) @ picture).mul(float(trained.model.scale.detach())).softmax(-1)
     assert list(found["probabilities"].values()) == pytest.approx(sorted(shares.tolist(), reverse=True), abs=1e-4)
 

@@ -47,7 +47,8 @@ def nearest(run: Run, vectors: Embedded, query: str, best: int, settings: Mappin
     """The rows nearest to a query and their cosines, the nearest first."""
     asked = run.embed([query], **settings)
     if len(asked) != 1:
-        raise WeftError(f"{query!r:.60} stands for {len(asked)} inputs", where="--query", fix="ask for one at a time")
+        fix = "name one, or say a text that is also the name of a folder in more words"
+        raise WeftError(f"{query!r:.60} stands for {len(asked)} inputs", where="--query", fix=fix)
     cosine = _unit(vectors.vectors) @ _unit(asked[0])
     return [(int(i), float(cosine[i])) for i in np.argsort(-cosine, kind="stable")[: max(1, best)]]
 

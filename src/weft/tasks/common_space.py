@@ -27,6 +27,7 @@ from weft.tasks.request import Embedded, Loaded, Prediction
 from weft.tasks.settings import with_settings
 
 AT_ONCE = 256  # texts that are computed together
+ARTICLES = ("a ", "an ", "the ")
 PATTERN = set("*?[")  # signs of a pattern that stands for several files
 
 
@@ -116,7 +117,7 @@ def text_vectors(run: Loaded, texts: Sequence[str]) -> Tensor:
     for start in range(0, len(rows), AT_ONCE):
         some = PaddedIds.of([codec.marks.around(row) for row in rows[start : start + AT_ONCE]]).to(device)
         found.append(model.worded(Text(some.ids), some.lengths - 1).float().cpu())
-    return torch.cat(found) if found else torch.zeros(0, 0)
+    return torch.cat(found) if found else torch.zeros(0, model.text_vector.dense.width)
 
 
 # Answers
@@ -127,7 +128,7 @@ def named_classes(
 ) -> list[Prediction]:
     """For each picture the label that its vector is nearest to, with the probabilities of all, by the labels' words alone.
 
-    A label's vector is the mean over the templates.
+    A label's vector is the mean over the templates; without any, the label has an article before it, as captions do.
     """
     model = model_of(run, "--set labels")
     classes = list(dict.fromkeys(label.strip() for label in labels if label.strip()))
@@ -135,18 +136,25 @@ def named_classes(
         raise ConfigError(f"expected two labels or more, found {len(classes)}", where="--set labels",
                           fix='separate them by commas: --set labels="cat,dog,horse"')  # fmt: skip
     wrong = [template for template in templates if template.count("{}") != 1]
-    if wrong or not templates:
-        problem = f"expected one {{}} where the label goes, found {(wrong or [''])[0]!r:.60}"
+    if wrong:
+        problem = f"expected one {{}} where the label goes, found {wrong[0]!r:.60}"
         raise ConfigError(problem, where="--set template", fix='for example --set template="a photo of a {}"')
     names, frames = pictures.given_pictures(run, inputs, Ground())
-    words = [template.replace("{}", label) for label in classes for template in templates]
-    means = text_vectors(run, words).unflatten(0, (len(classes), len(templates))).mean(1)
+    words = [[one.replace("{}", label) for one in templates] or [_with_article(label)] for label in classes]
+    means = text_vectors(run, [text for texts in words for text in texts]).unflatten(0, (len(classes), -1)).mean(1)
     cosines = picture_vectors(run, frames) @ torch.nn.functional.normalize(means, dim=-1).T
     shares = (model.scale.detach().cpu() * cosines).softmax(-1)
     return [
         {"input": name, "label": classes[int(row.argmax())], "probabilities": _rounded(classes, row)}
         for name, row in zip(names, shares, strict=True)
     ]
+
+
+def _with_article(label: str) -> str:
+    """A label as captions begin: a model that has read 'a red circle' does not know what to make of 'red circle'."""
+    if label.lower().startswith(ARTICLES):
+        return label
+    return f"{'an' if label[0].lower() in 'aeiou' else 'a'} {label}"
 
 
 def _rounded(classes: Sequence[str], shares: Tensor) -> dict[str, float]:

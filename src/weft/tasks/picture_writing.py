@@ -35,7 +35,8 @@ class Captioning(Decoding):
     about: ClassVar[Mapping[str, str]] = {
         **Decoding.about,
         "labels": "model coca: classes by their names alone, as in cat,dog,horse; the nearest to each picture is said",
-        "template": "with labels: a text with {} where the label goes, several separated by |; by default the bare label",
+        "template": "with labels: a text with {} where the label goes, several separated by |; by default 'a {}', "
+        "or the label itself where it has an article",
         "best": "captions to give for each picture, the best first",
         "max_tokens": "the most tokens of a caption; by default some more than any that was learned from has",
     }
@@ -57,8 +58,8 @@ class Captioning(Decoding):
 
     @property
     def templates(self) -> list[str]:
-        """Texts with {} where a label goes."""
-        return ["{}"] if self.template is None else self.template.split("|")
+        """Texts with {} where a label goes; none where the user gives none."""
+        return [] if self.template is None else self.template.split("|")
 
 
 class PictureWriter:

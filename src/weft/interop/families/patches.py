@@ -132,7 +132,8 @@ def write_head(stream: Stream.Config) -> dict[str, Any]:
     if not isinstance(stream.head, Summary.Config):
         return write_labels(stream.outputs or 0)
     dense = only(stream.head.dense, Dense.Config, "head.dense")
-    return {"pooler_act": THEIR_ACTIVATION[dense.activation], "pooler_output_size": dense.width or stream.dim}
+    act = "linear" if dense.activation is None else THEIR_ACTIVATION[dense.activation]
+    return {"pooler_act": act, "pooler_output_size": dense.width or stream.dim}
 
 
 def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) -> Table:
