@@ -5,9 +5,24 @@ import torch
 from tiny import close, numbers, randomised
 from torch import nn
 
-from weft.core import Additive, Attention, Cache, Lstm, Rnn
+from weft.config import from_json
+from weft.core import (
+    Additive,
+    Attention,
+    Cache,
+    ContextGate,
+    DeepOutput,
+    FirstState,
+    Last,
+    LastToken,
+    Lstm,
+    MeanToken,
+    Mixer,
+    Rnn,
+)
 from weft.core.recurrent import Recurrent, lstm_step, rnn_step
 from weft.core.scope import Pass
+from weft.errors import ConfigError
 from weft.tokens import Tokens
 
 DIM, LENGTH = 5, 7
@@ -121,3 +136,74 @@ def test_the_keys_of_a_memory_are_computed_once_for_all_steps(monkeypatch: pytes
         for piece in numbers(1, 5, DIM).split(1, 1):
             mixer(piece, Pass(Tokens.line(piece), memory=memory), slots)
     assert len(calls) == 1
+
+
+def with_memory(kind: str = "lstm", **parts: object) -> Recurrent:
+    return randomised(KINDS[kind].Config(**parts).build(dim=DIM, memory_dim=4), std=0.5).double()
+
+
+ATTENTION = Attention.Config(heads=1, score=Additive.Config())
+
+
+def test_a_first_state_may_be_made_of_the_mean_of_the_memory():
+    mixer, x = with_memory(read=ATTENTION, start=MeanToken.Config()), numbers(2, 3, DIM)
+    valid = torch.tensor([[True, False, True], [True] * 3])
+    memory = Tokens.free(numbers(2, 3, 4, seed=4), valid=valid)
+    mean = torch.stack([memory.x[0, [0, 2]].mean(0), memory.x[1].mean(0)])
+    layer = mixer.memory_vector.layers[0]
+    expected = torch.tanh(mixer.start(torch.relu(layer(mean))))
+    first = mixer.first_state(x, Pass(Tokens.line(x), memory=memory))
+    assert close(torch.cat(first, -1), expected)
+    plain = with_memory(read=ATTENTION, start=MeanToken.Config(hidden=0))
+    begun = plain.first_state(x, Pass(Tokens.line(x), memory=memory))
+    assert close(torch.cat(begun, -1), torch.tanh(plain.start(mean)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_state_may_be_the_context_of_every_step(kind: str):
+    mixer, x = with_memory(kind, read=FirstState.Config(), start=MeanToken.Config()), numbers(4, LENGTH, DIM)
+    memory = Tokens.free(numbers(2, 3, 4, seed=4))  # two rows of the batch read each of its rows
+    at = Pass(Tokens.line(x), memory=memory)
+    state = first = mixer.first_state(x, at)
+    slots, outs = Cache().slots("mixer"), []
+    for t in range(LENGTH):
+        gates = mixer.x(torch.cat([x[:, t], first[0]], -1)) + mixer.h(state[0])
+        state = type(mixer).step(gates, state)
+        outs.append(state[0])
+    whole = mixer(x, at)
+    assert close(whole, torch.stack(outs, 1))
+    with torch.no_grad():
+        pieces = [mixer(piece, Pass(Tokens.line(piece), memory=memory), slots) for piece in x.split((1, 4, 2), 1)]
+    assert close(torch.cat(pieces, 1), whole)
+
+
+def test_a_gate_weighs_the_context_and_an_output_adds_word_state_and_context():
+    mixer = with_memory(read=ATTENTION, start=MeanToken.Config(), gate=ContextGate.Config(), output=DeepOutput.Config())
+    x, memory = numbers(1, 3, DIM), Tokens.free(numbers(1, 4, 4, seed=4))
+    reader, at = mixer.read, Pass(Tokens.line(x), memory=memory)
+    state, outs = mixer.first_state(x, at), []
+    k, v = reader.kv(memory.x).chunk(2, -1)
+    for t in range(3):
+        h = state[0]
+        energy = torch.tanh(reader.q(h)[:, None] + k) @ reader.score.v.weight[0]
+        read = reader.out((energy.softmax(-1)[..., None] * v).sum(1))
+        context = torch.sigmoid(h @ mixer.gate.beta.weight.T + mixer.gate.beta.bias) * read
+        state = lstm_step(mixer.x(torch.cat([x[:, t], context], -1)) + mixer.h(h), state)
+        outs.append(x[:, t] + mixer.output.h(state[0]) + mixer.output.context(context))
+    assert close(mixer(x, at), torch.stack(outs, 1))
+
+
+@pytest.mark.parametrize("part", [{"gate": ContextGate.Config()}, {"output": DeepOutput.Config()}])
+@pytest.mark.parametrize("read", [None, Last.Config(), FirstState.Config()])
+def test_a_gate_or_output_without_attention_is_refused(part: dict, read: Mixer.Config | None):
+    with pytest.raises(ConfigError, match="new at each step"):
+        Lstm.Config(read=read, **part)
+
+
+def test_recurrent_mixers_of_earlier_files_begin_with_the_last_token():
+    config = Lstm.Config(read=ATTENTION)
+    earlier = {name: value for name, value in config.to_json().items() if name in ("type", "read")}
+    assert from_json(earlier, Lstm.Config) == config and config.start == LastToken.Config()
+    names = set(config.build(dim=DIM, memory_dim=4).state_dict())
+    kept = {"start.weight", "start.bias", "x.weight", "x.bias", "h.weight", "h.bias"}
+    assert {name for name in names if not name.startswith("read.")} == kept

@@ -142,7 +142,8 @@ def drafted(case: Case) -> Any:
     training = first_training(card.training, card.task.recipe, request, card.task.model_name(request))
     codec = SimpleNamespace(config=SimpleNamespace(size=SIDE))
     encoded = SimpleNamespace(sight=Sight(SIDE, SIDE), train=range(case.amount), codec=codec)
-    return Draft(request, None, {}, encoded, training, request.budget)
+    data: Any = SimpleNamespace(still=False)
+    return Draft(request, data, {}, encoded, training, request.budget)
 
 
 def maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:
@@ -150,11 +151,18 @@ def maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:
     return pictures.backbone_maker(draft, CARDS[task].task.recipe.models[model], outputs)
 
 
+def measured_maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:
+    """The backbone by whose cost a size is chosen."""
+    if task != "caption":
+        return maker(draft, task, model)
+    return pictures.backbone_maker(draft, captions.sizing_encoder(model), None)
+
+
 @cache
 def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
     """The operations to learn from a picture, counted once for each size."""
     draft = drafted(Case(task=task, model=model, amount=1))
-    make = maker(draft, task, model)
+    make = measured_maker(draft, task, model)
     return cache(lambda size: COSTS[task](make(size), draft.training))
 
 

@@ -66,16 +66,15 @@ class Prefix(MemoryUse):
         rows = tokens.shape[0] // memory.shape[0]
         if rows > 1:
             memory = memory.rows(torch.arange(tokens.shape[0], device=tokens.x.device) // rows)
-        coords = dict(memory.coords)
-        for axis in (tokens.line_axis,) if tokens.line_axis is not None else ():
-            here = coords.get(axis)
-            places = tokens.coords[axis].new_full(memory.shape, -1) if here is None else here - memory.shape[1]
-            coords[axis] = places
-        before = replace(
+        coords, axis = dict(memory.coords), tokens.line_axis
+        if axis is not None:
+            before = tokens.coords[axis].new_full(memory.shape, -1)
+            coords[axis] = coords[axis] - memory.shape[1] if axis in coords else before
+        prefix = replace(
             memory.with_x(memory.x.to(tokens.x.dtype)), rank=torch.full_like(memory.rank, -1), coords=coords
         )
         plain = tokens.order is Order.LINE
-        return replace(join(before, tokens), order=Order.PREFIX if plain else Order.ANY)
+        return replace(join(prefix, tokens), order=Order.PREFIX if plain else Order.ANY)
 
     def beside(self, memory: Tokens | None) -> Tokens | None:
         return None

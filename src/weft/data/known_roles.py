@@ -1,4 +1,4 @@
-"""The roles that columns of users' tables have: source and target, text and label, picture and caption.
+"""The roles that columns of users' tables have: source and target, text and label, picture and caption or question.
 
 Names are those that public data sets use, the likeliest first.
 """
@@ -6,7 +6,7 @@ Names are those that public data sets use, the likeliest first.
 import re
 from collections.abc import Callable, Sequence
 
-from weft.data.columns import Column, plain
+from weft.data.columns import NEARLY_ALL, Column, plain
 from weft.data.images.formats import named_as_picture
 from weft.data.languages import SOURCE as SOURCE_SIDE
 from weft.data.languages import TARGET as TARGET_SIDE
@@ -31,6 +31,9 @@ LAT_NAMES = ("lat", "latitude", "lat_deg", "latitude_deg", "breitengrad")
 LON_NAMES = ("lon", "lng", "long", "longitude", "lon_deg", "longitude_deg", "laengengrad")
 TIME_NAMES = ("time", "date", "datetime", "timestamp", "valid_time")
 VALUE_NAMES = ("value", "label", "class", "category", "target")  # at places
+QUESTION_NAMES = ("question", "questions", "query", "prompt")
+KIND_NAMES = ("kind", "question_type", "answer_type", "question_kind", "type")
+ANSWER_NAME = re.compile(r"answers?_?\d*")
 CAPTION_NAME = re.compile(r"(?:caption|text|sentence|title|description|comment)s?_?\d*")
 COUNTED = re.compile(r"(.+\.\w+)#\d+")  # a picture's name with the number of the caption behind it
 OFTEN_NUMBERS = ("id", "no")  # "id, en, fr" numbers its rows far more often than it holds Indonesian
@@ -114,6 +117,26 @@ def _captions(names: Sequence[str | None]) -> list[int]:
 PICTURE = known_as("picture", PICTURE_NAMES, _pictures)
 CAPTION = Role("caption", _captions, lambda columns: [], lambda name: "caption" if _captions([name]) else None)
 CAPTIONED = (PICTURE, CAPTION)
+
+# Questions about pictures
+
+
+def _questions(columns: Sequence[Column]) -> list[int]:
+    """The columns nearly all of whose texts end in a question mark."""
+    marks = ("?", "？", "؟")
+    return [
+        c.place for c in columns if c.values and sum(v.endswith(marks) for v in c.values) >= NEARLY_ALL * len(c.values)
+    ]
+
+
+def _answers(names: Sequence[str | None]) -> list[int]:
+    return [place for place, name in enumerate(names) if ANSWER_NAME.fullmatch(plain(name or ""))]
+
+
+QUESTION = known_as("question", QUESTION_NAMES, _questions)
+ANSWER = Role("answer", _answers, lambda columns: [], lambda name: "answer" if _answers([name]) else None)
+KIND = known_as("kind", KIND_NAMES, lambda columns: [])
+ASKED = (PICTURE, QUESTION, ANSWER, KIND)
 
 # Places
 

@@ -48,6 +48,7 @@ class Table:
     objects: str = ""  # what a line of JSON should be
     even: bool = True  # whether nearly all rows have as many columns as the first
     items: Iterator[Item] = field(repr=False, compare=False, default_factory=lambda: iter(()))
+    unit: str = "line"  # what rows are counted in, for messages
 
     @property
     def names(self) -> list[str | None]:
@@ -61,7 +62,7 @@ class Table:
 
     def where(self, line: int) -> str:
         """A line of this file, for messages."""
-        return f"{shown(self.path)}, line {line}"
+        return f"{shown(self.path)}, {self.unit} {line}"
 
     def renamed(self, names: Sequence[str | None]) -> "Table":
         """The same table with other names for its columns."""
@@ -134,9 +135,7 @@ def open_table(
     if not full:
         return Table(path, (), 1, False, separator, objects, items=rest)
     if separator is None:
-        lines = [item.cells for item in full if isinstance(item.cells, dict)]
-        names = list(dict.fromkeys(key for data in lines for key in data))
-        columns = columns_of(names, [[as_cell(data.get(key)) for key in names] for data in lines])
+        columns = columns_of_objects([item.cells for item in full if isinstance(item.cells, dict)])
         return Table(path, tuple(columns), full[0].line, False, None, objects, items=rest)
     rows = [list(item.cells) for item in full]
     fitting = [cells for cells in rows if len(cells) == len(rows[0])]
@@ -146,6 +145,12 @@ def open_table(
     rest = chain(sample[start + header :], items)
     even = len(fitting) >= NEARLY_ALL * len(rows)
     return Table(path, tuple(columns), full[0].line, header, separator, objects, even, rest)
+
+
+def columns_of_objects(objects: Sequence[dict[str, Any]]) -> list[Column]:
+    """The columns of objects of JSON, whose keys name them."""
+    names = list(dict.fromkeys(key for data in objects for key in data))
+    return columns_of(names, [[as_cell(data.get(key)) for key in names] for data in objects])
 
 
 def _objects(path: Path, fix: str) -> Iterator[Item]:

@@ -94,6 +94,7 @@ def coverage(
     if not layers:
         problem = "the decoder has no attention to the source, and coverage is about what it attends to"
         raise ConfigError(problem, where="coverage", fix="set coverage=0, or take a model with attention")
-    attention = torch.stack([layer.float().mean(1) for layer in layers]).mean(0)
+    attention = torch.stack([layer.mean(1) for layer in layers]).mean(0)
+    attention = attention.to(torch.promote_types(attention.dtype, torch.float32))
     read = (attention * real[..., None]).sum(1)
     return (1 - read).square().masked_fill(~memory.valid, 0.0).sum()

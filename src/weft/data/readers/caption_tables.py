@@ -15,6 +15,7 @@ from weft.data.files import ending
 from weft.data.jsonl import read_string
 from weft.data.known_roles import CAPTION, CAPTION_NAME, CAPTIONED, CLASS_NAMES, PICTURE
 from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
+from weft.data.readers.question_tables import judge_table as judge_questions
 from weft.data.roles import asked_column, has_column
 from weft.data.survey import NO, Judgement
 from weft.data.tables import Row as Cells
@@ -44,7 +45,7 @@ def judge_table(table: Table) -> Judgement:
     lists = [] if table.separator is not None else CAPTION.by_name(table.names)  # which may hold several captions
     others = [c for c in table.columns if c.place != picture and (c.values or c.place in lists)]
     names = {plain(column.name or "") for column in others}
-    if not others or names & set(CLASS_NAMES):
+    if not others or names & set(CLASS_NAMES) or judge_questions(table):
         return NO
     if any(CAPTION_NAME.fullmatch(name) for name in names):
         return Judgement("sure", "a table of pictures and captions, by the names of its columns")

@@ -9,7 +9,7 @@ from weft.data.images.places import NO_PICTURE, has_picture, leftover
 from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.tables import is_picture_table
 from weft.data.known_roles import PICTURE
-from weft.data.readers import captions
+from weft.data.readers import captions, questions
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import Table
 from weft.errors import DataError
@@ -22,7 +22,7 @@ __all__ = ["find_pictures", "judge", "read_images"]
 def judge(survey: Survey) -> Judgement:
     """Whether these are pictures: files, mostly pictures in folders and archives, arrays of them, or tables of paths."""
     found = survey.weakest(_judge_source)
-    return NO if found and captions.judge(survey) else found
+    return NO if found and (captions.judge(survey) or questions.judge(survey)) else found
 
 
 def _judge_source(source: Surveyed) -> Judgement:

@@ -9,6 +9,7 @@ from typing import Any
 from weft.data.decoding import read_text, shown
 from weft.data.files import ending
 from weft.data.jsonl import kind, refuse_constant, unique_keys
+from weft.data.tables import LOOK, Item, Row, Table, columns_of_objects
 from weft.errors import DataError
 
 ENDINGS = (".json",)
@@ -61,6 +62,20 @@ def read_json(path: Path) -> Any:
         raise DataError(f"not valid JSON at column {error.colno}: {error.msg}", where=where, fix=fix) from None
     except ValueError as error:
         raise DataError(f"not valid JSON: {error}", where=shown(path), fix=fix) from None
+
+
+def object_table(path: Path, key: str | None, objects: str) -> Table:
+    """A list of objects as a table: the file is the list, or an object that holds it under a key.
+
+    `objects` says what one of them should be.
+    """
+    data = read_json(path)
+    items: list[Item] = []
+    for number, (_, one) in enumerate(objects_in({"": data} if key is None else data, key or "", path, objects), 1):
+        items.append(Row(number, one) if isinstance(one, dict) else one)
+    full = [item.cells for item in items[:LOOK] if isinstance(item, Row) and isinstance(item.cells, dict)]
+    columns = tuple(columns_of_objects(full))
+    return Table(path, columns, 1, False, None, objects, items=iter(items), unit="object")
 
 
 def objects_in(data: Any, key: str, path: Path, fix: str) -> Iterator[tuple[str, dict[str, Any] | DataError]]:

@@ -36,7 +36,7 @@ class PictureRows:
         self.rows, self.bad = 0, Reasons()
         self.places: dict[str, tuple[str, Place]] = {}
         self.captions: dict[str, dict[str, None]] = {}
-        self.questions: dict[str, dict[Question, None]] = {}
+        self.questions: dict[str, dict[tuple[str, str | None], list[str]]] = {}
         self.missing: dict[str | int, tuple[str, str]] = {}
 
     def add(self, file: Path, rows: Iterable[Row | DataError]) -> None:
@@ -54,17 +54,23 @@ class PictureRows:
                 continue
             self.places.setdefault(place.where, (name, place))
             self.captions.setdefault(place.where, {}).update(dict.fromkeys(row.captions))
-            if row.question is not None:
-                self.questions.setdefault(place.where, {})[row.question] = None
+            if (asked := row.question) is not None:
+                known = self.questions.setdefault(place.where, {})
+                known.setdefault((asked.text, asked.kind), []).extend(asked.answers)
 
     def gathered(self, skip: Skip, where: str) -> Gathered:
         """All of them, unless too many rows are bad; pictures that are missing are bad ones."""
         check_bad(self.bad, self.rows, skip, where, unit="rows")
         entries = [
-            Entry(name, place, captions=tuple(self.captions[key]), questions=tuple(self.questions.get(key, ())))
+            Entry(name, place, captions=tuple(self.captions[key]), questions=self._questions(key))
             for key, (name, place) in self.places.items()
         ]
         return Gathered(entries, [*self.bad, *self.shelves.unnamed()], list(self.missing.values()))
+
+    def _questions(self, place: str) -> tuple[Question, ...]:
+        """What is asked about a picture; a question that several rows ask has the answers of all."""
+        known = self.questions.get(place, {})
+        return tuple(Question(text, tuple(answers), kind) for (text, kind), answers in known.items())
 
 
 def named_picture(cell: str, where: str) -> str:

@@ -6,26 +6,28 @@ from dataclasses import replace
 from weft.data.images.album import Album
 from weft.data.images.arrays import album_of
 from weft.data.samples.scene_captions import captions_of
-from weft.data.samples.scene_drawing import KEPT_APART, drawn_scene, pictures
+from weft.data.samples.scene_drawing import KEPT_APART, Scene, drawn_scene, pictures
 from weft.data.samples.scene_questions import Questioner
 
 
+def drawn_scenes(count: int, seed: int, *, unseen: bool = False) -> list[tuple[Scene, random.Random]]:
+    """The first `count` scenes, the same every time, each with the dice to go on with."""
+    dice = [random.Random(f"{_name(unseen)} {seed} {number}") for number in range(count)]
+    return [(drawn_scene(chance, unseen=unseen), chance) for chance in dice]
+
+
 def sample_scenes(count: int, seed: int, *, unseen: bool = False) -> Album:
-    """The first `count` scenes, the same every time; `unseen` ones show colours and shapes that others never show so."""
-    name = "unseen scenes" if unseen else "scenes"
-    dice = [random.Random(f"{name} {seed} {number}") for number in range(count)]
-    scenes = [drawn_scene(one, unseen=unseen) for one in dice]
-    questioner = Questioner(() if unseen else KEPT_APART)
-    album = album_of(name, pictures(scenes, seed + unseen))
-    listed = []
-    for picture, scene, chance in zip(album.pictures, scenes, dice, strict=True):
+    """Scenes with captions and questions; `unseen` ones show colours and shapes that others never show together."""
+    scenes = drawn_scenes(count, seed, unseen=unseen)
+    album = album_of(_name(unseen), pictures([scene for scene, _ in scenes], seed + unseen))
+    questioner, listed = Questioner(() if unseen else KEPT_APART), []
+    for picture, (scene, chance) in zip(album.pictures, scenes, strict=True):
         captions = captions_of(scene)
-        listed.append(
-            replace(
-                picture,
-                captions=tuple(one.text for one in captions),
-                questions=questioner.ask(scene, chance),
-                regions=tuple(one.regions for one in captions),
-            )
-        )
+        texts, regions = tuple(one.text for one in captions), tuple(one.regions for one in captions)
+        questions = questioner.ask(scene, chance)
+        listed.append(replace(picture, captions=texts, questions=questions, regions=regions))
     return Album(tuple(listed))
+
+
+def _name(unseen: bool) -> str:
+    return "unseen scenes" if unseen else "scenes"

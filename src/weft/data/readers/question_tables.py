@@ -1,0 +1,172 @@
+"""Tables that name pictures and ask something about each, with the answers. Refuses to look for the pictures.
+
+A column is known by its name or by its cells: names of pictures, and texts that end in a question mark; what is left are
+the answers. Several rows may be about one picture, and a question may have several answers: in columns answer_1,
+answer_2 and so on, in a list of JSON, or in several rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weft.data.columns import listed
+from weft.data.decoding import shown
+from weft.data.images.album import Question
+from weft.data.jsonl import kind as kind_of_value
+from weft.data.jsonl import read_string
+from weft.data.known_roles import ANSWER, ASKED, KIND, PICTURE, QUESTION
+from weft.data.readers.json_files import ends_of, has_keys, is_json, object_table
+from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
+from weft.data.roles import Role, asked_column, has_column
+from weft.data.survey import NO, Judgement
+from weft.data.tables import Row as Cells
+from weft.data.tables import Table, as_cell, open_table
+from weft.errors import DataError
+
+SAY = "say which columns they are, by name or number: --set picture_column=… --set question_column=… --set answer_column=…"
+HEADER = "give it a header line with the names picture, question and answer; in .json and .jsonl, name the fields so"
+OBJECT = 'write {"picture": "…", "question": "…", "answer": "…"}; several answers are a list'
+MEND = "mend or delete the row"
+INSIDE = "questions"  # the key of a list of questions that have their answers in them, as CLEVR's have
+
+
+class Asked(NamedTuple):
+    """The columns asked for by name or number; where they were asked for of other data, they are not `firm`."""
+
+    picture: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    kind: str | None = None
+    firm: bool = True
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column is which; None and nothing where there is none."""
+
+    picture: int | None
+    question: int | None
+    answers: tuple[int, ...]
+    kind: int | None
+
+
+def is_question_list(path: Path) -> bool:
+    """Whether a .json file is a list of objects with questions and answers, or holds one."""
+    named = has_keys(path, ("question",)) and any(key in ends_of(path) for key in ('"answer"', '"answers"'))
+    return named and (ends_of(path).lstrip()[:1] == "[" or has_keys(path, (INSIDE, "answer")))
+
+
+def judge_table(table: Table) -> Judgement:
+    """Whether a table names pictures, asks something about them, and has the answers."""
+    found = _columns(table, Asked())
+    if found.question is None or not found.answers or found.picture not in PICTURE.by_content(table.columns):
+        return NO
+    return Judgement("sure", "a table of pictures, questions and answers")
+
+
+def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
+    """The rows of a table, or what is wrong with one."""
+    table = opened(path, asked)
+    columns = _needed(table, asked) if table.columns else None
+    for item in table.rows():
+        if isinstance(item, DataError):
+            yield item
+        elif item.cells != [] and columns is not None:
+            try:
+                yield _row(table, item, columns)
+            except DataError as error:
+                yield error
+
+
+def opened(path: Path, asked: Asked = Asked()) -> Table:
+    """A .tsv, .csv, .jsonl or .json file as a table."""
+    if is_json(path):
+        key = None if ends_of(path).lstrip()[:1] == "[" else INSIDE
+        return object_table(path, key, OBJECT)
+    return open_table(path, ASKED, asked[:4], objects=OBJECT)
+
+
+def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str, str]]:
+    """The pictures that a table names, by their paths, and what it asks about each, or one question about all."""
+    table = opened(path)
+    columns = _columns(table, Asked())
+    if columns.picture is None or (columns.question is None and question is None):
+        missing = "names pictures" if columns.picture is None else "holds questions"
+        problem = f"no column {missing}; its columns:{listed(table.columns)}"
+        raise DataError(problem, where=table.where(table.line), fix=HEADER)
+    for item in table.rows():
+        if isinstance(item, DataError):
+            raise item
+        if item.cells != []:
+            where = table.where(item.line)
+            name = named_picture(table.text(item, columns.picture), where)
+            text = question if columns.question is None else table.text(item, columns.question)
+            asked = _one(tidy([text or ""]), "question", where)
+            yield str(path.parent / name), asked[0]
+
+
+def _columns(table: Table, asked: Asked) -> Columns:
+    """Which column is which: asked for, else by name, else by what it holds."""
+    wanted = [name if asked.firm or has_column(table.columns, name) else None for name in asked[:4]]
+    taken: set[int] = set()
+
+    def first(role: Role, name: str | None) -> int | None:
+        free = [column for column in table.columns if column.place not in taken]
+        named = [place for place in role.by_name(table.names) if place not in taken]
+        place = next(iter((*named, *role.by_content(free))), None)
+        if name is not None:
+            place = asked_column(table.columns, name, table.where(table.line))
+        taken.update([] if place is None else [place])
+        return place
+
+    picture, question, kind = first(PICTURE, wanted[0]), first(QUESTION, wanted[1]), first(KIND, wanted[3])
+    if wanted[2] is not None:
+        return Columns(picture, question, (asked_column(table.columns, wanted[2], table.where(table.line)),), kind)
+    answers = tuple(place for place in ANSWER.by_name(table.names) if place not in taken)
+    others = [column.place for column in table.columns if column.place not in taken and column.values]
+    return Columns(picture, question, answers or tuple(others if len(others) == 1 else ()), kind)
+
+
+def _needed(table: Table, asked: Asked) -> Columns:
+    columns = _columns(table, asked)
+    missing = {"picture": columns.picture is None, "question": columns.question is None, "answer": not columns.answers}
+    for role, is_so in missing.items():
+        if is_so:
+            problem = f"which column holds the {role} is not clear; its columns:{listed(table.columns)}"
+            raise DataError(problem, where=table.where(table.line), fix=SAY if asked.firm else HEADER)
+    return columns
+
+
+def _row(table: Table, item: Cells, columns: Columns) -> Row:
+    assert columns.picture is not None and columns.question is not None
+    where, at = table.where(item.line), f"{table.unit} {item.line}"
+    picture = named_picture(table.text(item, columns.picture), where)
+    question = _one(tidy([table.text(item, columns.question)]), "question", f"{where}: {shown(picture)}")[0]
+    texts = [text for place in columns.answers for text in _texts(table.value(item, place), where)]
+    answers = _one(tidy(texts), "answer", f"{where}: {shown(picture)}")
+    kind = None if columns.kind is None else as_cell(table.value(item, columns.kind)).strip() or None
+    return Row(at, picture, question=Question(question, answers, kind))
+
+
+def _texts(found: Any, where: str) -> list[str]:
+    """The answers in a field: one, several in a list, or none."""
+    many = [] if found is None else found if isinstance(found, list) else [found]
+    texts = []
+    for one in many:
+        value = one.get("answer") if isinstance(one, dict) else one
+        if not isinstance(value, str | int | float):
+            raise DataError(f"expected an answer, found {kind_of_value(value)}", where=where, fix=OBJECT)
+        texts.append(
+            read_string({"answer": value}, "answer", where=where, fix=OBJECT)
+            if isinstance(value, str)
+            else as_cell(value)
+        )
+    return texts
+
+
+def _one(texts: tuple[str, ...], what: str, where: str) -> tuple[str, ...]:
+    """The texts, if there is one and none is too long."""
+    if (fault := text_fault(texts, what)) is not None:
+        raise DataError(fault, where=where, fix=MEND)
+    return texts
