@@ -140,3 +140,18 @@ def test_a_search_over_nothing_finds_nothing() -> None:
     model = translation_model("swift")
     assert decode(model, [], end=END, limits=[], how=Decoding()) == []
     search(Session(model.target), [], BeamSearch(END, [], Beam()))
+
+
+def test_rows_that_stay_where_they_are_are_not_copied() -> None:
+    model = translation_model("transformer")
+    session = Session(model.target, memory=memorise(model, SOURCES[:2], END), capacity=8)
+    session.start([[END], [END]])
+
+    def buffer() -> torch.Tensor:
+        return session.cache.slots("block 0")._lines["k"][0]
+
+    first, (keys, _) = buffer(), session.cache.slots("block 0")._once["memory"]
+    session.take(torch.tensor([0, 1]), torch.tensor([0, 1]))
+    assert buffer() is first and keys.is_contiguous()
+    session.take(torch.tensor([1, 0]), torch.tensor([1, 0]))
+    assert buffer() is not first and close(buffer()[:, :, :1], first[[1, 0], :, :1])

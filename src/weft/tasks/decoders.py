@@ -113,9 +113,8 @@ def _widened(name: str, tensor: Tensor, shape: torch.Size | None) -> Tensor:
 
 def encoder_alone(run: Loaded) -> Loaded:
     """A run of an encoder–decoder as a run of its encoder, for those who give it another decoder."""
-    model = run.model
-    assert isinstance(model, Seq2Seq)
-    ends = {name: codec for name, codec in run.codecs.items() if name == "picture"}
-    encoder = plain_model(run).get_submodule(model.backbone()[1].rstrip("."))
+    model = plain_model(run)
+    encoder = model.get_submodule(model.backbone()[1].rstrip("."))
     assert isinstance(encoder, Stream)
+    ends = {name: codec for name, codec in run.codecs.items() if name == "picture"}
     return replace(run, model=encoder, codecs=ends)
