@@ -64,7 +64,7 @@ def sealed_config(config: Mapping[str, Any], files: FileSeals) -> bytes:
 
 def check_config(content: bytes, config: Mapping[str, Any], path: Path) -> FileSeals:
     """The seals of the other files, from a config.json of which no byte has changed; a StorageError says what has."""
-    seal = config.get(KEY)
+    seal: Any = config.get(KEY)
     try:
         found, parts = seal["config"], seal["parts"]
         files = {name: FileSeal(entry["bytes"], entry["sha256"]) for name, entry in seal["files"].items()}
