@@ -79,7 +79,10 @@ def test_every_task_is_in_the_battery(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in ("answer", "translate", "forecast") else name for name in TRIALS],
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("answer", "translate", "forecast") else name
+        for name in TRIALS
+    ],
 )
 def test_the_sample_that_ships_trains(name: str, tmp_path: Path) -> None:
     trial = TRIALS[name]

@@ -14,11 +14,12 @@ from stopping import stopped_in
 
 import weft
 from weft.core.adapters import adapters
-from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.errors import ConfigError, DataError, Interrupted, StorageError, WeftError
 from weft.modalities.text import Text
 from weft.models.adapted import merged
 from weft.runs.run import open_run
 from weft.runs.soup import soup
+from weft.runs.verifying import verify_run
 from weft.tasks.recognising import recognise
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "quiet": True, "steps": 6, "rows": 8}
@@ -235,7 +236,74 @@ def test_adapters_learn_beside_a_trunk_that_stays(blanks: weft.Run, place: Path,
         assert torch.allclose(plain(Text(ids)), again.model(Text(ids)), atol=1e-5)
     written = json.loads((run.folder / "config.json").read_text())
     assert "adapters" in json.dumps(written["model"])
-    assert (run.folder / "adapters.safetensors").stat().st_size < (run.folder / "model.safetensors").stat().st_size
+    whole = (blanks.folder / "model.safetensors").stat().st_size
+    assert (run.folder / "adapters.safetensors").stat().st_size < whole
+    assert not (run.folder / "model.safetensors").exists()
+
+
+@pytest.fixture(scope="module")
+def beside(blanks: weft.Run, place: Path) -> tuple[Path, list[dict[str, Any]]]:
+    """A folder with a run and another with adapters beside it, and what the second answers."""
+    folder = place / "beside"
+    shutil.copytree(blanks.folder, folder / "base")
+    data = labelled(place / "beside.tsv")
+    run = train(data, from_=folder / "base", out=folder / "tuned", dim=None, depth=None, heads=None, lora=4, steps=2)
+    return folder, run.predict(ASKED)
+
+
+ASKED = "the soup number 5 was fine today"
+
+
+def test_a_run_with_adapters_and_its_base_may_move_together(
+    beside: tuple[Path, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    folder, answers = beside
+    assert weft.load(folder / "tuned").predict(ASKED) == answers
+    moved = Path(shutil.copytree(folder, tmp_path / "moved"))
+    folder.rename(folder.with_name("away"))
+    try:
+        assert weft.load(moved / "tuned").predict(ASKED) == answers
+        shutil.rmtree(moved / "base")
+        with pytest.raises(
+            StorageError, match=f"beside the weights of {folder}/base, and cannot be used: it is not there"
+        ):
+            weft.load(moved / "tuned")
+        assert "it is not there" in verify_run(moved / "tuned").refused[str(folder / "base")]
+    finally:
+        folder.with_name("away").rename(folder)
+
+
+def test_a_base_that_changed_is_refused_and_named(beside: tuple[Path, list[dict[str, Any]]], tmp_path: Path) -> None:
+    folder, answers = beside
+    copy = Path(shutil.copytree(folder / "tuned", tmp_path / "tuned"))
+    assert weft.load(copy).predict(ASKED) == answers and verify_run(copy).whole
+    path = folder / "base" / "model.safetensors"
+    before = path.read_bytes()
+    try:
+        path.write_bytes(before[:-3] + bytes([before[-3] ^ 1]) + before[-2:])
+        for run in (copy, folder / "tuned"):
+            with pytest.raises(StorageError, match=f"{folder}/base: .* its weights are not those that they were"):
+                weft.load(run)
+        assert verify_run(copy).refused and weft.load(copy, broken=True).predict(ASKED)
+    finally:
+        path.write_bytes(before)
+
+
+def test_runs_with_adapters_are_gone_on_with_and_averaged_as_whole_models(
+    beside: tuple[Path, list[dict[str, Any]]], place: Path, tmp_path: Path
+) -> None:
+    folder, _ = beside
+    assert weft.train(out=folder / "tuned", resume=True, quiet=True).report["steps"] == 2, "it is finished"
+    more: dict[str, Any] = {"dim": None, "depth": None, "heads": None, "steps": 1}
+    again = train(place / "beside.tsv", from_=folder / "tuned", out=tmp_path / "again", lora=2, **more)
+    assert (again.folder / "model.safetensors").exists(), "merged weights are those of no file"
+    assert weft.load(again.folder).predict(ASKED) == again.predict(ASKED)
+    made = soup([folder / "tuned", folder / "tuned"], tmp_path / "soup")
+    assert "base" not in made.config and (made.folder / "model.safetensors").exists()
+    found, known = (
+        run.predict(ASKED)[0]["probabilities"] for run in (weft.load(tmp_path / "soup"), weft.load(folder / "tuned"))
+    )
+    assert found == pytest.approx(known, abs=1e-5)
 
 
 def test_what_has_nothing_to_start_from_cannot_be_frozen(place: Path, tmp_path: Path) -> None:

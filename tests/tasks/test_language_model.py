@@ -190,7 +190,7 @@ def test_a_new_run_holds_out_a_bounded_part_and_remembers_the_bound(
 @pytest.mark.parametrize("kind", ["language-model", "fill-mask"])
 def test_a_run_of_the_earlier_format_keeps_its_split_without_a_bound(kind: str) -> None:
     config = RunFolder(FIXTURES / "begun" / kind).config()
-    assert config["format"] == 2 and config["training"]["held_out"] is None
+    assert config["format"] == 3 and config["training"]["held_out"] is None
 
 
 @pytest.mark.parametrize("kind", TEXTS, ids=TEXT_IDS)

@@ -29,7 +29,8 @@ from weft.tasks.record import DataRecord
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Loaded
 from weft.training.card import model_card
-from weft.training.folder import FORMAT, RunFolder, check_place, fresh_folder
+from weft.training.folder import FORMAT, RunFolder, check_place
+from weft.training.places import fresh_folder
 from weft.training.precision import Weights
 from weft.training.run import parameters
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.runs.finding import require_run
-from weft.training.folder import WEIGHTS, RunFolder
+from weft.training.base_run import ADAPTERS, WEIGHTS, base_of
+from weft.training.folder import RunFolder
 from weft.training.seal import CONFIG, FileSeal
 
 
@@ -32,12 +33,19 @@ def verify_run(run: str | Path) -> Verified:
         config = folder.config()
     except WeftError as error:
         return Verified(sealed=True, refused={CONFIG: error.problem})
-    read = {WEIGHTS, *(codec["file"] for codec in config.get("codecs", {}).values() if "file" in codec)}
+    base = base_of(config, str(folder.path / CONFIG))
+    read = {
+        WEIGHTS if base is None else ADAPTERS,
+        *(codec["file"] for codec in config.get("codecs", {}).values() if "file" in codec),
+    }
     differences = {name: _difference(folder.path / name, seal) for name, seal in folder.seals().items()}
     found = {name: difference for name, difference in differences.items() if difference}
+    refused = {name: found[name] for name in found if name in read}
+    if base is not None and (lost := base.difference(folder.path)):
+        refused[base.run] = lost
     return Verified(
         sealed=bool(folder.seals()),
-        refused={name: found[name] for name in found if name in read},
+        refused=refused,
         changed={name: found[name] for name in found if name not in read},
         checkpoints=_checkpoints(folder.path),
     )

@@ -16,7 +16,8 @@ from weft.tasks.record import DataRecord
 from weft.tasks.request import Loaded
 from weft.tasks.settings import WordTraining
 from weft.training.card import model_card
-from weft.training.folder import FORMAT, RunFolder, fresh_folder
+from weft.training.folder import FORMAT, RunFolder
+from weft.training.places import fresh_folder
 from weft.training.run import parameters
 
 TASK = "embed-words"

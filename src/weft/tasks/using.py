@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save
-
-from weft.core.adapters import adapters
 from weft.errors import DataError
 from weft.models.describing import in_words
-from weft.models.stream import Model
 from weft.tasks.measuring import final_seconds, rows_in_time
 from weft.tasks.planning import AnyTask, training_of
 from weft.tasks.registry import card_named
@@ -28,7 +24,6 @@ class Ending:
     summary: str
     use: str  # a command that uses the run
     facts: Mapping[str, str]
-    files: Mapping[str, bytes]  # for the run folder
     sample: str = ""
 
 
@@ -77,7 +72,6 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
             "held out": "; ".join([run.data.rule, *part.values()]),
             "seed": str(run.config["training"]["seed"]),
         },
-        files=adapter_file(run.model),
         sample=task.example(run, measured),
     )
 
@@ -88,16 +82,6 @@ def _beginnings(run: Loaded) -> dict[str, str]:
     known = run.config.get("began_with", {})
     words = [f"{Path(one['run']).name} ({one['task']}, {one['model']}){ends[word]}" for word, one in known.items()]
     return {"began with": "; ".join(words)} if words else {}
-
-
-def adapter_file(model: Model) -> dict[str, bytes]:
-    """What was learned beside a trunk that stayed as it is, as a small file: adapters and head."""
-    small = adapters(model)
-    if not small:
-        return {}
-    head = {name: t for name, t in model.state_dict().items() if name.startswith("head.")}
-    tensors = {name: t.contiguous() for name, t in {**small, **head}.items()}
-    return {"adapters.safetensors": save(tensors, {"format": "pt"})}
 
 
 def _finite(measured: Measured) -> Measured:

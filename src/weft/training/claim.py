@@ -14,8 +14,9 @@ from weft.storage.disk import require_space
 from weft.storage.lock import RunLock
 from weft.storage.store import make_folder, shown
 from weft.training.board import require_board
-from weft.training.folder import RunFolder, check_place, fresh_folder, resume_command
+from weft.training.folder import RunFolder, check_place
 from weft.training.leftovers import sweep_checkpoints
+from weft.training.places import fresh_folder, resume_command
 from weft.training.run import Work, size_of
 from weft.training.world import World
 

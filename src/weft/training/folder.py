@@ -1,7 +1,7 @@
 """The run folder: what is in it, how it is begun, gone on with and finished. Knows no task.
 
 config.json          everything needed to build the model again, and how it was trained
-model.safetensors    the weights
+model.safetensors    the weights; of a run with adapters, adapters.safetensors and a pointer to the run beside which they learned
 tokenizer.json       (and other files that a task adds)
 metrics.jsonl        one line a step
 README.md            the model card, filled from measurements
@@ -12,9 +12,6 @@ Torch is loaded only where weights are read or written: an early error need not 
 """
 
 import contextlib
-import os
-import re
-import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -24,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 from weft.config import read_json
 from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.storage import store
+from weft.training.base_run import ADAPTERS, BASE, WEIGHTS, base_of, beside_base
 from weft.training.earlier import upgraded
 from weft.training.metrics import METRICS, MetricsFile
+from weft.training.places import fresh_folder, resume_command
 from weft.training.progress import Progress
 from weft.training.seal import CONFIG, KEY, FileSeal, FileSeals, check_config, check_file, sealed_config, seals_in
 from weft.version import VERSION
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 FIRST_SEALED = 3  # the first format in which config.json has a seal
-WEIGHTS = "model.safetensors"
 
 
 class RunFolder:
@@ -61,7 +59,9 @@ class RunFolder:
     @property
     def finished(self) -> bool:
         """Whether the run has its final weights."""
-        return (self.path / WEIGHTS).exists()
+        if (self.path / WEIGHTS).exists():
+            return True
+        return (self.path / ADAPTERS).exists() and BASE in self.config()
 
     @property
     def trained(self) -> bool:
@@ -213,28 +213,46 @@ class RunFolder:
         return found
 
     def finish(
-        self, weights: "Mapping[str, Tensor]", config: Mapping[str, Any], files: Mapping[str, str | bytes]
+        self,
+        weights: "Mapping[str, Tensor]",
+        config: Mapping[str, Any],
+        files: Mapping[str, str | bytes],
+        *,
+        base: str | None = None,
     ) -> None:
-        """Write the final weights, last, after the files that describe them; config.json seals them all."""
+        """Write the final weights, last, after the files that describe them; config.json seals them all.
+
+        Of weights that are those of the run `base`, a pointer to them is kept.
+        """
         from weft.storage.tensors import write_tensors
 
-        for name, data in files.items():
-            self.write(name, data)
-        seals = seals_in(self.path, but=(CONFIG, WEIGHTS))
+        learned = None if base is None else beside_base(weights, base, self.path)
+        name, pointer = WEIGHTS, {}
+        if learned is not None:
+            name, weights, pointer = ADAPTERS, learned[0], {BASE: learned[1].to_json()}
+        for file, data in files.items():
+            self.write(file, data)
+        seals = seals_in(self.path, but=(CONFIG, name))
 
         def seal(size: int, sha256: str) -> None:
-            self.write_config(config, {**seals, WEIGHTS: FileSeal(size, sha256)})
+            content = {
+                key: value for key, value in config.items() if key != BASE
+            }  # of an earlier ending, or another run
+            self.write_config({**content, **pointer}, {**seals, name: FileSeal(size, sha256)})
 
-        write_tensors(self.path / WEIGHTS, weights, {"format": "pt"}, before=seal)
+        write_tensors(self.path / name, weights, {"format": "pt"}, before=seal)
 
     def weights(self) -> "dict[str, Tensor]":
         """The final weights; those of the newest checkpoint if the run was not finished."""
         from weft.storage.tensors import read_tensors
         from weft.training.checkpoint import latest
 
-        path, sealed = self.path / WEIGHTS, self.seals().get(WEIGHTS)
-        if self.finished:
-            return read_tensors(path, check=lambda sha256: check_file(path, sealed, sha256))
+        base = base_of(self.config(), str(self.path / CONFIG))
+        name = WEIGHTS if base is None else ADAPTERS
+        path, sealed = self.path / name, self.seals().get(name)
+        if path.exists():
+            learned = read_tensors(path, check=lambda sha256: check_file(path, sealed, sha256))
+            return learned if base is None else {**base.weights(self.path, checked=self.checked), **learned}
         if sealed is not None:
             raise StorageError(
                 "missing, though the run has ended",
@@ -247,22 +265,6 @@ class RunFolder:
         return found.tensors("model")
 
 
-def fresh_folder(stem: str, parent: str | Path = "runs") -> Path:
-    """A new folder runs/<stem>-1, or the next number that is free; made here, so that no one else takes the name."""
-    name = re.sub(r"[^\w.-]+", "-", stem).strip("-.")[:60] or "run"
-    store.make_folder(Path(parent))
-    number = 1
-    while True:
-        path = Path(parent) / f"{name}-{number}"
-        try:
-            os.mkdir(path, store.FOLDER_MODE)
-            return path
-        except FileExistsError:
-            number += 1
-        except OSError as error:
-            raise store.storage_error(error, path) from error
-
-
 def nearest_run(path: Path) -> Path | None:
     """The run beside a path that is not there whose name is most like it; None where none is like it."""
     try:
@@ -271,11 +273,6 @@ def nearest_run(path: Path) -> Path | None:
         return None
     close = closest(path.name, beside)
     return None if close is None else path.parent / close
-
-
-def resume_command(folder: Path) -> str:
-    """What to type to go on with a run."""
-    return f"weft train --resume --out {shlex.quote(store.shown(folder))}"
 
 
 def check_place(folder: RunFolder, resume: bool) -> None:
