@@ -48,7 +48,6 @@ def word_level(*names: str, **ids: int) -> dict:
     return {"type": "WordLevel", "vocab": vocab, "unk_token": names[0]}
 
 
-WORDS = word_level("<unk>", "a")
 UNIGRAM: dict = {
     "type": "Unigram",
     "unk_id": 0,
@@ -222,19 +221,6 @@ def test_truncation_padding_and_dropout_of_a_given_file_do_not_apply() -> None:
         (given_file(word_level("<unk>", "a" * 1_000_000)), "token of 1 to 4096 characters"),
         (given_file(word_level("<unk>", "")), "token of 1 to 4096 characters"),
         (given_file({"type": "WordLevel", "vocab": {}}), "expected 1 to"),
-        (
-            given_file(WORDS, pre_tokenizer={"type": "Split", "pattern": {"Regex": "^" * 1_000_000}}),
-            "'Regex' has 1,000,000",
-        ),
-        (given_file(WORDS, normalizer={"type": "Prepend", "prepend": "a" * 10_000_000}), "'prepend' has 10,000,000"),
-        (
-            given_file(WORDS, post_processor={"single": [{"SpecialToken": {"id": "a"}}] * 200_000}),
-            "'single' has 200,000",
-        ),
-        (
-            given_file(WORDS, normalizer={"type": "Precompiled", "precompiled_charsmap": "/////wAAAAAAAAAA"}),
-            "is damaged",
-        ),
         (given_file({"type": "Magic", "vocab": {"a": 0}}), "the tokenizers library cannot work with this"),
         (given_file({"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}), "library cannot work"),
         (given_file({"vocab": 7}), "not a tokenizer.json"),

@@ -28,7 +28,6 @@ from weft.modalities.tokenizer_json import (
     MASKS,
     UNKNOWN,
     bytes_by_id,
-    check_rules,
     kind_of,
     marks_of,
     names_by_id,
@@ -75,7 +74,6 @@ class Tokenizer:
         """
         data = read_json(text, where=where)
         names = names_by_id(data, where)
-        check_rules(data, where)
         end = next((name for name in ENDS if name in names), END)
         if end not in names:
             names.append(end)

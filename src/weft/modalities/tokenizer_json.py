@@ -4,7 +4,6 @@ A file made elsewhere is believed only after its tokens, ids and sizes were look
 makes of it is then compared with that.
 """
 
-import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,11 +18,6 @@ MASKS = (MASK, "[MASK]", "<mask>")  # names that a hidden token has elsewhere
 UNKNOWN = "\ufffd"  # the replacement character stands for itself and for all that are unknown
 MAX_VOCAB = 2**20
 MAX_TOKEN = 4096  # characters of one token
-MAX_RULE = 4096  # characters of a text, and entries of a list, in what is done around the vocabulary
-RULES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-CHARSMAP = (
-    "precompiled_charsmap"  # a table of letters in base64: the length of its index in 4 bytes, the index, the texts
-)
 
 
 @contextmanager
@@ -93,32 +87,6 @@ def names_by_id(data: Any, where: str) -> list[str]:
         problem = f"{len(by_id)} tokens have ids up to {max(by_id)}, but none has the id {missing[0]}"
         raise ConfigError(problem, where=where, fix="ids must run from 0 without a hole")
     return [by_id[id] for id in range(len(by_id))]
-
-
-def check_rules(data: dict[str, Any], where: str) -> None:
-    """Refuse rules beyond any that is meant: patterns and prefixes that cost minutes or gigabytes once they are applied."""
-    level = [(name, data.get(name)) for name in RULES]
-    while level:
-        name, value = level.pop()
-        if name == CHARSMAP and isinstance(value, str):
-            _check_charsmap(value, where)
-        elif isinstance(value, str | list | dict) and len(value) > MAX_RULE:
-            problem = f"{name!r:.60} has {len(value):,} characters or entries; {MAX_RULE:,} are allowed"
-            raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json")
-        elif isinstance(value, dict):
-            level += value.items()
-        elif isinstance(value, list):
-            level += [(name, item) for item in value]
-
-
-def _check_charsmap(text: str, where: str) -> None:
-    try:
-        table = base64.b64decode(text, validate=True)
-    except ValueError:
-        table = b""
-    if table and int.from_bytes(table[:4], "little") > len(table) - 4:
-        problem = f"{CHARSMAP} is damaged: it has {len(table)} bytes and says that its index is longer"
-        raise ConfigError(problem, where=where, fix="fetch the file again")
 
 
 def bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind: str) -> list[bytes] | None:
