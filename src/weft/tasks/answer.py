@@ -25,7 +25,7 @@ from weft.tasks.answering import Answering, AnswerWriter
 from weft.tasks.finetuning import start_weights, usual_rates, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import answers as recipes
-from weft.tasks.recipes.captions import LADDER_OF, refuse_tokenizer
+from weft.tasks.recipes.captions import LADDER_OF
 from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import AnswerTraining
@@ -75,7 +75,6 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
         recipes.refuse_settings(draft.request, draft.training)
         name, training = self.model_name(draft.request), draft.training
         if recipes.answers_already(origin.model):
-            refuse_tokenizer(draft.request)
             config = recipes.continued_answers(origin, training.drop)
             training = decided(draft, recipes.pictures_alone(config), recipes.answer_cost, recipes.WITHOUT)
             return with_lora(config, training), training

@@ -388,7 +388,8 @@ class CaptionTraining(PictureTraining):
 class AnswerTraining(PictureTraining):
     """Settings of a training on questions about pictures."""
 
-    visit: int = 4
+    batch: int = 32
+    visit: int = 5
     context: int | None = None
     answer_context: int | None = None
     tokenizer: str | None = None

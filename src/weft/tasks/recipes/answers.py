@@ -37,7 +37,7 @@ ANSWERING: Recipe[VisionSize] = Recipe(
     presets=PRESETS,
     default="swift",
     rates={
-        "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
+        "swift": {"lr": 4e-3, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
     },
     of_preset={},
@@ -136,7 +136,14 @@ def refuse_settings(request: Request, training: AnswerTraining) -> None:
     if "summary" in request.settings:
         problem = "the decoder reads all of the encoder's tokens, not a summary of them"
         raise ConfigError(problem, where="--set summary", fix="leave it out")
-    if training.lora and request.origin is not None and not answers_already(request.origin.model):
+    if request.origin is None:
+        return
+    goes_on = answers_already(request.origin.model)
+    fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
+    if goes_on and fixed:
+        problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
+        raise ConfigError(problem, where="--from", fix="leave it out")
+    if training.lora and not goes_on:
         problem = "the decoder and the words of questions begin anew, and small matrices beside what was learned cannot teach them"
         raise ConfigError(problem, where="--set lora", fix="leave it out")
 
