@@ -7,15 +7,15 @@ tokens read each other (Kim et al., 2021); the decoder reads that stream and wri
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.core import Attention, LayerNorm
+from weft.core import LayerNorm
 from weft.modalities.image import PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
-from weft.models.zoo import captioning, translation
+from weft.models.zoo import captioning
 from weft.models.zoo.language import Size
-from weft.models.zoo.vision import POSITION_STD, Sight, VisionSize, vit
+from weft.models.zoo.vision import POSITION_STD, vit
 from weft.position import Add, Learned
 
 
@@ -52,16 +52,5 @@ def _question(words: Words, dropout: float) -> TextEmbed.Config:
     return TextEmbed.Config(vocab=words.vocab, context=words.longest, reading="free", place=place, dropout=dropout)
 
 
-def features(
-    size: VisionSize, sight: Sight, *, outputs: int | None = None, dropout: float = 0.0, drop: float = 0.0
-) -> Stream.Config:
-    """Convolutional features, and on them the encoder of translation's `swift`, with learned places in place of turns."""
-    encoder = captioning.features(size, sight, outputs=outputs, dropout=dropout, drop=drop)
-    trunk = translation.swift(Size(size.dim, size.depth, size.heads, context=1), vocab=1, dropout=dropout).source.trunk
-    block = trunk.block
-    assert block is not None and isinstance(block.mix, Attention.Config)
-    return encoder.replace(trunk=trunk.replace(block=block.replace(mix=block.mix.replace(turn=None))))
-
-
 ANSWER_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {"swift": swift, "transformer": transformer}
-ANSWER_ENCODERS: dict[str, Callable[..., Stream.Config]] = {"swift": features, "transformer": vit}
+ANSWER_ENCODERS: dict[str, Callable[..., Stream.Config]] = {"swift": captioning.features, "transformer": vit}
