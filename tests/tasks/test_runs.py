@@ -101,6 +101,13 @@ def test_what_a_kill_leaves_is_swept_by_the_next_command(weft: Weft, where: str,
     assert [path.name for path in run.rglob("*") if ".tmp-" in path.name or path.name == ".lock"] == []
 
 
+def test_nothing_is_swept_from_a_folder_that_is_no_run(weft: Weft) -> None:
+    for name in (".lock", ".tmp-0123456789ab"):
+        (weft.folder / name).write_text("of another program")
+    assert "not a run" in weft.refused("predict", ".", "The")
+    assert (weft.folder / ".lock").read_text() == "of another program"
+
+
 def test_what_a_run_in_training_has_there_is_not_swept(weft: Weft) -> None:
     run = weft.folder / "run"
     slow = "from weft.training import checkpoint\nimport time\ncheckpoint._commit = lambda *paths: time.sleep(1000)\n"

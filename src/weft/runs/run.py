@@ -182,8 +182,8 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
         from weft.runs.importing import load_foreign
 
         return load_foreign(folder, broken=broken)
-    sweep(place.path)
     config = place.config()
+    sweep(place.path)
     model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
     size_of(model_config, training=False)
     with torch.random.fork_rng(devices=[]):
