@@ -302,6 +302,7 @@ def test_a_run_with_adapters_that_was_stopped_goes_on_as_if_it_had_not_been(
     assert kept[0] == kept[1]
 
 
+@pytest.mark.slow
 def test_runs_with_adapters_are_gone_on_with_and_averaged_as_whole_models(
     beside: tuple[Path, list[dict[str, Any]]], place: Path, tmp_path: Path
 ) -> None:
