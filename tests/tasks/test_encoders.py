@@ -289,6 +289,20 @@ def test_a_base_that_changed_is_refused_and_named(beside: tuple[Path, list[dict[
         path.write_bytes(before)
 
 
+@pytest.mark.slow
+def test_a_run_with_adapters_that_was_stopped_goes_on_as_if_it_had_not_been(
+    beside: tuple[Path, list[dict[str, Any]]], place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, answers = beside
+    settings: dict[str, Any] = {"dim": None, "depth": None, "heads": None, "lora": 4, "steps": 2}
+    with stopped_in(0, monkeypatch), pytest.raises(Interrupted):
+        train(place / "beside.tsv", from_=folder / "base", out=tmp_path / "run", **settings)
+    assert weft.train(out=tmp_path / "run", resume=True, quiet=True).predict(ASKED) == answers
+    kept = [(run / "adapters.safetensors").read_bytes() for run in (folder / "tuned", tmp_path / "run")]
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.slow
 def test_runs_with_adapters_are_gone_on_with_and_averaged_as_whole_models(
     beside: tuple[Path, list[dict[str, Any]]], place: Path, tmp_path: Path
 ) -> None:

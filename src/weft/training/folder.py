@@ -96,7 +96,7 @@ class RunFolder:
         self._seals = files
 
     def config(self) -> dict[str, Any]:
-        """Read config.json, strictly. Its seal is compared and left out."""
+        """Read config.json, strictly, and compare its seal."""
         path = self.path / CONFIG
         if not path.exists():
             raise WeftError(
@@ -115,7 +115,7 @@ class RunFolder:
             )
         sealed = self.checked and (data["format"] >= FIRST_SEALED or KEY in data)
         self._seals = check_config(content, data, path) if sealed else {}
-        return upgraded({name: value for name, value in data.items() if name != KEY})
+        return upgraded(data)
 
     def seals(self) -> FileSeals:
         """Length and digest of every other file, as config.json says; none in runs of earlier versions."""

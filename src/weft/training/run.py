@@ -140,7 +140,7 @@ def _worse_than_nothing(work: Work, job: loop.Job, fit: loop.Fit) -> str:
     with torch.random.fork_rng(devices=[]):
         fresh = build(work.model, work.training.seed).to(job.device)
         nothing = loop.evaluate(replace(job, model=fresh), most=fit.pace.probe)
-    if not nothing.beats(score):
+    if not nothing.clearly_beats(score):
         return ""
     return (
         f"this model knows less than one that has learned nothing: held-out loss {score.loss:.3g}, of fresh weights "
