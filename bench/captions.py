@@ -16,6 +16,7 @@ import os
 import resource
 import subprocess
 import sys
+from argparse import REMAINDER
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,8 @@ if __name__ == "__main__":
     parser.add_argument("--runs-in", type=Path, default=Path("runs/captions"), metavar="FOLDER")
     parser.add_argument("--lines", type=Path, default=Path("captions.jsonl"), metavar="FILE")
     parser.add_argument("--picture", type=Path, metavar="FILE")
-    parser.add_argument("--more", nargs="*", default=[], metavar="WORD", help="further words for weft train")
+    parser.add_argument("--more", nargs=REMAINDER, default=[], metavar="WORD",
+                        help="further words for weft train, after all others")  # fmt: skip
     given = parser.parse_args()
     if given.quick:
         given.minutes = [0.1]

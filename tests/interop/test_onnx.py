@@ -19,6 +19,7 @@ from weft.modalities.text import Text, TextEmbed
 from weft.models.adapted import adapted
 from weft.models.stream import Stream
 from weft.models.zoo import ENCODER_MODELS, LANGUAGE_MODELS, Size
+from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.models.zoo.vision import VISION_MODELS, Sight, VisionSize, autoencoder, mae, small_net
 from weft.position import Add, Learned
@@ -111,6 +112,16 @@ def test_translators_read_a_source_and_the_target_so_far(tmp_path: Path, name: s
     assert write_onnx(tmp_path / "a", perturbed(config)) < 1e-5
     assert shapes(tmp_path / "a")["decoder_input_ids"] == ["batch", "target_length"]
     assert shapes(tmp_path / "a")["logits"] == ["batch", "target_length", 20]
+
+
+@slow
+@pytest.mark.parametrize("name", ["swift", "transformer", "one-stream", "coca"])
+def test_captioners_read_a_picture_and_the_caption_so_far(tmp_path: Path, name: str):
+    library()
+    config = CAPTION_MODELS[name](CAPTION_ENCODERS[name](VISION, SIGHT, outputs=None), SIZE, vocab=20)
+    assert write_onnx(tmp_path / "a", perturbed(config)) < 1e-5
+    found = shapes(tmp_path / "a")
+    assert found["decoder_input_ids"] == ["batch", "target_length"] and found["logits"] == ["batch", "target_length", 20]
 
 
 @slow

@@ -110,7 +110,7 @@ def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Famil
     raise ConfigError(
         f"no model of the Hugging Face library computes this; {why}",
         where="export",
-        fix="train with --model gpt, llama, bert, transformer, vit or resnet, or export it with --to onnx",
+        fix="train with --model gpt, llama, bert, transformer, vit or resnet; or see whether --to onnx writes this one",
     )
 
 

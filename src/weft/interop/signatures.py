@@ -200,6 +200,36 @@ class PairSignature(Signature):
         }
 
 
+class CaptionSignature(Signature):
+    """pixel_values, decoder_input_ids -> logits for each token of the caption."""
+
+    def __init__(self, model: Seq2Seq):
+        super().__init__(model)
+        self.picture, target = PictureSignature(model.source), _table(model.target)
+        self.vocab, self.context = target.vocab, target.context
+        length = ("batch", "target_length")
+        self.inputs = {
+            **self.picture.inputs,
+            "decoder_input_ids": Port("int64", length, f"ids of the caption so far, below {target.vocab}; pad behind"),
+        }
+        self.output = output_of(model.target, ("target_length",))
+        self.axes = {**self.picture.axes, "target_length": 1}
+        self.note = {**self.picture.note, "target_context": target.context}
+
+    def forward(self, pixel_values: Tensor, decoder_input_ids: Tensor) -> Tensor:
+        return self.model(Picture(pixel_values), Text(decoder_input_ids))
+
+    def sample(self) -> Inputs:
+        return self._with_caption(self.picture.sample(), TRACED_SIZE[1] + 2)
+
+    def trials(self) -> list[Inputs]:
+        return [self._with_caption(one, length) for one, length in zip(self.picture.trials(), (5, 1, 12), strict=True)]
+
+    def _with_caption(self, picture: Inputs, length: int) -> Inputs:
+        rows, length = len(picture["pixel_values"]), min(length, self.context)
+        return {**picture, "decoder_input_ids": drawn_ids(rows, length, self.vocab)}
+
+
 def signature(model: Model) -> Signature:
     """The signature of a model; a model that cannot be a graph is refused."""
     if any(isinstance(part, Recurrent) for part in model.modules()):
@@ -218,10 +248,12 @@ def signature(model: Model) -> Signature:
         return _of_sets(model)
     if isinstance(model, Seq2Seq) and all(isinstance(s.embed, TextEmbed) for s in (model.source, model.target)):
         return PairSignature(model)
+    if isinstance(model, Seq2Seq) and isinstance(model.source.embed, PictureEmbed):
+        return CaptionSignature(model)
     raise ConfigError(
         f"{type(model).__name__} over such inputs has no graph of its own",
         where="export",
-        fix="export a model that reads texts, pictures, places or sets, or translates texts",
+        fix="export a model that reads texts, pictures, places or sets, translates texts or writes about pictures",
     )
 
 
