@@ -90,7 +90,12 @@ def test_pictures_that_are_not_copies_are_dealt_out_by_content_alone(tmp_path: P
     for k, name in enumerate(("up", "left", "down", "right")):  # turned, they mean something else
         write(tmp_path / name / "0.png", encoded(np.rot90(arrow, k).copy()))
         write(tmp_path / name / "1.png", encoded(np.rot90(arrow // 2, k).copy()))
+    for i, name in enumerate(("red", "green", "blue")):  # one layout in other colours, equal in grey
+        for level in (100, 200):
+            pixels = np.full((32, 32, 3), 20, np.uint8)
+            pixels[8:24, 4:20, i] = level
+            write(tmp_path / name / f"{level}.png", encoded(pixels))
     album = read_images([tmp_path]).train
     train, held, _ = split_album(album)
     lowest = {min(d for d, own in zip(album.digests, album.labels) if own == name) for name in album.classes}
-    assert lowest <= set(held.digests) and len(held) == 6
+    assert lowest <= set(held.digests) and len(held) == 9

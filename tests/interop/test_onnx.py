@@ -121,7 +121,11 @@ def test_captioners_read_a_picture_and_the_caption_so_far(tmp_path: Path, name: 
     config = CAPTION_MODELS[name](CAPTION_ENCODERS[name](VISION, SIGHT, outputs=None), SIZE, vocab=20)
     assert write_onnx(tmp_path / "a", perturbed(config)) < 1e-5
     found = shapes(tmp_path / "a")
-    assert found["decoder_input_ids"] == ["batch", "target_length"] and found["logits"] == ["batch", "target_length", 20]
+    assert found["decoder_input_ids"] == ["batch", "target_length"] and found["logits"] == [
+        "batch",
+        "target_length",
+        20,
+    ]
 
 
 @slow

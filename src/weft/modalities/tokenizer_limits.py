@@ -13,7 +13,7 @@ from weft.errors import ConfigError
 
 MAX_STRING = 4096  # characters of any text in the file, but for the table of a normalizer
 MAX_PARTS = 256  # entries of any list: steps of a normalizer, pieces of a template
-MAX_GROWTH = 64  # a normalizer may make a text at most this many times as long, and put this many characters before it
+MAX_GROWTH = 64  # rules may make a text at most this many times as long, and put this many characters before it
 MAX_TABLE = 16 * 2**20  # bytes of a normalizer's table
 MAX_DEPTH = 32
 OUTSIDE = ("model", "added_tokens", "version", "truncation", "padding")  # checked elsewhere, or put out of force
@@ -32,7 +32,8 @@ def check_limits(data: dict[str, Any], where: str) -> None:
                 _check_table(part, f"{where}, {name}")
             elif isinstance(part, str) and len(part) > MAX_STRING:
                 raise _beyond(f"{len(part):,} characters", f"at most {MAX_STRING:,}", f"{where}, {name}")
-    _check_growth(data.get("normalizer"), where)
+    for section in ("normalizer", "pre_tokenizer", "decoder"):
+        _check_growth(section, data.get(section), where)
 
 
 def _parts(name: str, value: Any, where: str, depth: int = 0) -> Iterator[Item]:
@@ -60,10 +61,10 @@ def _check_table(text: str, where: str) -> None:
         raise _beyond(f"an index of {size:,} bytes", f"one within the {len(table):,} bytes of the table", where)
 
 
-def _check_growth(normalizer: Any, where: str) -> None:
-    """How much longer the steps of a normalizer make a text, one after another."""
+def _check_growth(section: str, rules: Any, where: str) -> None:
+    """How much longer rules make a text, one after another. A pattern may match between any two characters."""
     growth, before = 1.0, 0
-    for name, part in _parts("normalizer", normalizer, where):
+    for name, part in _parts(section, rules, where):
         if not isinstance(part, dict):
             continue
         if isinstance(text := part.get("prepend"), str):
@@ -71,7 +72,8 @@ def _check_growth(normalizer: Any, where: str) -> None:
         content, pattern = part.get("content"), part.get("pattern")
         if isinstance(content, str) and isinstance(pattern, dict):
             exact = pattern.get("String")
-            growth *= max(1.0, len(content) / max(1, len(exact) if isinstance(exact, str) else 1))
+            whole = isinstance(exact, str) and len(exact) > 0
+            growth *= max(1.0, len(content) / len(exact)) if whole else 1.0 + len(content)
         if growth > MAX_GROWTH or before > MAX_GROWTH:
             found = f"a text {growth:,.0f} times as long, after {before:,} characters"
             raise _beyond(found, f"at most {MAX_GROWTH} of each", f"{where}, {name}")

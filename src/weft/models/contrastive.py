@@ -1,6 +1,7 @@
 """Contrastive: a captioner whose pictures and texts also have vectors in one space (CoCa)."""
 
 import math
+from collections.abc import Mapping
 from itertools import takewhile
 
 import torch
@@ -64,7 +65,15 @@ class Contrastive(Seq2Seq):
     @property
     def scale(self) -> Float[Tensor, "1"]:
         """What cosines are multiplied by: 1 / temperature."""
-        return self.log_scale.float().exp().clamp(max=MAX_SCALE)
+        return self.log_scale.float().exp()
+
+    def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
+        """The scale stays at most MAX_SCALE; limited here and not in `scale`, where it would have no gradient any more."""
+        scale, most = weights["log_scale"], math.log(MAX_SCALE)
+        if float(scale) <= most:
+            return False
+        scale.clamp_(max=most)
+        return True
 
     def pictured(self, memory: Tokens) -> Float[Tensor, "B E"]:
         """The vectors of pictures, of length 1."""

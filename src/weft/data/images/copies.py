@@ -1,4 +1,4 @@
-"""Which pictures are copies of each other: saved again in another format or size, turned or mirrored. Knows small grey versions alone.
+"""Which pictures are copies of each other: saved again in another format or size, turned or mirrored. Knows small versions alone.
 
 A copy held out while its original is learned from would be measured as if it were new.
 """
@@ -11,19 +11,20 @@ import numpy as np
 from weft.data.images.decoding import Decoded
 
 SIDE = 16  # of a thumbnail
-BRIGHTNESS = 4.0  # levels by which the means of two copies may differ
+COLOUR = 6.0  # levels by which the mean of a channel may differ between two copies
 CONTRAST = 4.0  # levels; a thumbnail whose spread is below this has too little in it to be compared
 NEAR = 0.06  # the root of the mean square difference of two copies, in spreads
 BLOCK = 2048  # pictures that are compared with others at once
 
 
 def thumbnail(picture: Decoded) -> bytes:
-    """A picture in small and grey: SIDE x SIDE levels."""
+    """A picture in small and grey, SIDE x SIDE levels, and then the means of red, green and blue."""
     from PIL import Image
 
-    grey = picture.pixels.astype(np.float32).mean(2)
-    small = Image.fromarray(grey).resize((SIDE, SIDE), Image.Resampling.BOX)
-    return np.asarray(small).round().astype(np.uint8).tobytes()
+    pixels = np.broadcast_to(picture.pixels, (*picture.pixels.shape[:2], 3)).astype(np.float32)
+    small = Image.fromarray(pixels.mean(2)).resize((SIDE, SIDE), Image.Resampling.BOX)
+    levels = np.concatenate([np.asarray(small).ravel(), pixels.mean((0, 1))])
+    return levels.round().astype(np.uint8).tobytes()
 
 
 def copied(thumbnails: Sequence[bytes | None], labels: Sequence[str] | None) -> list[int]:
@@ -49,13 +50,14 @@ def _pairs(thumbnails: Sequence[bytes | None]) -> Iterator[tuple[int, int, bool]
     """Pairs of pictures that are copies, and whether one of them is turned."""
     known = [thumb is not None for thumb in thumbnails]
     joined = b"".join(compress((thumb or b"" for thumb in thumbnails), known))
-    levels = np.frombuffer(joined, np.uint8).reshape(-1, SIDE, SIDE).astype(np.float32)
-    mean, spread = levels.mean((1, 2)), levels.std((1, 2))
+    numbers = np.frombuffer(joined, np.uint8).reshape(-1, SIDE**2 + 3).astype(np.float32)
+    levels, colours = numbers[:, :-3].reshape(-1, SIDE, SIDE), numbers[:, -3:]
+    mean, spread = levels.mean((1, 2), keepdims=True), levels.std((1, 2), keepdims=True)
     clear = np.flatnonzero(spread >= CONTRAST)
-    index, mean = np.flatnonzero(known)[clear], mean[clear]
-    forms = (levels[clear] - mean[:, None, None]) / spread[clear, None, None]
+    index, colours = np.flatnonzero(known)[clear], colours[clear]
+    forms = (levels[clear] - mean[clear]) / spread[clear]
     for a, b in _candidates(forms):
-        if abs(mean[a] - mean[b]) <= BRIGHTNESS:
+        if abs(colours[a] - colours[b]).max() <= COLOUR:
             apart = [float(np.sqrt(((turned - forms[b]) ** 2).mean())) for turned in _turns(forms[a])]
             if min(apart) <= NEAR:
                 yield int(index[a]), int(index[b]), apart[0] > NEAR

@@ -20,20 +20,34 @@ def retrieval_measures(
     """
     names: dict[str, int] = {}
     kind = np.array([names.setdefault(" ".join(one.lower().split()), len(names)) for one in captions])
-    has = np.zeros((len(pictures), len(names)), bool)  # which captions, by number, a picture has
-    has[np.asarray(owner), kind] = True
-    to_picture = _ranks(texts, pictures, lambda rows: has.T[kind[rows]])
-    asked = np.flatnonzero(has.any(1))
-    to_text = _ranks(pictures[asked], texts, lambda rows: has[asked[rows]][:, kind])
+    own = np.asarray(owner)
+    with_kind, kinds_of, texts_of = _members(kind, own), _members(own, kind), _members(kind, np.arange(len(kind)))
+    asked = np.unique(own)
+    to_picture = _ranks(texts, pictures, lambda row: with_kind[kind[row]])
+    to_text = _ranks(pictures[asked], texts, lambda row: np.concatenate([texts_of[k] for k in kinds_of[asked[row]]]))
     found = {f"recall_at_{k}": float((to_picture < k).mean()) for k in FIRST}
     return found | {f"{TO_TEXT}recall_at_{k}": float((to_text < k).mean()) for k in FIRST}
 
 
-def _ranks(queries: np.ndarray, candidates: np.ndarray, right: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """For each query, how many candidates come before the best right one; among equals, wrong ones come first."""
+def _members(groups: np.ndarray, values: np.ndarray) -> dict[int, np.ndarray]:
+    """The different values of each group."""
+    order = np.argsort(groups, kind="stable")
+    names, starts = np.unique(groups[order], return_index=True)
+    parts = np.split(values[order], starts[1:])
+    return {int(name): np.unique(part) for name, part in zip(names, parts, strict=True)}
+
+
+def _ranks(queries: np.ndarray, candidates: np.ndarray, right: Callable[[int], np.ndarray]) -> np.ndarray:
+    """For each query, how many candidates come before the best right one; among equals, wrong ones come first.
+
+    `right` gives the candidates that answer a query.
+    """
     ranks = []
-    for rows in np.array_split(np.arange(len(queries)), -(-len(queries) // AT_ONCE)):
-        similar, answers = queries[rows] @ candidates.T, right(rows)
+    for start in range(0, len(queries), AT_ONCE):
+        similar = queries[start : start + AT_ONCE] @ candidates.T
+        answers = np.zeros(similar.shape, bool)
+        for row, found in enumerate(answers):
+            found[right(start + row)] = True
         best = np.where(answers, similar, -np.inf).max(1, keepdims=True)
         ranks.append(((similar >= best) & ~answers).sum(1))
     return np.concatenate(ranks)
