@@ -9,8 +9,10 @@ from pictures import decoded_here, encoded, scene, write
 
 from weft.data.images.album import Album
 from weft.data.readers.captions import judge, read_captions
+from weft.data.readers.coco_captions import is_coco
 from weft.data.survey import Survey
 from weft.errors import DataError
+from weft.tasks.recognising import recognise
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 IMAGES = [{"id": number, "file_name": name} for number, name in zip((9, 25, 30), NAMES, strict=True)]
@@ -51,6 +53,29 @@ def test_coco_is_recognised_and_read_whichever_list_comes_first(photos: Path):
         album = found(file, photos)
         assert album.names == (NAMES[1], NAMES[0], NAMES[2]) and album.captions[1] == ("A dog runs 1.", "A dog runs 2.")
         assert found(file).captions == album.captions, "the pictures are in a folder beside it"
+
+
+def long_coco(path: Path) -> Path:
+    """A file in the order of COCO's own: what stands in its middle is more than 64 KiB from both ends."""
+    images = [{"license": 5, "file_name": f"{i:09d}.jpg", "height": 640, "id": 1000 + i} for i in range(1500)]
+    said = [{"image_id": 25, "id": i, "caption": f"A dog runs over the green grass {i}."} for i in range(1500)]
+    licenses = [{"url": "http://example.org/by-nc-sa", "id": 1, "name": "a license"}]
+    data = {"info": {"year": 2014}, "images": IMAGES + images, "licenses": licenses, "annotations": SAID + said}
+    text = json.dumps(data)
+    assert min(text.index('"annotations"'), len(text) - text.index('"annotations"')) > 2**16
+    return write(path, text)
+
+
+def test_a_long_file_in_the_order_of_coco_is_recognised(photos: Path):
+    file = long_coco(photos.parent / "captions_train2014.json")
+    assert recognise([str(file), str(photos)])[0].name == "caption"
+    assert found(file, photos).names == (NAMES[1], NAMES[0], NAMES[2])
+
+
+def test_a_key_that_is_cut_in_two_by_a_piece_is_found(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    for size in (5, 64):
+        monkeypatch.setattr("weft.data.decoding.CHUNK", size)
+        assert is_coco(coco(photos.parent / f"c{size}.json"))
 
 
 def test_other_json_is_no_captions(photos: Path):

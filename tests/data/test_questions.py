@@ -13,11 +13,12 @@ from pictures import decoded_here, encoded, scene, write
 
 from weft.data.datasets.questions import AskedPictures, measured_questions
 from weft.data.images.album import Album, Question
-from weft.data.readers import captions, images, labelled, pairs
+from weft.data.readers import captions, images, json_files, labelled, pairs
 from weft.data.readers.question_tables import Asked, questions_in
 from weft.data.readers.questions import judge, read_questions
 from weft.data.survey import Survey
 from weft.errors import DataError
+from weft.tasks.recognising import recognise
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 ROWS = [(NAMES[0], "What is it?", "a dog"), (NAMES[1], "Is it red?", "no"), (NAMES[0], "How many dogs?", "2"),
@@ -145,6 +146,26 @@ def test_damaged_files_are_named_with_their_place(photos: Path):
     assert judge(Survey([cut, photos])), "recognised, so that reading it says what is wrong"
     mixed = write(photos.parent / "mixed.json", json.dumps([dict(zip(FIELDS, ROWS[0], strict=True)), 3]))
     assert "mixed.json, [1]: expected an object, found a number" in wrong(mixed, photos)
+
+
+def test_a_list_of_json_that_names_no_pictures_is_text(photos: Path):
+    for text in (
+        '[{"question": "why?", "answer": "so"},]',
+        '[{"question": "why?", "answer": "so"}]',
+        '[{"question": "answer": ',
+    ):
+        file = write(photos.parent / "q.json", text)
+        assert judge(Survey([file])).level == "no" and recognise([str(file)])[0].name == "language-model"
+
+
+def test_a_long_list_is_recognised_by_its_beginning_and_parsed_once(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    file = table(photos.parent / "q.json", [(NAMES[0], "Is it red?", f"answer {i}") for i in range(9000)])
+    assert file.stat().st_size > json_files.START
+    parsed = []
+    read = json_files.read_json
+    monkeypatch.setattr(json_files, "read_json", lambda path: parsed.append(path) or read(path))
+    assert recognise([str(file), str(photos)])[0].name == "answer" and not parsed
+    assert found(file, photos).pictures[0].questions[0].answers[-1] == "answer 8999" and parsed == [file]
 
 
 # VQA v2

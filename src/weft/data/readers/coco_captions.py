@@ -28,7 +28,7 @@ LINE = "write the picture's name, # and a number, a tab and the caption: dog.jpg
 
 
 def is_coco(path: Path) -> bool:
-    """Whether a file has captions in COCO's form, by the keys at its beginning and its end."""
+    """Whether a file has captions in COCO's form, by the keys that stand in it."""
     return has_keys(path, KEYS)
 
 

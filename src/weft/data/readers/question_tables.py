@@ -16,7 +16,7 @@ from weft.data.images.album import Question
 from weft.data.jsonl import kind as kind_of_value
 from weft.data.jsonl import read_string
 from weft.data.known_roles import ANSWER, ASKED, KIND, PICTURE, QUESTION
-from weft.data.readers.json_files import ends_of, has_keys, is_json, object_table
+from weft.data.readers.json_files import begins_a_list, first_table, has_keys, is_json, object_table
 from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
 from weft.data.roles import Role, asked_column, has_column
 from weft.data.survey import NO, Judgement
@@ -53,8 +53,9 @@ class Columns:
 
 def is_question_list(path: Path) -> bool:
     """Whether a .json file is a list of objects with questions and answers, or holds one."""
-    named = has_keys(path, ("question",)) and any(key in ends_of(path) for key in ('"answer"', '"answers"'))
-    return named and (ends_of(path).lstrip()[:1] == "[" or has_keys(path, (INSIDE, "answer")))
+    if begins_a_list(path):
+        return any(has_keys(path, ("question", key)) for key in ("answer", "answers"))
+    return has_keys(path, (INSIDE, "question", "answer"))
 
 
 def judge_table(table: Table) -> Judgement:
@@ -82,9 +83,18 @@ def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
 def opened(path: Path, asked: Asked = Asked()) -> Table:
     """A .tsv, .csv, .jsonl or .json file as a table."""
     if is_json(path):
-        key = None if ends_of(path).lstrip()[:1] == "[" else INSIDE
-        return object_table(path, key, OBJECT)
+        return object_table(path, _list_key(path), OBJECT)
     return open_table(path, ASKED, asked[:4], objects=OBJECT)
+
+
+def first_rows(path: Path) -> Table:
+    """A .json file by the objects at its beginning, as a table."""
+    return first_table(path, _list_key(path), OBJECT)
+
+
+def _list_key(path: Path) -> str | None:
+    """The key of the list of questions; None where the file is the list."""
+    return None if begins_a_list(path) else INSIDE
 
 
 def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from weft.data.images.album import Found
 from weft.data.images.reading import names_of, try_all
 from weft.data.readers.picture_lookup import Shelves
 from weft.data.readers.picture_rows import PictureRows
-from weft.data.readers.question_tables import Asked, is_question_list, judge_table, opened, read_rows
+from weft.data.readers.question_tables import Asked, first_rows, is_question_list, judge_table, read_rows
 from weft.data.readers.vqa import Answers, is_answers, is_questions, question_rows
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import ENDINGS, is_table
@@ -93,10 +93,7 @@ def _judge_file(source: Surveyed) -> Judgement:
         return Judgement("sure", "questions about pictures in the form of VQA v2")
     if not is_question_list(source.path):
         return NO
-    try:
-        return judge_table(opened(source.path))
-    except DataError:
-        return Judgement("sure", "a list of questions and answers")  # what is wrong with it, reading it says
+    return judge_table(first_rows(source.path)) or NO  # what is wrong further on, reading it says
 
 
 def _judge_place(source: Surveyed) -> Judgement:

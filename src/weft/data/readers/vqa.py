@@ -15,7 +15,7 @@ from weft.data.decoding import shown
 from weft.data.images.album import Question
 from weft.data.jsonl import read_string
 from weft.data.readers.coco_captions import key_of
-from weft.data.readers.json_files import ends_of, has_keys, objects_in, read_json
+from weft.data.readers.json_files import has_keys, objects_in, read_json
 from weft.data.readers.picture_rows import Row, text_fault, tidy
 from weft.errors import DataError
 
@@ -25,14 +25,14 @@ Key = int | str
 
 
 def is_questions(path: Path) -> bool:
-    """Whether a file holds questions in the form of VQA v2, by the keys at its beginning and its end."""
+    """Whether a file holds questions in the form of VQA v2, by the keys that stand in it."""
     return has_keys(path, ("questions", "question_id", "image_id", "question"))
 
 
 def is_answers(path: Path) -> bool:
     """Whether a file holds answers in the form of VQA v2."""
-    known = any(f'"{key}"' in ends_of(path) for key in ("answers", "multiple_choice_answer"))
-    return known and has_keys(path, ("annotations", "question_id", "image_id"))
+    needed = ("annotations", "question_id", "image_id")
+    return any(has_keys(path, (*needed, key)) for key in ("answers", "multiple_choice_answer"))
 
 
 @dataclass(frozen=True)
