@@ -77,6 +77,32 @@ RECOGNISED = {
     "classes.csv": (joined([("path", "label"), *((f"{i}.png", LABELS[i]) for i in range(20))]), "classify-images"),
     "captions.csv": (joined([("image", "caption"), *((f"{i}.png", ENGLISH[i]) for i in range(20))]), "caption"),
     "captions.tsv": (joined([(f"{i}.png", *PAIRS[i]) for i in range(20)], "\t"), "caption"),
+    "prompted.csv": (
+        joined([("image", "prompt", "label"), *((f"{i}.png", ENGLISH[i], LABELS[i]) for i in range(20))]),
+        "classify-images",
+    ),
+    "seeds.csv": (
+        joined([("image", "prompt", "seed"), *((f"{i}.png", ENGLISH[i], i * 31) for i in range(20))]),
+        "classify-images",
+    ),
+    "remarks.csv": (
+        joined([("path", "label", "comment"), *((f"{i}.png", LABELS[i], "Is it?") for i in range(20))]),
+        "classify-images",
+    ),
+    "drawn.csv": (
+        joined([("file_name", "prompt", "caption"), *((f"{i}.png", *PAIRS[i]) for i in range(20))]),
+        "caption",
+    ),
+    "asked.csv": (
+        joined(
+            [("image", "question", "answer", "category"), *((f"{i}.png", "Why", "so", LABELS[i]) for i in range(20))]
+        ),
+        "answer",
+    ),
+    "queries.csv": (
+        joined([("image", "query", "answer"), *((f"{i}.png", "Is it red?", LABELS[i]) for i in range(20))]),
+        "answer",
+    ),
     # tags and trees
     "words.tsv": ("\n".join("Ada\tB-PER\nmet\tO\nthe\tO\nKing\tB-PER\n" for _ in range(9)), "tag-text"),
     "tokens.jsonl": ('{"tokens": ["Ada", "met"], "tags": ["B-PER", "O"]}\n' * 9, "tag-text"),

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from weft.data.columns import listed
+from weft.data.columns import listed, plain
 from weft.data.decoding import shown
 from weft.data.images.album import Question
 from weft.data.jsonl import kind as kind_of_value
 from weft.data.jsonl import read_string
-from weft.data.known_roles import ANSWER, ASKED, KIND, PICTURE, QUESTION
+from weft.data.known_roles import ANSWER, ASKED, CAPTION_NAME, CLASS_NAMES, KIND, PICTURE, QUESTION, SURE_QUESTION_NAMES
 from weft.data.readers.json_files import begins_a_list, first_table, has_keys, is_json, object_table
 from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
 from weft.data.roles import Role, asked_column, has_column
@@ -59,11 +59,26 @@ def is_question_list(path: Path) -> bool:
 
 
 def judge_table(table: Table) -> Judgement:
-    """Whether a table names pictures, asks something about them, and has the answers."""
+    """Whether a table names pictures, asks something about them, and has the answers.
+
+    Sure where columns are named question and answer. Where the question is known only by its marks, or by a name like
+    prompt that other tables have too, a class or a caption beside it says more of what the table is for.
+    """
     found = _columns(table, Asked())
-    if found.question is None or not found.answers or found.picture not in PICTURE.by_content(table.columns):
+    pictures = PICTURE.by_content(table.columns)
+    if found.question is None or not found.answers or found.picture is None or found.picture not in pictures:
         return NO
-    return Judgement("sure", "a table of pictures, questions and answers")
+    answered = ANSWER.means(table.names[found.answers[0]] or "") is not None
+    names = {plain(name or "") for name in table.names}
+    if answered and plain(table.names[found.question] or "") in SURE_QUESTION_NAMES:
+        return Judgement("sure", "a table of pictures, questions and answers, by the names of its columns")
+    if names & set(CLASS_NAMES) or any(map(CAPTION_NAME.fullmatch, names)):
+        return NO
+    if found.question in QUESTION.by_content(table.columns) and (answered or not any(table.names)):
+        return Judgement("sure", "a table of pictures, questions and answers")
+    roles = {"picture": found.picture, "question": found.question, "answer": found.answers[0]}
+    ask = " ".join(f"--set {role}_column={table.columns[place].called}" for role, place in roles.items())
+    return Judgement("possible", "a table of pictures, and perhaps questions", ask)
 
 
 def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
