@@ -97,6 +97,21 @@ def test_lines_of_flickr8k_are_recognised_and_read(text: str, form: str, photos:
     assert not judge(Survey([write(photos.parent / "prose.txt", "A dog runs.\nTwo men sit.\n"), photos]))
 
 
+@pytest.mark.parametrize("text", [LINES, "image,caption\n" + "".join(f"{name},Two men\n" for name in NAMES)])
+def test_a_folder_with_the_captions_of_flickr8k_beside_its_pictures_is_recognised(text: str, photos: Path):
+    write(photos.parent / "captions.txt", text)
+    write(photos.parent / "readme.txt", "Two men wrote this.\n")
+    assert recognise([str(photos.parent)])[0].name == "caption"
+    assert sorted(found(photos.parent).names) == sorted(NAMES)
+
+
+def test_where_a_folder_has_many_texts_none_is_opened_as_a_table(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(30):
+        write(photos.parent / f"{number}.txt", LINES)
+    monkeypatch.setattr("weft.data.readers.captions.is_counted", lambda path: pytest.fail("opened"))
+    assert not judge(Survey([photos.parent]))
+
+
 COCO_FAULTS: dict[str, tuple[Any, Any, str]] = {
     "unknown image": (IMAGES, [*SAID, {"image_id": 7, "caption": "a cat"}], "annotations[4]: a caption for the image 7"),
     "empty caption": (IMAGES, [*SAID, {"image_id": 9, "caption": " "}], "annotations[4]: COCO_val2014_000000000009.jpg: no caption"),

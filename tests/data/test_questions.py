@@ -168,6 +168,21 @@ def test_a_long_list_is_recognised_by_its_beginning_and_parsed_once(photos: Path
     assert found(file, photos).pictures[0].questions[0].answers[-1] == "answer 8999" and parsed == [file]
 
 
+def test_pictures_without_an_ending_are_found_by_a_column_that_is_asked_for(photos: Path):
+    rows = [{"image": Path(name).stem, "question": question, "answer": answer} for name, question, answer in ROWS]
+    for name, text in (("q.json", json.dumps(rows)), ("q.jsonl", "".join(json.dumps(row) + "\n" for row in rows))):
+        file = write(photos.parent / name, text)
+        assert [len(q) for q in found(file, photos, asked=Asked(picture="image")).questions] == [2, 1, 1], name
+
+
+def test_no_more_files_of_a_folder_are_opened_than_it_takes_to_tell(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(5):
+        write(photos.parent / f"{number}.json", "{}")
+    table(photos.parent / "q.tsv")
+    monkeypatch.setattr("weft.data.readers.questions.LOOK", 3)
+    assert not judge(Survey([photos.parent])) and asked(found(photos.parent)) == EXPECTED
+
+
 # VQA v2
 
 ASKS = [{"image_id": image, "question": text, "question_id": number}

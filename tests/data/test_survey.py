@@ -103,6 +103,7 @@ RECOGNISED = {
         joined([("image", "query", "answer"), *((f"{i}.png", "Is it red?", LABELS[i]) for i in range(20))]),
         "answer",
     ),
+    "captions.txt": (joined([("image", "caption"), *((f"{i}.png", ENGLISH[i]) for i in range(20))]), "caption"),
     # tags and trees
     "words.tsv": ("\n".join("Ada\tB-PER\nmet\tO\nthe\tO\nKing\tB-PER\n" for _ in range(9)), "tag-text"),
     "tokens.jsonl": ('{"tokens": ["Ada", "met"], "tags": ["B-PER", "O"]}\n' * 9, "tag-text"),
@@ -115,6 +116,11 @@ RECOGNISED = {
     "code.py": ("def f():\n    return 1\n", "language-model"),
     "notes.rst": ("Notes\n=====\n\nSome.\n", "language-model"),
     "README": ("Read me.\n", "language-model"),
+    "clips.txt": (
+        joined([("path", "sentence"), *((f"clip_{i}.mp3", ENGLISH[i]) for i in range(20))]),
+        "language-model",
+    ),
+    "book.txt": ("Title, Image\n\n" + "It was a bright, cold day, and the clocks struck.\n" * 20, "language-model"),
 }
 REFUSED = {
     "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]), ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "--task classify-text"]),

@@ -13,11 +13,12 @@ from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.jsonl import kind, numbered, read_string
 from weft.data.known_roles import CAPTIONED
-from weft.data.readers.caption_tables import captioned
+from weft.data.readers.caption_tables import captioned, judge_table
 from weft.data.readers.json_files import has_keys, objects_in, read_json
 from weft.data.readers.picture_rows import Row
 from weft.data.roles import names_columns
 from weft.data.survey import Surveyed
+from weft.data.tables import open_table
 from weft.errors import DataError
 
 KEYS = ("images", "file_name", "annotations", "image_id", "caption")
@@ -41,11 +42,15 @@ def is_counted(path: Path) -> bool:
 
 
 def is_named_table(path: Path) -> bool:
-    """Whether the first line of a .txt file names columns of pictures and captions: image,caption."""
+    """Whether a .txt file is a table of captions: its first line names the columns (image,caption), and pictures follow."""
     if ending(path, (".txt",)) is None:
         return False
     first = next((line for _, line in Surveyed(path).lines[:1]), "")
-    return any(len(cells) > 1 and names_columns(cells, CAPTIONED) for cells in (first.split(","), first.split("\t")))
+    named = any(len(cells) > 1 and names_columns(cells, CAPTIONED) for cells in (first.split(","), first.split("\t")))
+    try:
+        return named and bool(judge_table(open_table(path, CAPTIONED)))
+    except DataError:
+        return False
 
 
 def coco_rows(path: Path) -> Iterator[Row | DataError]:
