@@ -234,6 +234,14 @@ def test_a_fault_in_vqa_is_named_and_refused_or_left_out(fault: str, photos: Pat
     assert [len(questions) for questions in album.questions] == [2, 1]
 
 
+@pytest.mark.parametrize("fault", [{"answers": [{"answer": 3}]}, {"image_id": None}])
+def test_an_annotation_that_cannot_be_read_is_one_bad_row(fault: dict[str, Any], photos: Path):
+    files = vqa(photos.parent, ASKS, [*ANSWERS[:2], {**ANSWERS[2], **fault}])
+    message = wrong(*files, photos)
+    assert "1 of 3 rows cannot be used" in message and "annotations[2]" in message and "its answers too" not in message
+    assert [len(questions) for questions in found(*files, photos, skip=1).questions] == [1, 1]
+
+
 def test_half_of_vqa_is_refused_with_what_is_missing(photos: Path):
     questions, answers = vqa(photos.parent)
     assert "answers without the file of their questions" in wrong(answers, photos)

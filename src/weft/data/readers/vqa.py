@@ -51,6 +51,7 @@ class Answers:
     def __init__(self, files: Sequence[Path]):
         self.known: dict[Key, Answered] = {}
         self.faults: list[DataError] = []
+        self.faulty: set[Key] = set()  # questions whose answers cannot be read
         self.used: set[Key] = set()
         for file in files:
             for at, found in objects_in(read_json(file), "annotations", file, ANSWER_FORM):
@@ -62,12 +63,14 @@ class Answers:
     def _add(self, found: dict[str, Any] | DataError, where: str) -> None:
         if isinstance(found, DataError):
             raise found
-        number, image = (key_of(found, name, where, ANSWER_FORM) for name in ("question_id", "image_id"))
+        number, kind = key_of(found, "question_id", where, ANSWER_FORM), found.get("answer_type")
         if number in self.known:
             problem = f"a second time answers to the question {number}, after {self.known[number].where}"
             raise DataError(problem, where=where, fix="delete one of the two")
-        kind = found.get("answer_type")
-        self.known[number] = Answered(where, image, _texts(found, where), kind if isinstance(kind, str) else None)
+        self.faulty.add(number)
+        image, texts = key_of(found, "image_id", where, ANSWER_FORM), _texts(found, where)
+        self.known[number] = Answered(where, image, texts, kind if isinstance(kind, str) else None)
+        self.faulty.discard(number)
 
     def to(self, number: Key, image: Key, where: str) -> Answered:
         """The answers to a question about an image."""
@@ -105,6 +108,8 @@ def question_rows(path: Path, answers: Answers) -> Iterator[Row | DataError]:
             number, image = (key_of(found, name, where, QUESTION_FORM) for name in ("question_id", "image_id"))
             if seen.setdefault(number, at) != at:
                 raise DataError(f"a second question {number}, after {seen[number]}", where=where, fix="number it anew")
+            if number in answers.faulty:
+                continue  # what is wrong is said of its answers
             answered = answers.to(number, image, where)
             text = tidy([read_string(found, "question", where=where, fix=QUESTION_FORM)])
             if (fault := text_fault(text, "question")) is not None:
