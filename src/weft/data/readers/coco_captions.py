@@ -97,8 +97,9 @@ def key_of(data: dict[str, Any], name: str, where: str, fix: str) -> int | str:
     """A field that tells things apart: a whole number or a text; a text of digits is the number it says."""
     value = data.get(name)
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
-        found = kind(value) if name in data else "nothing"
-        raise DataError(f'expected a number in "{name}", found {found}', where=where, fix=fix)
+        found = "an empty text" if value == "" else repr(value) if isinstance(value, float) else kind(value)
+        found = found if name in data else "nothing"
+        raise DataError(f'expected a whole number or a text in "{name}", found {found}', where=where, fix=fix)
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19 else value
 
 
