@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pictures import decoded_here, encoded, scene, write
 
+from weft.data.bounds import outside_allowed
 from weft.data.datasets.questions import AskedPictures, measured_questions
 from weft.data.images.album import Album, Question
 from weft.data.readers import captions, images, json_files, labelled, pairs
@@ -280,6 +281,25 @@ def test_the_pictures_and_questions_of_a_table_are_listed_for_predictions(photos
     assert list(questions_in(bare, "What is it?")) == [(str(photos / NAMES[1]), "What is it?")]
     with pytest.raises(DataError, match="no column holds questions"):
         list(questions_in(bare))
+
+
+@pytest.mark.parametrize("name", ["more.tsv", "more.json"])
+def test_pictures_of_a_table_for_predictions_are_found_where_training_finds_them(name: str, photos: Path):
+    file = table(photos.parent / name, [(a, b) for a, b, _ in ROWS], ("picture", "question"))
+    assert list(questions_in(file)) == [(str(photos / a), b) for a, b, _ in ROWS]
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_row_for_predictions_does_not_lead_out_of_the_tables_folder(absolute: bool, photos: Path):
+    away = str(photos / NAMES[0]) if absolute else f"../photos/{NAMES[0]}"
+    file = table(photos.parent / "tables" / "q.tsv", [(away, "What is it?")], ("picture", "question"))
+    with pytest.raises(DataError, match=r"q.tsv, line 2: .*: the path leads out of the data's folder"):
+        list(questions_in(file))
+    with outside_allowed(True):
+        assert len(list(questions_in(file))) == 1
+    gone = table(photos.parent / "gone.tsv", [("gone.jpg", "What is it?")], ("picture", "question"))
+    with pytest.raises(DataError, match="gone.tsv, line 2: gone.jpg: a question without a picture"):
+        list(questions_in(gone))
 
 
 def test_recognising_and_reading_questions_needs_no_torch(photos: Path):

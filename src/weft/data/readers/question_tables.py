@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 from weft.data.columns import listed, plain
 from weft.data.decoding import shown
 from weft.data.images.album import Question
+from weft.data.images.places import FilePlace
 from weft.data.jsonl import kind as kind_of_value
 from weft.data.jsonl import read_string
 from weft.data.known_roles import ANSWER, ASKED, CAPTION_NAME, CLASS_NAMES, KIND, PICTURE, QUESTION, SURE_QUESTION_NAMES
 from weft.data.readers.json_files import begins_a_list, first_table, has_keys, is_json, object_table
+from weft.data.readers.picture_lookup import Shelves
 from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
 from weft.data.roles import Role, asked_column, has_column
 from weft.data.survey import NO, Judgement
@@ -113,8 +115,11 @@ def _list_key(path: Path) -> str | None:
 
 
 def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str, str]]:
-    """The pictures that a table names, by their paths, and what it asks about each, or one question about all."""
-    table = opened(path)
+    """The pictures that a table names, by their paths, and what it asks about each, or one question about all.
+
+    Pictures are where training looks for them: in the table's folder, else in those that stand in it.
+    """
+    table, shelves = opened(path), Shelves((), what="question")
     columns = _columns(table, Asked())
     if columns.picture is None or (columns.question is None and question is None):
         missing = "names pictures" if columns.picture is None else "holds questions"
@@ -128,7 +133,17 @@ def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str,
             name = named_picture(table.text(item, columns.picture), where)
             text = question if columns.question is None else table.text(item, columns.question)
             asked = _one(tidy([text or ""]), "question", where)
-            yield str(path.parent / name), asked[0]
+            yield _path_of(name, path, shelves, where), asked[0]
+
+
+def _path_of(name: str, table: Path, shelves: Shelves, where: str) -> str:
+    try:
+        place = shelves.find(name, table)
+    except DataError as error:
+        fix = error.fix or 'put the picture beside the table, or give the row itself: {"picture": "…", "question": "…"}'
+        raise DataError(error.problem, where=f"{where}: {shown(name)}", fix=fix) from None
+    assert isinstance(place, FilePlace)  # no archive was named
+    return str(place.path)
 
 
 def _columns(table: Table, asked: Asked) -> Columns:
