@@ -8,6 +8,7 @@ import pytest
 from pictures import decoded_here, encoded, scene, write
 
 from weft.data.images.album import Album
+from weft.data.readers import json_files
 from weft.data.readers.captions import judge, read_captions
 from weft.data.readers.coco_captions import is_coco
 from weft.data.survey import Survey
@@ -70,6 +71,16 @@ def test_a_long_file_in_the_order_of_coco_is_recognised(photos: Path):
     file = long_coco(photos.parent / "captions_train2014.json")
     assert recognise([str(file), str(photos)])[0].name == "caption"
     assert found(file, photos).names == (NAMES[1], NAMES[0], NAMES[2])
+
+
+def test_a_file_is_not_read_again_for_keys_that_are_known(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    file, read = coco(photos.parent / "c.json"), []
+    original = json_files.read_text
+    monkeypatch.setattr(json_files, "read_text", lambda path: read.append(path) or original(path))
+    assert is_coco(file) and not json_files.has_keys(file, ("images", "question_id")) and len(read) == 2
+    assert is_coco(file) and not json_files.has_keys(file, ("question_id", "answers")) and len(read) == 2
+    coco(file, said=[{"image_id": 9, "bbox": []}])
+    assert not is_coco(file), "it was written anew"
 
 
 def test_a_key_that_is_cut_in_two_by_a_piece_is_found(photos: Path, monkeypatch: pytest.MonkeyPatch):

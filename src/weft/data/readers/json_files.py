@@ -29,24 +29,33 @@ def has_keys(path: Path, keys: Sequence[str]) -> bool:
     if not is_json(path):
         return False
     try:
-        return _has_keys(path, _version(path), tuple(keys))
+        known = _known_keys(path, _version(path))
+        if False not in map(known.get, keys):  # no key is known to be missing
+            known |= _look_for(path, [key for key in keys if key not in known])
+        return all(map(known.get, keys))
     except (DataError, OSError):
         return False
 
 
 @lru_cache(maxsize=1024)
-def _has_keys(path: Path, version: tuple[int, int], keys: tuple[str, ...]) -> bool:
-    wanted, longest = {f'"{key}"' for key in keys}, max(map(len, keys), default=0) + 2
+def _known_keys(path: Path, version: tuple[int, int]) -> dict[str, bool]:
+    """Whether keys stand in a file, of those that were looked for: no file is read twice for one key."""
+    return {}
+
+
+def _look_for(path: Path, keys: Sequence[str]) -> dict[str, bool]:
+    """Whether each key stands in a file; it is read until all are found."""
+    missing, longest = set(keys), max(map(len, keys), default=0) + 2
     seen, tail = 0, ""
-    for piece in read_text(path):
+    for piece in read_text(path) if missing else ():
         text = tail + piece  # a key may be cut in two by the end of a piece
         if not seen and text.lstrip()[:1] not in ("{", "["):
-            return False
-        wanted = {key for key in wanted if key not in text}
-        seen, tail = seen + len(piece), text[-longest:]
-        if not wanted or seen > LARGEST:
             break
-    return not wanted
+        missing = {key for key in missing if f'"{key}"' not in text}
+        seen, tail = seen + len(piece), text[-longest:]
+        if not missing or seen > LARGEST:
+            break
+    return {key: key not in missing for key in keys}
 
 
 def begins_a_list(path: Path) -> bool:
