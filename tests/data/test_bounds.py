@@ -7,8 +7,12 @@ from pictures import encoded, pets, scene, write
 
 from weft.data.bounds import OUTSIDE, outside_allowed
 from weft.data.files import find
+from weft.data.grids.opening import find_stores
 from weft.data.images import read_images
+from weft.data.readers import captions, questions
 from weft.data.readers.captions import read_captions
+from weft.data.readers.questions import read_questions
+from weft.data.survey import Survey
 from weft.errors import DataError
 
 
@@ -75,4 +79,47 @@ def test_captions_are_about_pictures_beside_them(tmp_path: Path, secret: Path):
     found = read_captions([data / "table.tsv"], skip=1).train
     assert len(found) == 6 and any(OUTSIDE in reason for _, reason in found.skipped)
     with pytest.raises(DataError, match="leads out of the data's folder"):
+        read_captions([data / "table.tsv"], skip=0)
+
+
+def test_a_table_in_a_folder_that_is_a_link_out_of_it_is_not_read(tmp_path: Path, secret: Path):
+    (secret / "c.tsv").write_text("image\tcaption\ncat/0.png\ta cat at rest\n")
+    (secret / "q.tsv").write_text("image\tquestion\tanswer\ncat/0.png\tWhat is it?\ta cat\n")
+    data = pets(tmp_path / "data", 3)
+    for name in ("c.tsv", "q.tsv"):
+        (data / name).symlink_to(secret / name)
+    survey = Survey([data])
+    assert not captions.judge(survey) and not questions.judge(survey)
+    with pytest.raises(
+        DataError, match=r"no questions about pictures in it; c.tsv, q.tsv leads out of the data's folder"
+    ):
+        read_questions([data])
+    with outside_allowed(True):
+        assert captions.judge(survey) and questions.judge(survey) and len(read_questions([data]).train) == 1
+    (data / "own.tsv").write_text("image\tcaption\ncat/1.png\ta dog at rest\n")
+    found = read_captions([data]).train
+    assert found.captions == (("a dog at rest",),) and ("c.tsv", OUTSIDE) in found.skipped
+
+
+def test_links_among_files_of_fields_are_measured_from_the_folder_that_was_named(tmp_path: Path):
+    write(tmp_path / "private/secret.nc", b"")
+    data = tmp_path / "data"
+    write(data / "b.nc", b"")
+    (data / "sub").mkdir()
+    (data / "sub/a.nc").symlink_to("../b.nc")
+    (data / "sub/c.nc").symlink_to(tmp_path / "private/secret.nc")
+    found = find_stores([data])
+    assert [path.name for path in found.paths] == ["a.nc"] and found.notes == [f"{data}/sub/c.nc {OUTSIDE}"]
+    with pytest.raises(DataError, match="no file of fields is there; .*a.nc leads out of the data's folder"):
+        find_stores([data / "sub"])
+    with outside_allowed(True):
+        assert [path.name for path in find_stores([data]).paths] == ["a.nc", "c.nc"]
+
+
+def test_a_picture_behind_a_link_out_of_a_folder_beside_the_table_is_said_to_lead_out(tmp_path: Path, secret: Path):
+    data = tmp_path / "data"
+    write(data / "photos/a.png", encoded(scene()))
+    (data / "photos/b.png").symlink_to(secret / "cat/secret.png")
+    (data / "table.tsv").write_text("image\tcaption\na.png\ta cat at rest\nb.png\ta secret\n")
+    with pytest.raises(DataError, match="b.png: the path leads out of the data's folder"):
         read_captions([data / "table.tsv"], skip=0)

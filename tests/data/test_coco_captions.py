@@ -8,9 +8,12 @@ import pytest
 from pictures import decoded_here, encoded, scene, write
 
 from weft.data.images.album import Album
+from weft.data.readers import json_files
 from weft.data.readers.captions import judge, read_captions
+from weft.data.readers.coco_captions import is_coco
 from weft.data.survey import Survey
 from weft.errors import DataError
+from weft.tasks.recognising import recognise
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 IMAGES = [{"id": number, "file_name": name} for number, name in zip((9, 25, 30), NAMES, strict=True)]
@@ -53,6 +56,39 @@ def test_coco_is_recognised_and_read_whichever_list_comes_first(photos: Path):
         assert found(file).captions == album.captions, "the pictures are in a folder beside it"
 
 
+def long_coco(path: Path) -> Path:
+    """A file in the order of COCO's own: what stands in its middle is more than 64 KiB from both ends."""
+    images = [{"license": 5, "file_name": f"{i:09d}.jpg", "height": 640, "id": 1000 + i} for i in range(1500)]
+    said = [{"image_id": 25, "id": i, "caption": f"A dog runs over the green grass {i}."} for i in range(1500)]
+    licenses = [{"url": "http://example.org/by-nc-sa", "id": 1, "name": "a license"}]
+    data = {"info": {"year": 2014}, "images": IMAGES + images, "licenses": licenses, "annotations": SAID + said}
+    text = json.dumps(data)
+    assert min(text.index('"annotations"'), len(text) - text.index('"annotations"')) > 2**16
+    return write(path, text)
+
+
+def test_a_long_file_in_the_order_of_coco_is_recognised(photos: Path):
+    file = long_coco(photos.parent / "captions_train2014.json")
+    assert recognise([str(file), str(photos)])[0].name == "caption"
+    assert found(file, photos).names == (NAMES[1], NAMES[0], NAMES[2])
+
+
+def test_a_file_is_not_read_again_for_keys_that_are_known(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    file, read = coco(photos.parent / "c.json"), []
+    original = json_files.read_text
+    monkeypatch.setattr(json_files, "read_text", lambda path: read.append(path) or original(path))
+    assert is_coco(file) and not json_files.has_keys(file, ("images", "question_id")) and len(read) == 2
+    assert is_coco(file) and not json_files.has_keys(file, ("question_id", "answers")) and len(read) == 2
+    coco(file, said=[{"image_id": 9, "bbox": []}])
+    assert not is_coco(file), "it was written anew"
+
+
+def test_a_key_that_is_cut_in_two_by_a_piece_is_found(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    for size in (5, 64):
+        monkeypatch.setattr("weft.data.decoding.CHUNK", size)
+        assert is_coco(coco(photos.parent / f"c{size}.json"))
+
+
 def test_other_json_is_no_captions(photos: Path):
     boxes = write(
         photos.parent / "boxes.json", json.dumps({"images": IMAGES, "annotations": [{"image_id": 9, "bbox": []}]})
@@ -72,13 +108,29 @@ def test_lines_of_flickr8k_are_recognised_and_read(text: str, form: str, photos:
     assert not judge(Survey([write(photos.parent / "prose.txt", "A dog runs.\nTwo men sit.\n"), photos]))
 
 
+@pytest.mark.parametrize("text", [LINES, "image,caption\n" + "".join(f"{name},Two men\n" for name in NAMES)])
+def test_a_folder_with_the_captions_of_flickr8k_beside_its_pictures_is_recognised(text: str, photos: Path):
+    write(photos.parent / "captions.txt", text)
+    write(photos.parent / "readme.txt", "Two men wrote this.\n")
+    assert recognise([str(photos.parent)])[0].name == "caption"
+    assert sorted(found(photos.parent).names) == sorted(NAMES)
+
+
+def test_where_a_folder_has_many_texts_none_is_opened_as_a_table(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(30):
+        write(photos.parent / f"{number}.txt", LINES)
+    monkeypatch.setattr("weft.data.readers.captions.is_counted", lambda path: pytest.fail("opened"))
+    assert not judge(Survey([photos.parent]))
+
+
 COCO_FAULTS: dict[str, tuple[Any, Any, str]] = {
     "unknown image": (IMAGES, [*SAID, {"image_id": 7, "caption": "a cat"}], "annotations[4]: a caption for the image 7"),
     "empty caption": (IMAGES, [*SAID, {"image_id": 9, "caption": " "}], "annotations[4]: COCO_val2014_000000000009.jpg: no caption"),
     "caption of 1 MB": (IMAGES, [*SAID, {"image_id": 9, "caption": "x" * 2**20}], "a caption of 1,048,576 characters"),
     "no caption": (IMAGES, [*SAID, {"image_id": 9}], 'annotations[4]: no field "caption"'),
     "a number": (IMAGES, [*SAID, {"image_id": 9, "caption": 3}], 'the field "caption" is a number'),
-    "no id": (IMAGES, [*SAID, {"image_id": None, "caption": "a cat"}], 'expected a number in "image_id", found null'),
+    "no id": (IMAGES, [*SAID, {"image_id": None, "caption": "a cat"}], 'expected a whole number or a text in "image_id", found null'),
+    "half an id": (IMAGES, [*SAID, {"image_id": 1.0, "caption": "a cat"}], 'expected a whole number or a text in "image_id", found 1.0'),
     "no object": (IMAGES, [*SAID, "a cat"], "annotations[4]: expected an object, found a string"),
     "two of one id": ([*IMAGES, {"id": 9, "file_name": "other.jpg"}], SAID, "images[3]: a second picture with the id 9"),
     "no file": ([*IMAGES, {"id": 7}], SAID, 'images[3]: no field "file_name"'),

@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from pictures import decoded_here, encoded, scene, write
 
+from weft.data.bounds import outside_allowed
 from weft.data.datasets.questions import AskedPictures, measured_questions
 from weft.data.images.album import Album, Question
-from weft.data.readers import captions, images, labelled, pairs
+from weft.data.readers import captions, images, json_files, labelled, pairs
 from weft.data.readers.question_tables import Asked, questions_in
 from weft.data.readers.questions import judge, read_questions
 from weft.data.survey import Survey
 from weft.errors import DataError
+from weft.tasks.recognising import recognise
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 ROWS = [(NAMES[0], "What is it?", "a dog"), (NAMES[1], "Is it red?", "no"), (NAMES[0], "How many dogs?", "2"),
@@ -147,6 +149,41 @@ def test_damaged_files_are_named_with_their_place(photos: Path):
     assert "mixed.json, [1]: expected an object, found a number" in wrong(mixed, photos)
 
 
+def test_a_list_of_json_that_names_no_pictures_is_text(photos: Path):
+    for text in (
+        '[{"question": "why?", "answer": "so"},]',
+        '[{"question": "why?", "answer": "so"}]',
+        '[{"question": "answer": ',
+    ):
+        file = write(photos.parent / "q.json", text)
+        assert judge(Survey([file])).level == "no" and recognise([str(file)])[0].name == "language-model"
+
+
+def test_a_long_list_is_recognised_by_its_beginning_and_parsed_once(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    file = table(photos.parent / "q.json", [(NAMES[0], "Is it red?", f"answer {i}") for i in range(9000)])
+    assert file.stat().st_size > json_files.START
+    parsed = []
+    read = json_files.read_json
+    monkeypatch.setattr(json_files, "read_json", lambda path: parsed.append(path) or read(path))
+    assert recognise([str(file), str(photos)])[0].name == "answer" and not parsed
+    assert found(file, photos).pictures[0].questions[0].answers[-1] == "answer 8999" and parsed == [file]
+
+
+def test_pictures_without_an_ending_are_found_by_a_column_that_is_asked_for(photos: Path):
+    rows = [{"image": Path(name).stem, "question": question, "answer": answer} for name, question, answer in ROWS]
+    for name, text in (("q.json", json.dumps(rows)), ("q.jsonl", "".join(json.dumps(row) + "\n" for row in rows))):
+        file = write(photos.parent / name, text)
+        assert [len(q) for q in found(file, photos, asked=Asked(picture="image")).questions] == [2, 1, 1], name
+
+
+def test_no_more_files_of_a_folder_are_opened_than_it_takes_to_tell(photos: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(5):
+        write(photos.parent / f"{number}.json", "{}")
+    table(photos.parent / "q.tsv")
+    monkeypatch.setattr("weft.data.readers.questions.LOOK", 3)
+    assert not judge(Survey([photos.parent])) and asked(found(photos.parent)) == EXPECTED
+
+
 # VQA v2
 
 ASKS = [{"image_id": image, "question": text, "question_id": number}
@@ -198,6 +235,14 @@ def test_a_fault_in_vqa_is_named_and_refused_or_left_out(fault: str, photos: Pat
     assert [len(questions) for questions in album.questions] == [2, 1]
 
 
+@pytest.mark.parametrize("fault", [{"answers": [{"answer": 3}]}, {"image_id": None}])
+def test_an_annotation_that_cannot_be_read_is_one_bad_row(fault: dict[str, Any], photos: Path):
+    files = vqa(photos.parent, ASKS, [*ANSWERS[:2], {**ANSWERS[2], **fault}])
+    message = wrong(*files, photos)
+    assert "1 of 3 rows cannot be used" in message and "annotations[2]" in message and "its answers too" not in message
+    assert [len(questions) for questions in found(*files, photos, skip=1).questions] == [1, 1]
+
+
 def test_half_of_vqa_is_refused_with_what_is_missing(photos: Path):
     questions, answers = vqa(photos.parent)
     assert "answers without the file of their questions" in wrong(answers, photos)
@@ -236,6 +281,25 @@ def test_the_pictures_and_questions_of_a_table_are_listed_for_predictions(photos
     assert list(questions_in(bare, "What is it?")) == [(str(photos / NAMES[1]), "What is it?")]
     with pytest.raises(DataError, match="no column holds questions"):
         list(questions_in(bare))
+
+
+@pytest.mark.parametrize("name", ["more.tsv", "more.json"])
+def test_pictures_of_a_table_for_predictions_are_found_where_training_finds_them(name: str, photos: Path):
+    file = table(photos.parent / name, [(a, b) for a, b, _ in ROWS], ("picture", "question"))
+    assert list(questions_in(file)) == [(str(photos / a), b) for a, b, _ in ROWS]
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_row_for_predictions_does_not_lead_out_of_the_tables_folder(absolute: bool, photos: Path):
+    away = str(photos / NAMES[0]) if absolute else f"../photos/{NAMES[0]}"
+    file = table(photos.parent / "tables" / "q.tsv", [(away, "What is it?")], ("picture", "question"))
+    with pytest.raises(DataError, match=r"q.tsv, line 2: .*: the path leads out of the data's folder"):
+        list(questions_in(file))
+    with outside_allowed(True):
+        assert len(list(questions_in(file))) == 1
+    gone = table(photos.parent / "gone.tsv", [("gone.jpg", "What is it?")], ("picture", "question"))
+    with pytest.raises(DataError, match="gone.tsv, line 2: gone.jpg: a question without a picture"):
+        list(questions_in(gone))
 
 
 def test_recognising_and_reading_questions_needs_no_torch(photos: Path):

@@ -77,6 +77,33 @@ RECOGNISED = {
     "classes.csv": (joined([("path", "label"), *((f"{i}.png", LABELS[i]) for i in range(20))]), "classify-images"),
     "captions.csv": (joined([("image", "caption"), *((f"{i}.png", ENGLISH[i]) for i in range(20))]), "caption"),
     "captions.tsv": (joined([(f"{i}.png", *PAIRS[i]) for i in range(20)], "\t"), "caption"),
+    "prompted.csv": (
+        joined([("image", "prompt", "label"), *((f"{i}.png", ENGLISH[i], LABELS[i]) for i in range(20))]),
+        "classify-images",
+    ),
+    "seeds.csv": (
+        joined([("image", "prompt", "seed"), *((f"{i}.png", ENGLISH[i], i * 31) for i in range(20))]),
+        "classify-images",
+    ),
+    "remarks.csv": (
+        joined([("path", "label", "comment"), *((f"{i}.png", LABELS[i], "Is it?") for i in range(20))]),
+        "classify-images",
+    ),
+    "drawn.csv": (
+        joined([("file_name", "prompt", "caption"), *((f"{i}.png", *PAIRS[i]) for i in range(20))]),
+        "caption",
+    ),
+    "asked.csv": (
+        joined(
+            [("image", "question", "answer", "category"), *((f"{i}.png", "Why", "so", LABELS[i]) for i in range(20))]
+        ),
+        "answer",
+    ),
+    "queries.csv": (
+        joined([("image", "query", "answer"), *((f"{i}.png", "Is it red?", LABELS[i]) for i in range(20))]),
+        "answer",
+    ),
+    "captions.txt": (joined([("image", "caption"), *((f"{i}.png", ENGLISH[i]) for i in range(20))]), "caption"),
     # tags and trees
     "words.tsv": ("\n".join("Ada\tB-PER\nmet\tO\nthe\tO\nKing\tB-PER\n" for _ in range(9)), "tag-text"),
     "tokens.jsonl": ('{"tokens": ["Ada", "met"], "tags": ["B-PER", "O"]}\n' * 9, "tag-text"),
@@ -89,6 +116,11 @@ RECOGNISED = {
     "code.py": ("def f():\n    return 1\n", "language-model"),
     "notes.rst": ("Notes\n=====\n\nSome.\n", "language-model"),
     "README": ("Read me.\n", "language-model"),
+    "clips.txt": (
+        joined([("path", "sentence"), *((f"clip_{i}.mp3", ENGLISH[i]) for i in range(20))]),
+        "language-model",
+    ),
+    "book.txt": ("Title, Image\n\n" + "It was a bright, cold day, and the clocks struck.\n" * 20, "language-model"),
 }
 REFUSED = {
     "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]), ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "--task classify-text"]),

@@ -61,12 +61,30 @@ def test_a_table_of_questions_is_an_input(run: weft.Run, photos: Path, capsys: p
     ]
 
 
+def test_a_list_of_json_is_an_input(run: weft.Run, photos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = photos.parent / "questions.json"
+    file.write_text(json.dumps([{"picture": "0.png", "question": QUESTION}, {"picture": "1.png", "question": "Why?"}]))
+    assert command(["predict", str(run.folder), "--input", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [Path(line.split(":")[0]).name for line in lines] == ["0.png", "1.png"]
+    assert [Path(one["input"]).name for one in run.predict(str(file))] == ["0.png", "1.png"]
+
+
+def test_a_file_whose_name_begins_as_json_does_is_a_picture(
+    run: weft.Run, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (photos / "0.png").rename(photos / "{a}.png")
+    monkeypatch.chdir(photos)
+    assert run.predict("{a}.png", question=QUESTION)[0]["input"] == "{a}.png"
+
+
 @pytest.mark.parametrize(
     "given, settings, message",
     [
         (PIXELS, {}, "no question was asked"),
         ({"question": QUESTION}, {}, "expected a picture and a question"),
         ('{"picture": ', {}, "not JSON"),
+        ('{"picture": ' + "[" * 100_000, {}, "not JSON: nested too deeply"),
         (PIXELS, {"question": "  "}, "the question is empty"),
         (PIXELS, {"question": "why " * 200}, "and the model reads"),
         (PIXELS, {"question": QUESTION, "choices": " , "}, "nothing to choose from"),

@@ -1,6 +1,7 @@
 """Questions about pictures as a user hands them over: pictures with one question for all, or rows that have both."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground
+from weft.data.readers.json_files import is_json
 from weft.data.readers.question_tables import questions_in
 from weft.data.tables import is_table
 from weft.errors import WeftError
@@ -62,11 +64,11 @@ def one_question(run: Loaded, input: object, question: str | None) -> OneQuestio
 
 def _rows(given: object, question: str | None) -> Iterator[tuple[object, str]]:
     """Pictures, each with a question."""
-    if isinstance(given, str) and given.lstrip().startswith("{"):
+    if isinstance(given, str) and given.lstrip().startswith("{") and not os.path.exists(given):
         given = _parsed(given)
     if isinstance(given, Mapping):
         yield _row(given, question)
-    elif isinstance(given, str | Path) and is_table(given):
+    elif isinstance(given, str | Path) and (is_table(given) or is_json(given)):
         yield from questions_in(Path(given), question)
     elif question is None:
         raise WeftError("no question was asked", where=str(given)[:60], fix=ASK)
@@ -85,8 +87,9 @@ def _row(given: Mapping[Any, Any], question: str | None) -> tuple[object, str]:
 def _parsed(text: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = json.loads(text)
-    except ValueError as error:
-        raise WeftError(f"not JSON: {error}", where=text[:60], fix=ASK) from None
+    except (ValueError, RecursionError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise WeftError(f"not JSON: {problem}", where=text[:60], fix=ASK) from None
     return found
 
 

@@ -28,8 +28,8 @@ def joined(
     Variables that are `asked` for must be there; where that is not `strict` and one is missing, all are taken. `at` hears which file
     is opened next.
     """
-    stores = find_stores(paths)
-    notes, datasets = list[str](), []
+    stores, notes = find_stores(paths)
+    datasets = []
     for path in stores:
         if at is not None:
             at(path)

@@ -7,9 +7,9 @@ import glob
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft.data.bounds import link_leads_out
+from weft.data.bounds import OUTSIDE, link_leads_out
 from weft.data.decoding import shown
 from weft.data.files import is_pattern, is_run, missing
 from weft.data.grids.formats import ENDINGS, Format, format_of, is_fields, is_store
@@ -24,21 +24,30 @@ INSTALL = "pip install 'weft[weather]'"
 ENGINES = {"hdf5": "h5netcdf", "classic": "scipy", "zarr": "zarr", "zarr zip": "zarr"}
 
 
-def find_stores(sources: Sequence[str | Path]) -> list[Path]:
+class Stores(NamedTuple):
+    """Files and zarr stores, and lines for people about links that were not followed."""
+
+    paths: list[Path]
+    notes: list[str]
+
+
+def find_stores(sources: Sequence[str | Path]) -> Stores:
     """The files and zarr stores that are named, or that stand in named folders or match patterns; each once, by name."""
     found: dict[str, Path] = {}
+    left_out: list[str] = []
     for source in sources:
         path = Path(source)
         if os.path.lexists(path):
-            taken = [path] if path.is_file() or is_store(path) else _below(path)
+            taken = [path] if path.is_file() or is_store(path) else _below(path, path, left_out)
         elif is_pattern(path):
             taken = [p for p in map(Path, sorted(glob.glob(str(path), recursive=True))) if is_fields(p)]
         else:
             raise missing(path)
         if not taken:
-            raise DataError("no file of fields is there", where=shown(path), fix=f"known endings: {', '.join(ENDINGS)}")
+            problem = "; ".join(["no file of fields is there", *left_out])
+            raise DataError(problem, where=shown(path), fix=f"known endings: {', '.join(ENDINGS)}")
         found.update((os.path.realpath(one), one) for one in taken)
-    return list(found.values())
+    return Stores(list(found.values()), left_out)
 
 
 def check_store(path: Path) -> list[str]:
@@ -105,14 +114,19 @@ def libraries() -> Any:
     return xarray
 
 
-def _below(folder: Path) -> list[Path]:
-    """The files of fields in a folder and below it, by name; hidden ones and runs are left out."""
+def _below(folder: Path, root: Path, left_out: list[str]) -> list[Path]:
+    """The files of fields in a folder and below it, by name; hidden ones and runs are left out.
+
+    Links that lead out of the root, which is the folder that was named, are left out too, and noted.
+    """
     taken: list[Path] = []
     for entry in sorted(folder.iterdir()) if folder.is_dir() and not is_run(folder) else []:
-        if entry.name.startswith(".") or link_leads_out(entry, folder):
+        if entry.name.startswith("."):
             continue
-        if is_fields(entry):
+        if link_leads_out(entry, root):
+            left_out.append(f"{shown(entry)} {OUTSIDE}")
+        elif is_fields(entry):
             taken.append(entry)
         elif entry.is_dir() and not entry.is_symlink():
-            taken += _below(entry)
+            taken += _below(entry, root, left_out)
     return taken

@@ -5,11 +5,10 @@ table that none of its rows names are left out too, and listed, but are no fault
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 from weft.data.bad_rows import Skip
-from weft.data.files import ending, missing
+from weft.data.files import ending
 from weft.data.images.album import Found
 from weft.data.images.archives import first_names
 from weft.data.images.folders import in_folder
@@ -19,14 +18,18 @@ from weft.data.images.reading import names_of, try_all
 from weft.data.readers.caption_stems import in_place, is_text, stem_of
 from weft.data.readers.caption_tables import Asked, judge_table, read_rows
 from weft.data.readers.coco_captions import coco_rows, counted_rows, is_coco, is_counted, is_named_table
+from weft.data.readers.json_files import ENDINGS as JSON
+from weft.data.readers.json_files import is_json
 from weft.data.readers.picture_lookup import Shelves
 from weft.data.readers.picture_rows import PictureRows, Row
+from weft.data.readers.picture_sources import LOOK, Files, Sources, files_in, sorted_out
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import ENDINGS as TABLES
 from weft.data.tables import is_table
 from weft.errors import DataError
 
-LOOK = 400  # files of a place that are looked at
+ENDINGS, TEXT = (*TABLES, *JSON), (".txt",)
+FEW = 20  # .txt files of a folder that may be tables
 FORMS = "name a table with pictures and captions, and the folder or archive of the pictures where it is elsewhere"
 
 
@@ -47,14 +50,15 @@ def read_captions(
     pictures. `picture` and `caption` name columns of tables; without `learn`, a table may name its columns otherwise
     than the one that was learned from.
     """
-    tables, places = sorted_out(sources)
+    tables, places, skipped = _sorted_out(sources)
     if tables:
-        others, more = sorted_out(further) if further and not places else ([], [])
+        others, more, _ = _sorted_out(further) if further and not places else Sources([], [], [])
         shelves = Shelves(places, more, [table.parent for table in others])
         read = PictureRows(shelves)
         for table in tables:
             read.add(table, rows_in(table, Asked(picture, caption, firm=learn)))
         found = read.gathered(skip, names_of(sources))
+        found.skipped.extend(skipped)
     else:
         found = Gathered([])
         for place in places:
@@ -65,32 +69,18 @@ def read_captions(
     return try_all(found, labels=False, where=names_of(sources), skip=skip, progress=progress)
 
 
-def sorted_out(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path]]:
-    """The tables, and the folders and archives of pictures; a folder may hold its tables itself."""
-    tables: list[Path] = []
-    places: list[Path] = []
-    if not sources:
-        raise DataError("no data was named", fix=FORMS)
-    for path in map(Path, sources):
-        if not path.exists():
-            raise missing(path)
-        if path.is_file() and says_captions(path):
-            tables.append(path)
-        else:
-            places.append(path)
-    if not tables:
-        tables = [table for place in places if place.is_dir() and not has_stems(place) for table in tables_in(place)]
-    return tables, places
+def _sorted_out(sources: Sequence[str | Path]) -> Sources:
+    return sorted_out(sources, (*ENDINGS, *TEXT), _tables_without_stems, fix=FORMS)
 
 
-def says_captions(path: Path) -> bool:
-    """Whether a file is of a kind that names pictures and their captions: any table, and what collections publish."""
-    return is_table(path) or is_coco(path) or is_counted(path) or is_named_table(path)
+def _tables_without_stems(folder: Path) -> Files:
+    """The tables of captions in a folder, unless its captions are in text files named like the pictures."""
+    return Files([], []) if has_stems(folder) else _tables_in(folder)
 
 
 def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
     """The rows of a file of captions, or what is wrong with one."""
-    if is_coco(path):
+    if is_json(path):
         return coco_rows(path)
     return counted_rows(path) if is_counted(path) else read_rows(path, asked)
 
@@ -100,7 +90,7 @@ def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
 
 def judge(survey: Survey) -> Judgement:
     """Whether these are tables of captions, alone or with the places of their pictures, or pictures beside text files."""
-    tables = [source for source in survey.sources if source.kind == "file" and says_captions(source.path)]
+    tables = [source for source in survey.sources if source.kind == "file"]
     others = [source for source in survey.sources if source not in tables]
     if any(source.kind not in ("folder", "archive") for source in others):
         return NO
@@ -110,23 +100,26 @@ def judge(survey: Survey) -> Judgement:
 def _judge_file(source: Surveyed) -> Judgement:
     if is_table(source.path):
         return weakest(map(judge_table, source.tables))
-    form = "COCO's form" if is_coco(source.path) else "the form of Flickr8k"
-    return Judgement("sure", f"captions of pictures in {form}")
+    if is_coco(source.path):
+        return Judgement("sure", "captions of pictures in COCO's form")
+    if is_counted(source.path) or is_named_table(source.path):
+        return Judgement("sure", "captions of pictures in the form of Flickr8k")
+    return NO
 
 
 def _judge_place(source: Surveyed) -> Judgement:
     if has_stems(source.path):
         return Judgement("sure", "pictures with a text file of the same name each")
-    if source.kind == "folder" and tables_in(source.path, LOOK):
+    if source.kind == "folder" and _tables_in(source.path, LOOK).taken:
         return Judgement("sure", "a folder with a table of pictures and captions")
     return NO
 
 
-def tables_in(folder: Path, most: int | None = None) -> list[Path]:
-    """The tables of captions that stand in a folder, not below it; `most` is how many are opened to tell."""
-    named = sorted(path for path in folder.iterdir() if ending(path, (*TABLES, ".json")))
-    files = islice((path for path in named if path.is_file()), most)
-    return [path for path in files if says_captions(path) and _judge_file(Surveyed(path))]
+def _tables_in(folder: Path, most: int | None = None) -> Files:
+    """The tables of captions that stand in a folder; where it has many .txt files, they are texts and no tables."""
+    texts = sum(ending(path, TEXT) is not None for path in folder.iterdir())
+    endings = ENDINGS if texts > FEW else (*ENDINGS, *TEXT)
+    return files_in(folder, endings, lambda path: bool(_judge_file(Surveyed(path))), most)
 
 
 def has_stems(source: Path) -> bool:

@@ -13,11 +13,12 @@ from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.jsonl import kind, numbered, read_string
 from weft.data.known_roles import CAPTIONED
-from weft.data.readers.caption_tables import captioned
+from weft.data.readers.caption_tables import captioned, judge_table
 from weft.data.readers.json_files import has_keys, objects_in, read_json
 from weft.data.readers.picture_rows import Row
 from weft.data.roles import names_columns
 from weft.data.survey import Surveyed
+from weft.data.tables import open_table
 from weft.errors import DataError
 
 KEYS = ("images", "file_name", "annotations", "image_id", "caption")
@@ -28,7 +29,7 @@ LINE = "write the picture's name, # and a number, a tab and the caption: dog.jpg
 
 
 def is_coco(path: Path) -> bool:
-    """Whether a file has captions in COCO's form, by the keys at its beginning and its end."""
+    """Whether a file has captions in COCO's form, by the keys that stand in it."""
     return has_keys(path, KEYS)
 
 
@@ -41,11 +42,15 @@ def is_counted(path: Path) -> bool:
 
 
 def is_named_table(path: Path) -> bool:
-    """Whether the first line of a .txt file names columns of pictures and captions: image,caption."""
+    """Whether a .txt file is a table of captions: its first line names the columns (image,caption), and pictures follow."""
     if ending(path, (".txt",)) is None:
         return False
     first = next((line for _, line in Surveyed(path).lines[:1]), "")
-    return any(len(cells) > 1 and names_columns(cells, CAPTIONED) for cells in (first.split(","), first.split("\t")))
+    named = any(len(cells) > 1 and names_columns(cells, CAPTIONED) for cells in (first.split(","), first.split("\t")))
+    try:
+        return named and bool(judge_table(open_table(path, CAPTIONED)))
+    except DataError:
+        return False
 
 
 def coco_rows(path: Path) -> Iterator[Row | DataError]:
@@ -92,8 +97,9 @@ def key_of(data: dict[str, Any], name: str, where: str, fix: str) -> int | str:
     """A field that tells things apart: a whole number or a text; a text of digits is the number it says."""
     value = data.get(name)
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
-        found = kind(value) if name in data else "nothing"
-        raise DataError(f'expected a number in "{name}", found {found}', where=where, fix=fix)
+        found = "an empty text" if value == "" else repr(value) if isinstance(value, float) else kind(value)
+        found = found if name in data else "nothing"
+        raise DataError(f'expected a whole number or a text in "{name}", found {found}', where=where, fix=fix)
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19 else value
 
 

@@ -126,8 +126,11 @@ class Shelves:
             if folder not in self.inner:
                 visible = (path for path in sorted(folder.iterdir()) if not path.name.startswith("."))
                 self.inner[folder] = [path for path in visible if path.is_dir()]
-            inside = (inner / name for inner in self.inner[folder] if (inner / name).is_file())
-            return [FilePlace(path) for path in inside if not leads_out(path, folder)]
+            there = [inner / name for inner in self.inner[folder] if (inner / name).is_file()]
+            inside = [path for path in there if not leads_out(path, folder)]
+            if there and not inside:
+                raise DataError(f"the path {OUTSIDE}")
+            return [FilePlace(path) for path in inside]
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}") from None
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from weft.data.columns import listed
+from weft.data.columns import listed, plain
 from weft.data.decoding import shown
 from weft.data.images.album import Question
+from weft.data.images.places import FilePlace
 from weft.data.jsonl import kind as kind_of_value
 from weft.data.jsonl import read_string
-from weft.data.known_roles import ANSWER, ASKED, KIND, PICTURE, QUESTION
-from weft.data.readers.json_files import ends_of, has_keys, is_json, object_table
+from weft.data.known_roles import ANSWER, ASKED, CAPTION_NAME, CLASS_NAMES, KIND, PICTURE, QUESTION, SURE_QUESTION_NAMES
+from weft.data.readers.json_files import begins_a_list, first_table, has_keys, is_json, object_table
+from weft.data.readers.picture_lookup import Shelves
 from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
 from weft.data.roles import Role, asked_column, has_column
 from weft.data.survey import NO, Judgement
@@ -53,16 +55,32 @@ class Columns:
 
 def is_question_list(path: Path) -> bool:
     """Whether a .json file is a list of objects with questions and answers, or holds one."""
-    named = has_keys(path, ("question",)) and any(key in ends_of(path) for key in ('"answer"', '"answers"'))
-    return named and (ends_of(path).lstrip()[:1] == "[" or has_keys(path, (INSIDE, "answer")))
+    if begins_a_list(path):
+        return any(has_keys(path, ("question", key)) for key in ("answer", "answers"))
+    return has_keys(path, (INSIDE, "question", "answer"))
 
 
 def judge_table(table: Table) -> Judgement:
-    """Whether a table names pictures, asks something about them, and has the answers."""
+    """Whether a table names pictures, asks something about them, and has the answers.
+
+    Sure where columns are named question and answer. Where the question is known only by its marks, or by a name like
+    prompt that other tables have too, a class or a caption beside it says more of what the table is for.
+    """
     found = _columns(table, Asked())
-    if found.question is None or not found.answers or found.picture not in PICTURE.by_content(table.columns):
+    pictures = PICTURE.by_content(table.columns)
+    if found.question is None or not found.answers or found.picture is None or found.picture not in pictures:
         return NO
-    return Judgement("sure", "a table of pictures, questions and answers")
+    answered = ANSWER.means(table.names[found.answers[0]] or "") is not None
+    names = {plain(name or "") for name in table.names}
+    if answered and plain(table.names[found.question] or "") in SURE_QUESTION_NAMES:
+        return Judgement("sure", "a table of pictures, questions and answers, by the names of its columns")
+    if names & set(CLASS_NAMES) or any(map(CAPTION_NAME.fullmatch, names)):
+        return NO
+    if found.question in QUESTION.by_content(table.columns) and (answered or not any(table.names)):
+        return Judgement("sure", "a table of pictures, questions and answers")
+    roles = {"picture": found.picture, "question": found.question, "answer": found.answers[0]}
+    ask = " ".join(f"--set {role}_column={table.columns[place].called}" for role, place in roles.items())
+    return Judgement("possible", "a table of pictures, and perhaps questions", ask)
 
 
 def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
@@ -82,14 +100,26 @@ def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
 def opened(path: Path, asked: Asked = Asked()) -> Table:
     """A .tsv, .csv, .jsonl or .json file as a table."""
     if is_json(path):
-        key = None if ends_of(path).lstrip()[:1] == "[" else INSIDE
-        return object_table(path, key, OBJECT)
+        return object_table(path, _list_key(path), OBJECT)
     return open_table(path, ASKED, asked[:4], objects=OBJECT)
 
 
+def first_rows(path: Path) -> Table:
+    """A .json file by the objects at its beginning, as a table."""
+    return first_table(path, _list_key(path), OBJECT)
+
+
+def _list_key(path: Path) -> str | None:
+    """The key of the list of questions; None where the file is the list."""
+    return None if begins_a_list(path) else INSIDE
+
+
 def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str, str]]:
-    """The pictures that a table names, by their paths, and what it asks about each, or one question about all."""
-    table = opened(path)
+    """The pictures that a table names, by their paths, and what it asks about each, or one question about all.
+
+    Pictures are where training looks for them: in the table's folder, else in those that stand in it.
+    """
+    table, shelves = opened(path), Shelves((), what="question")
     columns = _columns(table, Asked())
     if columns.picture is None or (columns.question is None and question is None):
         missing = "names pictures" if columns.picture is None else "holds questions"
@@ -103,7 +133,17 @@ def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str,
             name = named_picture(table.text(item, columns.picture), where)
             text = question if columns.question is None else table.text(item, columns.question)
             asked = _one(tidy([text or ""]), "question", where)
-            yield str(path.parent / name), asked[0]
+            yield _path_of(name, path, shelves, where), asked[0]
+
+
+def _path_of(name: str, table: Path, shelves: Shelves, where: str) -> str:
+    try:
+        place = shelves.find(name, table)
+    except DataError as error:
+        fix = error.fix or 'put the picture beside the table, or give the row itself: {"picture": "…", "question": "…"}'
+        raise DataError(error.problem, where=f"{where}: {shown(name)}", fix=fix) from None
+    assert isinstance(place, FilePlace)  # no archive was named
+    return str(place.path)
 
 
 def _columns(table: Table, asked: Asked) -> Columns:

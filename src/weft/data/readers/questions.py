@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from weft.data.bad_rows import Skip
-from weft.data.files import ending, missing
 from weft.data.images.album import Found
 from weft.data.images.reading import names_of, try_all
+from weft.data.readers.json_files import ENDINGS as JSON
 from weft.data.readers.picture_lookup import Shelves
 from weft.data.readers.picture_rows import PictureRows
-from weft.data.readers.question_tables import Asked, is_question_list, judge_table, opened, read_rows
+from weft.data.readers.picture_sources import LOOK, Files, Sources, files_in, sorted_out
+from weft.data.readers.question_tables import Asked, first_rows, is_question_list, judge_table, read_rows
 from weft.data.readers.vqa import Answers, is_answers, is_questions, question_rows
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
-from weft.data.tables import ENDINGS, is_table
-from weft.errors import DataError
+from weft.data.tables import ENDINGS as TABLES
+from weft.data.tables import is_table
+from weft.errors import DataError, listed
 
+ENDINGS = (*TABLES, *JSON)
 FORMS = (
     "name a table with pictures, questions and answers, or VQA's two files of questions and of annotations, and the folder "
     "or archive of the pictures where it is elsewhere"
@@ -37,8 +40,8 @@ def read_questions(
     `sources` are tables, or the files of VQA, with the folders and archives of their pictures; a folder may hold both.
     Pictures that are not there are looked for where `further` data has its own. `asked` names columns of tables.
     """
-    files, places = sorted_out(sources)
-    others, more = sorted_out(further) if further and not places else ([], [])
+    files, places, skipped = _sorted_out(sources)
+    others, more, _ = _sorted_out(further) if further and not places else Sources([], [], [])
     read = PictureRows(Shelves(places, more, [file.parent for file in others], what="question"))
     answers = Answers([file for file in files if is_answers(file)])
     if answers.known and not any(map(is_questions, files)):
@@ -52,27 +55,21 @@ def read_questions(
             read.add(file, read_rows(file, asked))
     for file in files[:1]:
         read.add(file, answers.left())
-    return try_all(
-        read.gathered(skip, names_of(sources)), labels=False, where=names_of(sources), skip=skip, progress=progress
-    )
+    gathered = read.gathered(skip, names_of(sources))
+    gathered.skipped.extend(skipped)
+    return try_all(gathered, labels=False, where=names_of(sources), skip=skip, progress=progress)
 
 
-def sorted_out(sources: Sequence[str | Path]) -> tuple[list[Path], list[Path]]:
-    """The files of questions and answers, and the folders and archives of pictures; a folder may hold its files itself."""
-    files: list[Path] = []
-    places: list[Path] = []
-    if not sources:
-        raise DataError("no data was named", fix=FORMS)
-    for path in map(Path, sources):
-        if not path.exists():
-            raise missing(path)
-        is_file = path.is_file() and (is_table(path) or has_questions(path))
-        (files if is_file else places).append(path)
-    if not files:
-        files = [file for place in places if place.is_dir() for file in files_in(place)]
-    if not files:
-        raise DataError("no questions about pictures in it", where=names_of(sources), fix=FORMS)
-    return files, places
+def _sorted_out(sources: Sequence[str | Path]) -> Sources:
+    found = sorted_out(sources, ENDINGS, _files_in, fix=FORMS)
+    if not found.files:
+        outside = f"; {listed([name for name, _ in found.skipped])} {found.skipped[0][1]}" if found.skipped else ""
+        raise DataError(f"no questions about pictures in it{outside}", where=names_of(sources), fix=FORMS)
+    return found
+
+
+def _files_in(folder: Path, most: int | None = None) -> Files:
+    return files_in(folder, ENDINGS, lambda path: bool(_judge_file(Surveyed(path))), most)
 
 
 def judge(survey: Survey) -> Judgement:
@@ -93,23 +90,9 @@ def _judge_file(source: Surveyed) -> Judgement:
         return Judgement("sure", "questions about pictures in the form of VQA v2")
     if not is_question_list(source.path):
         return NO
-    try:
-        return judge_table(opened(source.path))
-    except DataError:
-        return Judgement("sure", "a list of questions and answers")  # what is wrong with it, reading it says
+    return judge_table(first_rows(source.path)) or NO  # what is wrong further on, reading it says
 
 
 def _judge_place(source: Surveyed) -> Judgement:
-    found = source.kind == "folder" and files_in(source.path)
+    found = source.kind == "folder" and _files_in(source.path, LOOK).taken
     return Judgement("sure", "a folder with questions about pictures") if found else NO
-
-
-def has_questions(path: Path) -> bool:
-    """Whether a file surely holds questions about pictures, or their answers."""
-    return bool(_judge_file(Surveyed(path)))
-
-
-def files_in(folder: Path) -> list[Path]:
-    """The files of questions and answers that stand in a folder, not below it."""
-    named = sorted(path for path in folder.iterdir() if ending(path, (*ENDINGS, ".json")))
-    return [path for path in named if path.is_file() and has_questions(path)]

@@ -15,7 +15,7 @@ from weft.data.decoding import shown
 from weft.data.images.album import Question
 from weft.data.jsonl import read_string
 from weft.data.readers.coco_captions import key_of
-from weft.data.readers.json_files import ends_of, has_keys, objects_in, read_json
+from weft.data.readers.json_files import has_keys, objects_in, read_json
 from weft.data.readers.picture_rows import Row, text_fault, tidy
 from weft.errors import DataError
 
@@ -25,14 +25,14 @@ Key = int | str
 
 
 def is_questions(path: Path) -> bool:
-    """Whether a file holds questions in the form of VQA v2, by the keys at its beginning and its end."""
+    """Whether a file holds questions in the form of VQA v2, by the keys that stand in it."""
     return has_keys(path, ("questions", "question_id", "image_id", "question"))
 
 
 def is_answers(path: Path) -> bool:
     """Whether a file holds answers in the form of VQA v2."""
-    known = any(f'"{key}"' in ends_of(path) for key in ("answers", "multiple_choice_answer"))
-    return known and has_keys(path, ("annotations", "question_id", "image_id"))
+    needed = ("annotations", "question_id", "image_id")
+    return any(has_keys(path, (*needed, key)) for key in ("answers", "multiple_choice_answer"))
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Answers:
     def __init__(self, files: Sequence[Path]):
         self.known: dict[Key, Answered] = {}
         self.faults: list[DataError] = []
+        self.faulty: set[Key] = set()  # questions whose answers cannot be read
         self.used: set[Key] = set()
         for file in files:
             for at, found in objects_in(read_json(file), "annotations", file, ANSWER_FORM):
@@ -62,12 +63,14 @@ class Answers:
     def _add(self, found: dict[str, Any] | DataError, where: str) -> None:
         if isinstance(found, DataError):
             raise found
-        number, image = (key_of(found, name, where, ANSWER_FORM) for name in ("question_id", "image_id"))
+        number, kind = key_of(found, "question_id", where, ANSWER_FORM), found.get("answer_type")
         if number in self.known:
             problem = f"a second time answers to the question {number}, after {self.known[number].where}"
             raise DataError(problem, where=where, fix="delete one of the two")
-        kind = found.get("answer_type")
-        self.known[number] = Answered(where, image, _texts(found, where), kind if isinstance(kind, str) else None)
+        self.faulty.add(number)
+        image, texts = key_of(found, "image_id", where, ANSWER_FORM), _texts(found, where)
+        self.known[number] = Answered(where, image, texts, kind if isinstance(kind, str) else None)
+        self.faulty.discard(number)
 
     def to(self, number: Key, image: Key, where: str) -> Answered:
         """The answers to a question about an image."""
@@ -105,6 +108,8 @@ def question_rows(path: Path, answers: Answers) -> Iterator[Row | DataError]:
             number, image = (key_of(found, name, where, QUESTION_FORM) for name in ("question_id", "image_id"))
             if seen.setdefault(number, at) != at:
                 raise DataError(f"a second question {number}, after {seen[number]}", where=where, fix="number it anew")
+            if number in answers.faulty:
+                continue  # what is wrong is said of its answers
             answered = answers.to(number, image, where)
             text = tidy([read_string(found, "question", where=where, fix=QUESTION_FORM)])
             if (fault := text_fault(text, "question")) is not None:

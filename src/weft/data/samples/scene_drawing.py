@@ -19,10 +19,13 @@ RADII = {"small": 4.5, "large": 7.2}  # pixels
 PLACE_JITTER, RADIUS_JITTER = 2.0, 0.25  # pixels at most
 COLOUR_JITTER, GROUND_JITTER, NOISE = 14.0, 12.0, 6.0  # of 255: at most, at most, and spread
 FINE = 3  # points along a pixel's side that are tested, for smooth edges
-MOST, ALIKE = (
+MOST = 4  # objects of a picture
+ALIKE = (
+    2,
+    3,
     4,
-    (2, 3, 4, 4),
-)  # objects of a picture; and how many look alike, with four so often that it can be asked for
+    4,
+)  # numbers of objects that look alike, one drawn: four is there twice, so that enough questions have it as answer
 GROUND = (60.0, 64.0, 70.0)
 COLOURS = {
     "red": (214, 45, 45),
