@@ -142,22 +142,40 @@ def test_a_look_has_a_map_for_each_word_of_question_and_answer(run: weft.Run) ->
     weights = np.array(words.to_json()["weights"])
     over_picture = np.array(shown["maps"]).sum((1, 2))
     assert weights.shape == (2, 6) and (weights.sum(1) + over_picture <= 1 + 1e-3).all() and (weights > 0).all()
-    assert words.picture().startswith(b"\x89PNG") and "the picture" in words.text()
+    assert words.picture().startswith(b"\x89PNG")
+    assert words.to_json()["picture"] == pytest.approx(over_picture, abs=2e-3)
+    said = [float(line.rsplit("the picture ", 1)[1]) for line in words.text().splitlines() if "the picture" in line]
+    assert said == pytest.approx(over_picture, abs=6e-3) and (weights.sum(1) + over_picture < 0.995).all(), "marks"
     covered = run.look(asked, answer="red", by="occlusion").to_json()
     assert covered["by"] == "occlusion" and "question" not in covered
     assert run.look(None, what="positions").text().startswith("positions")
 
 
+@pytest.mark.parametrize("wrong", [{"word": "red"}, {"word": "red", "every": True}, {"by": "occlusion"}])
+def test_what_has_no_meaning_between_words_is_refused(run: weft.Run, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="over=question shows attention between words"):
+        run.look({"picture": PIXELS, "question": QUESTION}, over="question", **wrong)
+
+
+def test_an_empty_answer_shows_the_picture_and_says_so(run: weft.Run) -> None:
+    asked = {"picture": PIXELS, "question": QUESTION}
+    for by in ("attention", "occlusion"):
+        view = run.look(asked, answer="", by=by)
+        assert view.words == () and view.picture().startswith(b"\x89PNG") and "wrote nothing" in view.text()
+    with pytest.raises(ConfigError, match="--set answer="):
+        run.look(asked, answer="", by="occlusion", word="red")
+
+
 def test_a_scene_is_asked_its_first_question_whose_words_have_boxes(run: weft.Run) -> None:
-    album = scenes(1, 21).held_out
-    known = album.questions[20][0]
+    album = scenes(1, 4).held_out
+    known = album.questions[3][0]
     for more in ({}, {"question": known.text}):
-        view = run.look("scene 21", answer="red", **more)
+        view = run.look("scene 4", answer="red", **more)
         question = view.shown.sentences[0]
         boxes = dict(zip(question.words, question.boxes, strict=True))
-        assert (view.shown.title, question.text) == ("scene 21", "What colour is the circle?")
+        assert (view.shown.title, question.text) == ("scene 4", "What colour is the circle?")
         assert boxes["circle"] == (known.regions[0].box,) and not boxes["What"]
-    assert not any(run.look("scene 21", answer="red", question="Is it?").shown.sentences[0].boxes)
+    assert not any(run.look("scene 4", answer="red", question="Is it?").shown.sentences[0].boxes)
 
 
 def test_an_encoder_of_pictures_goes_on_with_questions(tmp_path: Path) -> None:

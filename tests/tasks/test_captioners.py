@@ -50,12 +50,19 @@ def test_a_loaded_run_writes_the_same_whatever_the_search_and_precision(name: st
 def test_a_look_shows_where_words_looked_or_says_why_not(runs: dict[str, weft.Run]) -> None:
     for name, layers, share in (("show-attend-tell", 1, 1.0), ("one-stream", 4, 0.999)):
         view = runs[name].look(PIXELS, caption="a red square")
-        assert len(view.words) == 3 and view.alignment.weights.shape[0] == layers
+        assert len(view.words) == 3 and view.shown.last.weights.shape[0] == layers
         read = view.maps.sum((1, 2))
         assert (read <= 1 + 1e-5).all() and (read > 0.2).all() and (share == 1.0) == bool((read > 0.9999).all())
         assert view.picture().startswith(b"\x89PNG")
     with pytest.raises(WeftError, match="one vector"):
-        runs["cnn-lstm"].look(PIXELS)
+        runs["cnn-lstm"].look(PIXELS, by="attention")
+    assert runs["cnn-lstm"].look(PIXELS, caption="a red square").to_json()["by"] == "occlusion"
+
+
+def test_an_empty_caption_shows_the_picture_and_says_so(runs: dict[str, weft.Run]) -> None:
+    for name in NAMES:
+        view = runs[name].look(PIXELS, caption="")
+        assert view.words == () and view.picture().startswith(b"\x89PNG") and "wrote nothing" in view.text()
 
 
 def test_the_encoders_are_of_the_same_size(runs: dict[str, weft.Run]) -> None:
