@@ -10,7 +10,9 @@ from pictures import decoded_here, encoded, write
 
 import weft
 from weft.data.samples import scenes
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, DataError, WeftError
+from weft.tasks import caption_measures
+from weft.tasks.picture_writing import PictureWriter
 
 TINY: dict[str, Any] = {"preset": "tiny", "dim": 16, "heads": 2, "batch": 8, "vocab": 300, "steps": 2, "task": "caption",
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
@@ -63,6 +65,19 @@ def test_an_empty_caption_shows_the_picture_and_says_so(runs: dict[str, weft.Run
     for name in NAMES:
         view = runs[name].look(PIXELS, caption="")
         assert view.words == () and view.picture().startswith(b"\x89PNG") and "wrote nothing" in view.text()
+
+
+def test_attention_is_not_measured_where_there_is_none_and_other_faults_are_not_hidden(
+    runs: dict[str, weft.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert caption_measures._inside(PictureWriter(runs["cnn-lstm"]._loaded), SCENES) == ({}, {})
+
+    def broken(*given: Any) -> None:
+        raise DataError("a fault")
+
+    monkeypatch.setattr(caption_measures, "attention_inside", broken)
+    with pytest.raises(DataError, match="a fault"):
+        caption_measures._inside(PictureWriter(runs["one-stream"]._loaded), SCENES)
 
 
 def test_the_encoders_are_of_the_same_size(runs: dict[str, weft.Run]) -> None:
