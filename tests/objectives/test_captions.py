@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from weft.objectives.measures.answers import answer_accuracies, answer_accuracy, frequent_answers, plain_answer
+from weft.objectives.measures.answers import answer_accuracies, answer_accuracy, plain_answer
 from weft.objectives.measures.caption_words import caption_words
 from weft.objectives.measures.captions import CaptionScorer
 from weft.objectives.measures.looking import another, beside, in_words
@@ -141,11 +141,8 @@ def test_answers_are_compared_without_marks_articles_and_case() -> None:
     assert [plain_answer(text) for text in texts] == plain
 
 
-def test_the_most_frequent_answer_is_taken_by_kind_and_else_of_all() -> None:
-    answers = [["red"], ["red"], ["Two"], ["2"], ["red"]]
-    found = frequent_answers(["colour", "colour", "count", "count", "colour"], answers, ["count", "colour", "place"])
-    assert found == ["2", "red", "red"]
-    assert answer_accuracies(found, [["two"], ["blue"], ["red"]]).tolist() == [1.0, 0.0, 1.0]
+def test_every_answer_has_an_accuracy() -> None:
+    assert answer_accuracies(["2", "red", "red"], [["two"], ["blue"], ["red"]]).tolist() == [1.0, 0.0, 1.0]
 
 
 # Whether a model looked
@@ -162,5 +159,14 @@ def test_a_gain_within_chance_is_called_none() -> None:
     own = np.random.default_rng(0).normal(1.0, 0.1, 100)
     found = beside(own, {"shuffled": own - 0.5, "constant": own[::-1], "nearest": own + 0.2})
     assert found["shuffled"]["gain"] == pytest.approx(0.5) and found["constant"]["gain"] == pytest.approx(0, abs=1e-9)
+    assert beside(own, {}) == {}
     lines = in_words("CIDEr-D", "caption", 1.0, found)
     assert "not clearly better" in lines[2] and lines[3].endswith("the model is worse") and lines[1].endswith(")")
+
+
+def test_questions_about_one_picture_are_drawn_together() -> None:
+    """Two pictures with 50 questions each, all right and all wrong: by pictures, any accuracy is within chance."""
+    own, none = np.repeat([0.0, 1.0], 50), np.zeros(100)
+    apart = beside(own, {"shuffled": none})["shuffled"]["interval"]
+    together = beside(own, {"shuffled": none}, np.repeat([7, 3], 50))["shuffled"]["interval"]
+    assert together == [0.0, 1.0] and 0.3 < apart[0] < 0.5 < apart[1] < 0.7

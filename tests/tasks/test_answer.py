@@ -13,19 +13,19 @@ from trials import DATA, PIXELS, TINY, train
 
 import weft
 from weft.cli.app import run as command
+from weft.codecs import UsualAnswers
 from weft.data.samples import scenes
-from weft.errors import ConfigError, WeftError
-from weft.tasks.answer_measures import another_row
+from weft.errors import ConfigError, StorageError, WeftError
+from weft.training.progress import Progress
 
 QUESTION = "What colour is the shape?"
+FILES = [str(DATA / "shape_questions.jsonl"), str(DATA / "shapes.zip")]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
     """A tiny run that has learned next to nothing."""
-    return train(
-        "answer", [DATA / "shape_questions.jsonl", DATA / "shapes.zip"], out=tmp_path_factory.mktemp("qa") / "run"
-    )
+    return train("answer", FILES, out=tmp_path_factory.mktemp("qa") / "run")
 
 
 @pytest.fixture
@@ -131,17 +131,56 @@ def test_baselines_are_what_the_answers_to_train_on_say(run: weft.Run) -> None:
     assert usual["kinds"]["yes or no"] in ("yes", "no") and "what colour is the shape?" in usual["questions"]
     (run.folder / "usual_answers.json").write_text(json.dumps(usual))
     try:
-        with pytest.raises(ConfigError, match="not the answers that the run was trained with"):
+        with pytest.raises(StorageError, match="changed since the run was written"):
             weft.load(run.folder).predict({"picture": PIXELS, "question": QUESTION}, choose=True)
+        with pytest.raises(ConfigError, match="not the answers that the run was trained with"):
+            weft.load(run.folder, broken=True).predict({"picture": PIXELS, "question": QUESTION}, choose=True)
     finally:
         (run.folder / "usual_answers.json").write_text(json.dumps(usual, ensure_ascii=False, indent=1))
 
 
-def test_shuffled_pictures_are_never_ones_own() -> None:
-    for count in (2, 3, 10, 101):
-        others = another_row(count)
-        assert sorted(others.tolist()) == list(range(count)) and (others != np.arange(count)).all()
-    assert another_row(1).tolist() == [0]
+@pytest.mark.parametrize("damaged", [b"{", b"[]", b'{"answers": []}', b'{"answers": ["red"]}'])
+def test_damaged_lists_of_answers_are_refused_with_the_remedy(damaged: bytes) -> None:
+    with pytest.raises(ConfigError, match="not JSON|expected answers, kinds and questions") as error:
+        UsualAnswers(UsualAnswers.Config(), read=lambda name: damaged).answers  # noqa: B018
+    assert error.value.fix == "put the run's own usual_answers.json back"
+
+
+@pytest.mark.parametrize("number", [0, 501])
+def test_a_scene_that_is_not_there_is_refused_with_one_that_is(run: weft.Run, number: int) -> None:
+    with pytest.raises(ConfigError, match="expected a scene from 1 to 500") as error:
+        run.look(f"scene {number}")
+    assert '"scene 500"' in error.value.fix
+
+
+def test_an_evaluation_says_whether_the_model_looked(run: weft.Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["evaluate", str(run.folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["beside"]) == ["shuffled", "constant", "kind", "question"]
+    for name, one in found["beside"].items():
+        assert found["metrics"][f"{name}_accuracy"] == pytest.approx(one["score"], abs=1e-4)
+        assert found["metrics"]["accuracy"] - one["score"] == pytest.approx(one["gain"], abs=1e-4)
+    assert command(["evaluate", str(run.folder)]) == 0
+    said = capsys.readouterr()
+    assert all(line in said.out for line in found["looked"]) and "did it look? accuracy" in found["looked"][0]
+    assert "to questions of the same kind" in said.out and "left out" not in said.err
+
+
+def test_one_picture_alone_is_not_beside_another(run: weft.Run) -> None:
+    album = run.task.held_out(run._loaded, FILES)
+    alone = run.task.measure(run._loaded, album.take([0]), Progress(quiet=True))
+    assert "shuffled_accuracy" not in alone.metrics and list(alone.more["beside"]) == ["constant", "kind", "question"]
+
+
+def test_questions_that_are_too_long_are_counted(
+    run: weft.Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (DATA / "shape_questions.jsonl").read_text().splitlines()[:12]
+    long = {**json.loads(rows[3]), "question": "why " * 200}
+    (tmp_path / "long.jsonl").write_text("\n".join([*rows, json.dumps(long)]))
+    assert command(["evaluate", str(run.folder), str(tmp_path / "long.jsonl"), str(DATA / "shapes.zip"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out_long"] == 1 and found["questions"] == len(rows)
 
 
 def test_a_look_has_a_map_for_each_word_of_question_and_answer(run: weft.Run) -> None:
@@ -160,37 +199,54 @@ def test_a_look_has_a_map_for_each_word_of_question_and_answer(run: weft.Run) ->
     weights = np.array(words.to_json()["weights"])
     over_picture = np.array(shown["maps"]).sum((1, 2))
     assert weights.shape == (2, 6) and (weights.sum(1) + over_picture <= 1 + 1e-3).all() and (weights > 0).all()
-    assert words.picture().startswith(b"\x89PNG") and "the picture" in words.text()
+    assert words.picture().startswith(b"\x89PNG")
+    assert words.to_json()["picture"] == pytest.approx(over_picture, abs=2e-3)
+    said = [float(line.rsplit("the picture ", 1)[1]) for line in words.text().splitlines() if "the picture" in line]
+    assert said == pytest.approx(over_picture, abs=6e-3) and (weights.sum(1) + over_picture < 0.995).all(), "marks"
     covered = run.look(asked, answer="red", by="occlusion").to_json()
     assert covered["by"] == "occlusion" and "question" not in covered
     assert run.look(None, what="positions").text().startswith("positions")
 
 
+@pytest.mark.parametrize("wrong", [{"word": "red"}, {"word": "red", "every": True}, {"by": "occlusion"}])
+def test_what_has_no_meaning_between_words_is_refused(run: weft.Run, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="over=question shows attention between words"):
+        run.look({"picture": PIXELS, "question": QUESTION}, over="question", **wrong)
+
+
+def test_an_empty_answer_shows_the_picture_and_says_so(run: weft.Run) -> None:
+    asked = {"picture": PIXELS, "question": QUESTION}
+    for by in ("attention", "occlusion"):
+        view = run.look(asked, answer="", by=by)
+        assert view.words == () and view.picture().startswith(b"\x89PNG") and "wrote nothing" in view.text()
+    with pytest.raises(ConfigError, match="--set answer="):
+        run.look(asked, answer="", by="occlusion", word="red")
+
+
 def test_a_scene_is_asked_its_first_question_whose_words_have_boxes(run: weft.Run) -> None:
-    album = scenes(1, 21).held_out
-    known = album.questions[20][0]
+    album = scenes(1, 4).held_out
+    known = album.questions[3][0]
     for more in ({}, {"question": known.text}):
-        view = run.look("scene 21", answer="red", **more)
+        view = run.look("scene 4", answer="red", **more)
         question = view.shown.sentences[0]
         boxes = dict(zip(question.words, question.boxes, strict=True))
-        assert (view.shown.title, question.text) == ("scene 21", "What colour is the circle?")
+        assert (view.shown.title, question.text) == ("scene 4", "What colour is the circle?")
         assert boxes["circle"] == (known.regions[0].box,) and not boxes["What"]
-    assert not any(run.look("scene 21", answer="red", question="Is it?").shown.sentences[0].boxes)
+    assert not any(run.look("scene 4", answer="red", question="Is it?").shown.sentences[0].boxes)
 
 
 def test_an_encoder_of_pictures_goes_on_with_questions(tmp_path: Path) -> None:
     more: dict[str, Any] = {**TINY, "batch": 4, "patch": 4, "quiet": True}
     first = weft.train(DATA / "sides.npz", out=tmp_path / "classes", model="vit", **more)
-    files = [DATA / "shape_questions.jsonl", DATA / "shapes.zip"]
     few: dict[str, Any] = {"steps": 1, "tokenizer": "characters", "batch": 4, "precision": "fp32", "quiet": True}
-    run = weft.train(files, from_=first.folder, out=tmp_path / "answers", model="transformer", lr=1e-30, **few)
+    run = weft.train(FILES, from_=first.folder, out=tmp_path / "answers", model="transformer", lr=1e-30, **few)
     before, after = first.model.state_dict(), run.model.state_dict()
     same = {name: f"source.embed.picture.{name[6:]}" for name in before if name.startswith("embed.")}
     same |= {name: f"source.{name}" for name in before if name.startswith("trunk.")}
     assert len(same) > 10
     for ours, theirs in same.items():
         assert torch.allclose(before[ours], after[theirs], atol=1e-4), ours
-    frozen = weft.train(files, from_=first.folder, out=tmp_path / "frozen", freeze=True, lr=0.1, **few)
+    frozen = weft.train(FILES, from_=first.folder, out=tmp_path / "frozen", freeze=True, lr=0.1, **few)
     assert torch.equal(before["embed.project.weight"], frozen.model.state_dict()["source.embed.picture.project.weight"])
     with pytest.raises(ConfigError, match="begin anew"):
-        weft.train(files, from_=first.folder, out=tmp_path / "lora", lora=2, **few)
+        weft.train(FILES, from_=first.folder, out=tmp_path / "lora", lora=2, **few)

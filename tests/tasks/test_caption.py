@@ -20,11 +20,12 @@ from weft.data.datasets.captions import CaptionedPictures
 from weft.data.datasets.pictures import PictureData
 from weft.data.images.frames import frames_of
 from weft.data.samples import scenes
-from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.errors import ConfigError, DataError, Interrupted, StorageError, WeftError
 from weft.inspect.captioning import Written, caption_words
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.runs.importing import import_run
+from weft.runs.verifying import verify_run
 from weft.tasks.known_captions import KnownCaptions, central_captions, thumbnails_of
 from weft.tasks.recognising import recognise
 from weft.tasks.settings import CaptionTraining
@@ -113,9 +114,14 @@ def test_an_evaluation_says_whether_the_model_looked(data: Path, trained: weft.R
     without = weft.load(shutil.copytree(trained.folder, tmp_path / "earlier"))
     (tmp_path / "earlier" / "known.safetensors").unlink()
     assert set(without.evaluate([data, data.parent / "photos"])["beside"]) == {"shuffled"}
+    assert verify_run(tmp_path / "earlier").changed == {"known.safetensors": "missing"}
     (tmp_path / "earlier" / "known.safetensors").write_bytes(b"something else")
-    with pytest.raises(DataError, match="not what a run keeps"):
+    with pytest.raises(StorageError, match="changed since the run was written"):
         without.evaluate([data, data.parent / "photos"])
+    assert set(verify_run(tmp_path / "earlier").refused) == {"known.safetensors"}
+    with pytest.raises(DataError, match="not what a run keeps") as error:
+        weft.load(tmp_path / "earlier", broken=True).evaluate([data, data.parent / "photos"])
+    assert "remove it" in error.value.fix
 
 
 def test_the_nearest_of_known_pictures_is_the_picture_itself_and_without_it_another() -> None:

@@ -10,7 +10,9 @@ from pictures import decoded_here, encoded, write
 
 import weft
 from weft.data.samples import scenes
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, DataError, WeftError
+from weft.tasks import caption_measures
+from weft.tasks.picture_writing import PictureWriter
 
 TINY: dict[str, Any] = {"preset": "tiny", "dim": 16, "heads": 2, "batch": 8, "vocab": 300, "steps": 2, "task": "caption",
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
@@ -50,12 +52,32 @@ def test_a_loaded_run_writes_the_same_whatever_the_search_and_precision(name: st
 def test_a_look_shows_where_words_looked_or_says_why_not(runs: dict[str, weft.Run]) -> None:
     for name, layers, share in (("show-attend-tell", 1, 1.0), ("one-stream", 4, 0.999)):
         view = runs[name].look(PIXELS, caption="a red square")
-        assert len(view.words) == 3 and view.alignment.weights.shape[0] == layers
+        assert len(view.words) == 3 and view.shown.last.weights.shape[0] == layers
         read = view.maps.sum((1, 2))
         assert (read <= 1 + 1e-5).all() and (read > 0.2).all() and (share == 1.0) == bool((read > 0.9999).all())
         assert view.picture().startswith(b"\x89PNG")
     with pytest.raises(WeftError, match="one vector"):
-        runs["cnn-lstm"].look(PIXELS)
+        runs["cnn-lstm"].look(PIXELS, by="attention")
+    assert runs["cnn-lstm"].look(PIXELS, caption="a red square").to_json()["by"] == "occlusion"
+
+
+def test_an_empty_caption_shows_the_picture_and_says_so(runs: dict[str, weft.Run]) -> None:
+    for name in NAMES:
+        view = runs[name].look(PIXELS, caption="")
+        assert view.words == () and view.picture().startswith(b"\x89PNG") and "wrote nothing" in view.text()
+
+
+def test_attention_is_not_measured_where_there_is_none_and_other_faults_are_not_hidden(
+    runs: dict[str, weft.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert caption_measures._inside(PictureWriter(runs["cnn-lstm"]._loaded), SCENES) == ({}, {})
+
+    def broken(*given: Any) -> None:
+        raise DataError("a fault")
+
+    monkeypatch.setattr(caption_measures, "attention_inside", broken)
+    with pytest.raises(DataError, match="a fault"):
+        caption_measures._inside(PictureWriter(runs["one-stream"]._loaded), SCENES)
 
 
 def test_the_encoders_are_of_the_same_size(runs: dict[str, weft.Run]) -> None:

@@ -242,7 +242,7 @@ def evaluated(report: Report, as_json: bool) -> None:
     counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
     print("  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items()))
     if report.get("left_out_long"):
-        say(f"warning: {report['left_out_long']:,} sources are longer than the model's context and were left out")
+        say(f"warning: {report['left_out_long']:,} inputs are longer than the model's context and were left out")
     if report.get("unknown"):
         say(f"warning: {report['unknown']:,} characters are not in the model's vocabulary")
 

@@ -144,7 +144,7 @@ def embed(
     output_: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="A .npy for the vectors, or a .png of the nearest pictures."
+            "-o", "--output", metavar="FILE", help="A .npy for the vectors, or a .png or .svg of the nearest pictures."
         ),
     ] = None,
     query: Annotated[

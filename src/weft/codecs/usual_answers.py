@@ -56,10 +56,11 @@ class UsualAnswers(Codec):
         """The most frequent answers, the most frequent first."""
         return tuple(self._known["answers"])
 
-    def guess(self, question: str, kind: str | None) -> str:
+    def guess(self, question: str | None, kind: str | None) -> str:
         """The usual answer to a question, else to questions of its kind, else to all: what is known without a picture."""
         known = self._known
-        found = known["questions"].get(plain(question)) or known["kinds"].get(kind)
+        same = None if question is None else known["questions"].get(plain(question))
+        found = same or known["kinds"].get(kind)
         return found or known["answers"][0]
 
     @property
@@ -81,13 +82,14 @@ def _first(counts: Counter[str]) -> str:
 
 @lru_cache(maxsize=4)
 def _parsed(data: bytes, where: str, digest: str | None) -> Mapping[str, Any]:
+    fix = f"put the run's own {where} back"
     if digest not in (None, hashlib.sha256(data).hexdigest()):
         problem = "these are not the answers that the run was trained with"
-        raise ConfigError(problem, where=where, fix=f"put the run's own {where} back")
+        raise ConfigError(problem, where=where, fix=fix)
     try:
         found = json.loads(data)
     except ValueError as error:
-        raise ConfigError(f"not JSON: {error}", where=where) from None
+        raise ConfigError(f"not JSON: {error}", where=where, fix=fix) from None
     if not isinstance(found, dict) or not found.get("answers") or not {"kinds", "questions"} <= set(found):
-        raise ConfigError("expected answers, kinds and questions", where=where)
+        raise ConfigError("expected answers, kinds and questions", where=where, fix=fix)
     return found

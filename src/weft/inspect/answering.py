@@ -8,9 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from weft.data.images.album import Region
+from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.occlusion import covered_scores, covered_sentence, target_score
+from weft.inspect.picture_reading import patch_grid
 from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
 from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.translation import readings_of
@@ -45,6 +47,11 @@ class LookAtAnswer(LookAtWords):
 
     def check(self) -> None:
         learned_names(self.what)
+        if self.over == "question":
+            maps = {"word": self.word is not None, "every": self.every, "by": self.by == "occlusion"}
+            for name in (name for name, given in maps.items() if given):
+                problem = "over=question shows attention between words, and has no maps of the picture"
+                raise ConfigError(problem, where=name, fix=f"leave {name} away, or leave over=question away")
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how
     """The view that is asked for."""
     chosen = how.chosen
     if how.over == "question":
-        return QuestionView(answer_alignment(model, tokenizer, what), what.title, chosen)
+        return _question_view(model, tokenizer, what, chosen)
     return look_at_words(answer_words(model, tokenizer, what, how.by), how)
 
 
@@ -79,13 +86,15 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
 
     By occlusion it is the answer alone: a question is given, and is not more or less probable.
     """
+    if by == "occlusion" and not what.ids:
+        return PictureWords(what.pixels, (Sentence.empty("answer"),), what.title, what.score, "occlusion")
     if by == "occlusion":
         score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
         scores = covered_scores(what.raw.picture, score)
         answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
         return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion")
     asked, written, grid, _ = _read(model, what)
-    rows, columns = _sides(model, what.raw.picture)
+    rows, columns = patch_grid(model, what.raw.picture)
     texts = (("question", what.question, asked, what.regions), ("answer", what.ids, written, ()))
     sentences = [
         Sentence.of(
@@ -96,16 +105,20 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
     return PictureWords(what.pixels, tuple(sentences), what.title, what.score)
 
 
-def answer_alignment(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture) -> Alignment:
-    """How much each word of the answer read of each word of the question."""
-    _, written, _, words = _read(model, what)
-    return Alignment(
+def _question_view(
+    model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, choice: AttentionChoice
+) -> "QuestionView":
+    """How much each word of the answer read of each word of the question, and of the whole picture."""
+    _, written, grid, words = _read(model, what)
+    alignment = Alignment(
         source=tuple(piece_labels(tokenizer, what.question)),
         target=tuple(piece_labels(tokenizer, what.ids)),
         weights=written[..., words],
         source_spans=tuple(piece_spans(tokenizer, what.question)),
         target_spans=tuple(piece_spans(tokenizer, what.ids)),
     ).by_words(tokenizer.decode(what.question), tokenizer.decode(what.ids))
+    picture = Sentence.of(tokenizer, what.ids, written[..., grid].sum(-1)[..., None, None], name="answer")
+    return QuestionView(alignment, picture.maps(choice)[:, 0, 0], what.title, choice)
 
 
 def _read(model: Seq2Seq, what: AnsweredPicture) -> tuple[np.ndarray, np.ndarray, slice, slice]:
@@ -121,14 +134,6 @@ def _read(model: Seq2Seq, what: AnsweredPicture) -> tuple[np.ndarray, np.ndarray
     return asked, written, grid, words
 
 
-def _sides(model: Seq2Seq, picture: Picture) -> tuple[int, int]:
-    """Rows and columns of a picture's tokens."""
-    embed = model.source.embed
-    assert isinstance(embed, PictureTextEmbed)
-    rows, columns = (-(-side // embed.config.picture.stride) for side in picture.pixels.shape[2:])
-    return rows, columns
-
-
 def _asked(what: AnsweredPicture) -> Any:
     """A function from pictures to the same question about each."""
     text = what.raw.text
@@ -140,10 +145,13 @@ def _asked(what: AnsweredPicture) -> Any:
 
 
 class QuestionView:
-    """How much each word of an answer read of each word of its question. Shows itself in a notebook."""
+    """How much each word of an answer read of each word of its question. Shows itself in a notebook.
 
-    def __init__(self, alignment: Alignment, title: str = "", choice: AttentionChoice = ALL):
-        self.alignment, self.title, self.choice = alignment, title, choice
+    `picture` (words) is how much each word of the answer read of the whole picture. The rest was read of marks and class tokens.
+    """
+
+    def __init__(self, alignment: Alignment, picture: np.ndarray, title: str = "", choice: AttentionChoice = ALL):
+        self.alignment, self.picture_shares, self.title, self.choice = alignment, picture, title, choice
         choice.indices(*alignment.weights.shape[:2])
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
@@ -158,9 +166,9 @@ class QuestionView:
     def text(self) -> str:
         """A line for each word of the answer: how much it read of each word of the question."""
         lines = []
-        for word, row in zip(self.alignment.target, self._shown, strict=True):
+        for word, row, picture in zip(self.alignment.target, self._shown, self.picture_shares, strict=True):
             read = (f"{name} {share:.2f}" for name, share in zip(self.alignment.source, row, strict=True))
-            lines.append(f"  {word}: {', '.join(read)}; the picture {max(0.0, 1 - row.sum()):.2f}")
+            lines.append(f"  {word}: {', '.join(read)}; the picture {picture:.2f}")
         return "\n".join([self.title, "", *lines])
 
     def note(self) -> str | None:
@@ -168,10 +176,11 @@ class QuestionView:
         return fonts.missing_glyphs([*self.alignment.source, *self.alignment.target])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: the words, and the weights between them."""
+        """Plain values: the words, the weights between them, and what each word of the answer read of the picture."""
         weights = np.round(self._shown.astype(np.float64), 4).tolist()
         words = {"question_words": list(self.alignment.source), "answer_words": list(self.alignment.target)}
-        return {"input": self.title, **words, "weights": weights}
+        picture = np.round(self.picture_shares.astype(np.float64), 4).tolist()
+        return {"input": self.title, **words, "weights": weights, "picture": picture}
 
     @property
     def _shown(self) -> np.ndarray:

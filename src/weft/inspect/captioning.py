@@ -59,6 +59,8 @@ def caption_words(model: Seq2Seq, tokenizer: Tokenizer, what: Written, by: By | 
         except NoAttention:
             if by is not None:
                 raise
+    if not what.ids:
+        return PictureWords(what.pixels, (Sentence.empty(),), what.title, what.score, "occlusion")
     score = target_score(model, (*what.opening, *what.ids), len(what.opening))
     scores = covered_scores(what.raw.to(next(model.parameters()).device), score)
     sentence = covered_sentence(tokenizer, what.ids, scores, regions=what.regions)

@@ -6,6 +6,7 @@ import torch
 from weft.core.recording import record
 from weft.errors import WeftError
 from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq, memory_weights
 
@@ -17,8 +18,9 @@ class NoAttention(WeftError):
 def patch_grid(model: Seq2Seq, raw_picture: Picture) -> tuple[int, int]:
     """Rows and columns of the patches that the model makes of a picture."""
     embed = model.source.embed
-    assert isinstance(embed, PictureEmbed), "the source is not a picture"
-    rows, columns = (-(-side // embed.config.stride) for side in raw_picture.pixels.shape[2:])
+    picture = embed.picture if isinstance(embed, PictureTextEmbed) else embed
+    assert isinstance(picture, PictureEmbed), "the source is not a picture"
+    rows, columns = (-(-side // picture.config.stride) for side in raw_picture.pixels.shape[2:])
     return rows, columns
 
 

@@ -108,6 +108,11 @@ class Sentence:
         boxes = tuple(boxes_of(span, regions) for span in spans_of_stripped(text, words.target_spans))
         return cls(text.strip(), words.target, spread, name, boxes)
 
+    @classmethod
+    def empty(cls, name: str = "caption") -> "Sentence":
+        """A text without words."""
+        return cls("", (), np.zeros((1, 1, 0, 1, 1)), name)
+
     def maps(self, choice: AttentionChoice) -> np.ndarray:
         """(words, rows, columns): the average over the chosen layers and heads."""
         layer, head = choice.indices(*self.weights.shape[:2])
@@ -152,7 +157,7 @@ class PictureWords:
         """A word by its text, or by its place from 1 through all texts: its sentence, and its place in it from 0."""
         places = [(sentence, n) for sentence in self.sentences for n in range(len(sentence.words))]
         if not places:
-            fix = "give a text to look with, as in --set caption=…; or train for longer"
+            fix = f"give a text to look with, as in --set {self.last.name}=…; or train for longer"
             raise ConfigError("the text is empty, there is no word to show", where="word", fix=fix)
         if word.isdecimal() and 1 <= int(word) <= len(places):
             return places[int(word) - 1]

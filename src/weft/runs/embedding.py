@@ -62,7 +62,7 @@ def _checked(out: Path | None, queries: Sequence[str]) -> str:
         problem = (
             f"vectors are written as .npy and the nearest pictures as .png or .svg, not {kind or 'without an ending'}"
         )
-        raise WeftError(problem, where=f"-o {out}")
+        raise WeftError(problem, where=f"-o {out}", fix="name it -o vectors.npy, or with --query TEXT -o found.png")
     if kind in (".png", ".svg") and not queries:
         fix = "add --query TEXT, or write the vectors with -o vectors.npy"
         raise WeftError("a picture shows what is nearest to a query, and there is none", where=f"-o {out}", fix=fix)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.runs.finding import require_run
+from weft.tasks.registry import card_named
 from weft.training.base_run import ADAPTERS, WEIGHTS, base_of
 from weft.training.folder import RunFolder
 from weft.training.seal import CONFIG, FileSeal
@@ -13,7 +14,7 @@ from weft.training.seal import CONFIG, FileSeal
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found, by file: `refused` ones decide answers and are not read, `changed` ones can be read as they are."""
+    """What was found, by file: `refused` ones decide answers or measures and are not read, `changed` ones can be read as they are."""
 
     sealed: bool  # runs of earlier versions are not, and nothing is known of their files
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -34,9 +35,11 @@ def verify_run(run: str | Path) -> Verified:
     except WeftError as error:
         return Verified(sealed=True, refused={CONFIG: error.problem})
     base = base_of(config, str(folder.path / CONFIG))
+    kept = card_named(config["task"], where=str(folder.path / CONFIG)).task.keeps
     read = {
         WEIGHTS if base is None else ADAPTERS,
         *(codec["file"] for codec in config.get("codecs", {}).values() if "file" in codec),
+        *(name for name in kept if (folder.path / name).exists()),  # a run is measured without one that is missing
     }
     differences = {name: _difference(folder.path / name, seal) for name, seal in folder.seals().items()}
     found = {name: difference for name, difference in differences.items() if difference}

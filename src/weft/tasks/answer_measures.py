@@ -8,10 +8,10 @@ import numpy as np
 
 from weft.data.images.album import Album, Question
 from weft.data.images.frames import Frames
-from weft.data.order import key, permuted
 from weft.errors import DataError
 from weft.objectives.measures.answers import answer_accuracies
-from weft.objectives.measures.resampling import bootstrap
+from weft.objectives.measures.looking import another, beside, in_words
+from weft.objectives.measures.resampling import bootstrap_means
 from weft.tasks.answering import Answering, AnswerWriter, PictureQuestion
 from weft.tasks.request import Measured
 from weft.tasks.writing import SHOWN
@@ -19,44 +19,59 @@ from weft.training.progress import Progress
 
 
 def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress: Progress) -> Measured:
-    """Accuracy of answers that are written, chosen, and written to another picture; of guesses; and the loss.
+    """Accuracy of answers that are written and chosen, beside that of answers without a look at the picture; and the loss.
 
-    A question whose text is beyond the model's context is left out.
+    A question whose text is beyond the model's context is left out, and counted.
     """
     asked, questions = _asked(writer, album)
-    others = another_row(len(album))
+    long = sum(map(len, album.questions)) - len(asked)
     written, chosen = writer.answer(frames, asked, [Answering(), Answering(choose=True)], progress)
-    elsewhere = [one._replace(picture=int(others[one.picture])) for one in asked]
-    (shuffled,) = writer.answer(frames, elsewhere, [Answering()], progress)
-    usual, given = writer.usual, [best[0][0] for best in written]
-    texts = {
-        "accuracy": given,
-        "chosen_accuracy": [best[0][0] for best in chosen],
-        "shuffled_accuracy": [best[0][0] for best in shuffled],
-        "constant_accuracy": [usual.answers[0]] * len(asked),
-        "question_accuracy": [usual.guess(one.text, one.kind) for one in questions],
+    given, known = [best[0][0] for best in written], [one.answers for one in questions]
+    owner = np.array([one.picture for one in asked])
+    own = answer_accuracies(given, known)
+    blind = {
+        name: answer_accuracies(found, known)
+        for name, found in _blind(writer, frames, album, asked, questions, progress).items()
     }
-    known = [one.answers for one in questions]
-    scores = {name: answer_accuracies(found, known) for name, found in texts.items()}
+    compared = beside(own, blind, owner)
+    scores = {"accuracy": own, "chosen_accuracy": answer_accuracies([best[0][0] for best in chosen], known)}
+    scores |= {f"{name}_accuracy": score for name, score in blind.items()}
     total, tokens = writer.score(frames, album.questions)
-    loss, owner = total / max(1, tokens), np.array([one.picture for one in asked])
+    loss = total / max(1, tokens)
     metrics = {name: float(score.mean()) for name, score in scores.items()}
     more = {
         "questions": len(asked),
-        "intervals": _intervals(scores, owner, len(album)),
-        "by_kind": _by_kind(scores, questions, owner, len(album)),
+        "intervals": bootstrap_means(scores, owner),
+        "by_kind": _by_kind(scores, questions, owner),
+        "beside": compared,
+        "looked": in_words("accuracy", "answer", metrics["accuracy"], compared),
         "tokens": tokens,
+        **({"left_out_long": long} if long else {}),
         "samples": _samples(album, asked, questions, given),
     }
     return Measured(len(album), {**metrics, "loss": loss, "perplexity": math.exp(min(loss, 700))}, more)
 
 
-def another_row(count: int) -> np.ndarray:
-    """For each of some rows another one, always the same: the next in a fixed random order; a single row has no other."""
-    order = permuted(np.arange(count), count, key("", 0, "shuffled"))
-    others = np.empty(count, np.int64)
-    others[order] = np.roll(order, 1)
-    return others
+def _blind(
+    writer: AnswerWriter,
+    frames: Frames,
+    album: Album,
+    asked: Sequence[PictureQuestion],
+    questions: Sequence[Question],
+    progress: Progress,
+) -> dict[str, list[str]]:
+    """Answers without a look at the picture, by the names of baselines: written to another picture, where there is one, or guessed."""
+    usual, found = writer.usual, dict[str, list[str]]()
+    if len(album) > 1:
+        others = another(album.names)
+        elsewhere = [one._replace(picture=int(others[one.picture])) for one in asked]
+        (written,) = writer.answer(frames, elsewhere, [Answering()], progress)
+        found["shuffled"] = [best[0][0] for best in written]
+    found["constant"] = [usual.answers[0]] * len(asked)
+    if any(one.kind is not None for one in questions):
+        found["kind"] = [usual.guess(None, one.kind) for one in questions]
+    found["question"] = [usual.guess(one.text, one.kind) for one in questions]
+    return found
 
 
 def _asked(writer: AnswerWriter, album: Album) -> tuple[list[PictureQuestion], list[Question]]:
@@ -71,20 +86,8 @@ def _asked(writer: AnswerWriter, album: Album) -> tuple[list[PictureQuestion], l
     return [PictureQuestion(row, one.text) for row, one in fitting], [one for _, one in fitting]
 
 
-def _intervals(scores: Mapping[str, np.ndarray], owner: np.ndarray, pictures: int) -> dict[str, list[float]]:
-    """The middle 95 % of each measure over resamples of the pictures, each with all its questions."""
-    sums = {name: np.bincount(owner, score, pictures) for name, score in scores.items()}
-    counts = np.bincount(owner, minlength=pictures)
-
-    def measure(rows: np.ndarray) -> dict[str, float]:
-        many = counts[rows].sum()
-        return {name: float(each[rows].sum() / many) if many else math.nan for name, each in sums.items()}
-
-    return bootstrap(pictures, measure)
-
-
 def _by_kind(
-    scores: Mapping[str, np.ndarray], questions: Sequence[Question], owner: np.ndarray, pictures: int
+    scores: Mapping[str, np.ndarray], questions: Sequence[Question], owner: np.ndarray
 ) -> dict[str, dict[str, Any]]:
     """The measures for each kind of question that the data names, with the number of questions and the intervals."""
     found = {}
@@ -94,7 +97,7 @@ def _by_kind(
         found[kind] = {
             "questions": int(mine.sum()),
             **{name: round(float(score.mean()), 4) for name, score in some.items()},
-            "intervals": _intervals({"accuracy": some["accuracy"]}, owner[mine], pictures),
+            "intervals": bootstrap_means({"accuracy": some["accuracy"]}, owner[mine]),
         }
     return found
 

@@ -10,8 +10,8 @@ from weft.data.encoded.captions import SeenCaptions
 from weft.data.images.album import Album
 from weft.data.images.frames import Frames
 from weft.data.readers.pair_texts import Held
-from weft.errors import WeftError
 from weft.inspect.attention_inside import attention_inside
+from weft.inspect.picture_reading import NoAttention
 from weft.objectives.measures import bootstrap
 from weft.objectives.measures.captions import CaptionScorer
 from weft.objectives.measures.looking import another, beside, in_words
@@ -79,7 +79,7 @@ def _inside(writer: PictureWriter, album: Album) -> tuple[dict[str, float], Mapp
     some = album.take(rows if len(rows) <= MOST_LOOKED_AT else spread(rows, MOST_LOOKED_AT))
     try:
         found = _shares(writer, some) if rows else []
-    except WeftError:  # the model reads a picture as one vector
+    except NoAttention:  # the model reads a picture as one vector
         found = []
     if not found:
         return {}, {}

@@ -97,6 +97,7 @@ class KnownCaptions:
         if not (run.folder.path / FILE).exists():
             return None
         where = f"{run.folder.path}/{FILE}"
+        fix = "put the run's own file back, or remove it: the baselines are then left out"
         try:
             arrays = load(run.folder.content(FILE))
             texts = json.loads(arrays["texts"].tobytes())
@@ -107,9 +108,8 @@ class KnownCaptions:
                 SIDE,
             )
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"not what a run keeps of its training pictures: {error}", where=where) from None
+            raise DataError(f"not what a run keeps of its training pictures: {error}", where=where, fix=fix) from None
         if not fits or known.side not in SIDES or not known.captions:
-            fix = "put the run's own file back, or remove it: the baselines are then left out"
             raise DataError("thumbnails and captions do not fit each other", where=where, fix=fix)
         return known
 

@@ -17,7 +17,8 @@ def named_scene(input: object) -> Album | None:
         return None
     number = int(found[1])
     if not 1 <= number <= HELD_OUT:
-        raise ConfigError(f"expected a scene from 1 to {HELD_OUT}, found {number}", where="weft look")
+        fix = f'name one of them, as in weft look RUN "scene {HELD_OUT}"'
+        raise ConfigError(f"expected a scene from 1 to {HELD_OUT}, found {number}", where="weft look", fix=fix)
     held_out = samples.scenes(1, number).held_out
     assert held_out is not None
     return held_out.take([number - 1])

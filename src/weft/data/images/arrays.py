@@ -110,22 +110,12 @@ def in_arrays(path: Path, *, labels: bool) -> Gathered:
     return gathered
 
 
-def album_of(
-    name: str,
-    pixels: np.ndarray,
-    labels: Sequence[object] | None = None,
-    captions: Sequence[tuple[str, ...]] | None = None,
-) -> Album:
-    """Pictures that are in memory, (N, H, W) or (N, H, W, C) in uint8, with a label or captions each."""
+def album_of(name: str, pixels: np.ndarray, labels: Sequence[object] | None = None) -> Album:
+    """Pictures that are in memory, (N, H, W) or (N, H, W, C) in uint8, with a label each."""
     stack = Stack(name, pixels if pixels.ndim == 4 else pixels[..., None], None, ())
     return Album(
         tuple(
-            Listed(
-                f"{name}[{i}]",
-                RowPlace(stack, i),
-                None if labels is None else str(labels[i]),
-                captions=() if captions is None else captions[i],
-            )
+            Listed(f"{name}[{i}]", RowPlace(stack, i), None if labels is None else str(labels[i]))
             for i in range(len(pixels))
         )
     )

@@ -1,11 +1,10 @@
-"""How good short answers are: accuracy as VQA counts it (Antol et al., 2015), and the baselines that look at no picture.
+"""How good short answers are: accuracy as VQA counts it (Antol et al., 2015).
 
-Knows questions and answers as texts, refuses to know pictures and models.
+Knows answers as texts, refuses to know pictures and models.
 """
 
 import re
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -77,23 +76,6 @@ def answer_accuracy(found: str, answers: Sequence[str]) -> float:
 def answer_accuracies(found: Sequence[str], answers: Sequence[Sequence[str]]) -> np.ndarray:
     """The accuracy of each answer."""
     return np.array([answer_accuracy(one, known) for one, known in zip(found, answers, strict=True)])
-
-
-def frequent_answer(answers: Sequence[Sequence[str]]) -> str:
-    """The answer that most people gave to any question; of several, the first in the alphabet."""
-    counts = Counter(plain_answer(one) for known in answers for one in known)
-    return min(counts, key=lambda answer: (-counts[answer], answer))
-
-
-def frequent_answers(
-    kinds: Sequence[Hashable], answers: Sequence[Sequence[str]], asked: Sequence[Hashable]
-) -> list[str]:
-    """For each question asked, the most frequent answer to questions of its kind (or text) in training; of all, where there is none."""
-    groups: dict[Hashable, list[Sequence[str]]] = {}
-    for kind, known in zip(kinds, answers, strict=True):
-        groups.setdefault(kind, []).append(known)
-    usual, best = frequent_answer(answers), {kind: frequent_answer(some) for kind, some in groups.items()}
-    return [best.get(kind, usual) for kind in asked]
 
 
 def _trimmed(text: str) -> str:

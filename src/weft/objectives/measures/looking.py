@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.objectives.measures.resampling import bootstrap
+from weft.objectives.measures.resampling import bootstrap_means
 
 BESIDE = {
     "shuffled": "with the pictures shuffled",
     "constant": "the best single {} for all pictures",
     "nearest": "the {} of the nearest training picture",
     "kind": "the most frequent {} to questions of the same kind",
-    "question": "the most frequent {} to the same question",
+    "question": "the most frequent {} to the same question, or to its kind where it is new",
 }
 
 
@@ -32,10 +32,15 @@ def another(keys: Sequence[str]) -> np.ndarray:
     return found
 
 
-def beside(own: np.ndarray, others: Mapping[str, np.ndarray]) -> dict[str, dict[str, Any]]:
-    """For each baseline its score, how much better the model is, and the middle 95 % of that over resamples of the examples."""
+def beside(
+    own: np.ndarray, others: Mapping[str, np.ndarray], owner: np.ndarray | None = None
+) -> dict[str, dict[str, Any]]:
+    """For each baseline its score, how much better the model is, and the middle 95 % of that over resamples of the examples.
+
+    Examples with the same number in `owner`, as the questions about one picture, are drawn together.
+    """
     gains = {name: own - scores for name, scores in others.items()}
-    ends = bootstrap(len(own), lambda places: {name: float(gain[places].mean()) for name, gain in gains.items()})
+    ends = bootstrap_means(gains, owner)
     return {
         name: {
             "score": round(float(others[name].mean()), 6),

@@ -24,3 +24,19 @@ def bootstrap(
         if len(values):
             found[name] = [round(float(end), 4) for end in np.quantile(values, (0.025, 0.975))]
     return found
+
+
+def bootstrap_means(scores: Mapping[str, np.ndarray], owner: np.ndarray | None = None) -> dict[str, list[float]]:
+    """The same for the mean of each list of scores; scores with the same number in `owner` are drawn together."""
+    if not scores:
+        return {}
+    count = len(next(iter(scores.values())))
+    _, group = np.unique(np.arange(count) if owner is None else owner, return_inverse=True)
+    counts = np.bincount(group)
+    sums = {name: np.bincount(group, score, len(counts)) for name, score in scores.items()}
+
+    def means(places: np.ndarray) -> dict[str, float]:
+        drawn = counts[places].sum()
+        return {name: float(each[places].sum() / drawn) for name, each in sums.items()}
+
+    return bootstrap(len(counts), means)
