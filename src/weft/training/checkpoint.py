@@ -58,6 +58,7 @@ __all__ = [
     "latest",
     "read_tensors",
     "save_checkpoint",
+    "saved_weights",
     "set_aside",
     "write_tensors",
 ]
@@ -224,6 +225,15 @@ def latest(folder: Path, *, report: Callable[[str], None] = _to_stderr) -> Check
     for path in sorted(damaged):
         report(f"{home.name}/{path.name}: {damaged[path]}; passed over")
     _report_strangers(home, found, report)
+    return found
+
+
+def saved_weights(folder: Path) -> set[str]:
+    """The SHA-256 of the weights of each checkpoint of a run, by their manifests."""
+    found = set()
+    for path in committed(folder / "checkpoints"):
+        with contextlib.suppress(WeftError, KeyError):
+            found.add(read_manifest(path)["files"][WEIGHTS]["sha256"])
     return found
 
 

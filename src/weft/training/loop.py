@@ -156,10 +156,10 @@ class Fit:
         samples = range(first, first + training.batch)
         self.job.note({"step": self.at + 1, "diverged": why, "samples": list(samples)})
         good = self.state.good_step
-        later = good is not None and self.saved_step > good and self.job.world.first
-        aside = self.job.set_aside(good) if later else None
-        if aside is not None:
-            self.saved_step = good
+        aside: list[str] | None = None
+        if good is not None and self.saved_step > good and self.job.world.first:
+            aside = self.job.set_aside(good)
+            self.saved_step = self.saved_step if aside is None else good
         kept = f"; the checkpoint of step {self.saved_step} is kept" if self.saved_step >= 0 else ""
         kept += f", later ones are set aside as {' and '.join(aside)}" if aside else ""
         return Diverged(
