@@ -335,6 +335,24 @@ def test_taking_the_lock_clears_away_what_killed_writers_left(tmp_path):
         assert sorted(os.listdir(tmp_path)) == [".lock", ".tmp-mine"]
 
 
+def test_what_others_write_without_the_lock_may_be_left_to_them(tmp_path, monkeypatch):
+    fresh, old, gone = (tmp_path / f".tmp-{digit * 12}" for digit in "abc")
+    for path in (fresh, old, gone):
+        path.write_bytes(b"half")
+    for path in (old, gone):
+        os.utime(path, (0, 0))
+    unlink = os.unlink
+
+    def finished(path, *more):
+        unlink(path, *more)
+        if str(path) == str(gone):
+            raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "unlink", finished)
+    with store.RunLock(tmp_path, stale=3600.0):
+        assert sorted(os.listdir(tmp_path)) == [".lock", fresh.name]
+
+
 def test_a_lock_on_a_deleted_file_does_not_count(tmp_path, monkeypatch):
     import fcntl
 

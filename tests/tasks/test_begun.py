@@ -114,6 +114,21 @@ def data_of(folder: Path) -> list[Path]:
     return [DATA / Path(path).name for path in json.loads((folder / "config.json").read_text())["data"]["sources"]]
 
 
+def test_a_run_that_goes_on_has_its_files_as_they_are_on_disk(tmp_path: Path) -> None:
+    """Those of its codecs, to the byte, and those that it keeps of its training data."""
+    place = Path(shutil.copytree(HOME / "begun" / "caption", tmp_path / "caption"))
+    tokenizer = json.dumps(json.loads((place / "tokenizer.json").read_bytes()), indent=7).encode()
+    (place / "tokenizer.json").write_bytes(tokenizer)
+    (place / "known.safetensors").write_bytes(b"what it keeps")
+    run, card = RunFolder(place), card_named("caption")
+    sources, config = tuple(map(str, data_of(place))), RunFolder(place).config()
+    read = card.reader.read(sources, record_of(config, "").valid, training_of(card.task, config, ""))
+    work = restore(card.task, run, read, sources, Progress(quiet=True)).work
+    assert work.files == {"tokenizer.json": tokenizer, "known.safetensors": b"what it keeps"}
+    run.go_on({**config, **work.record}, work.files)
+    assert RunFolder(place).content("known.safetensors") == b"what it keeps"
+
+
 @pytest.fixture(params=BEGUN)
 def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of a run that was stopped."""

@@ -24,6 +24,7 @@ from weft.training.checkpoint import (
     environment_differences,
     latest,
     save_checkpoint,
+    set_aside,
 )
 
 MUTATING = ("open", "write", "fsync", "rename", "replace", "mkdir", "unlink", "rmdir")
@@ -455,6 +456,19 @@ def test_a_checkpoint_of_a_later_format_is_refused_and_kept(run):
     for step in (3, 4, 5):
         save(run, step)
     assert names(run) == ["00000002", "00000004", "00000005"]
+
+
+def test_going_back_sets_aside_what_was_saved_later_and_leaves_what_it_cannot_read_or_rename(run, monkeypatch):
+    save(run, 3, good=1)
+    path = run / "checkpoints" / "00000002" / "manifest.json"
+    manifest = {**json.loads(path.read_text()), "format": 7}
+    path.write_text(json.dumps({**manifest, "seal": manifests._seal(manifest)}))
+    assert set_aside(run, 9) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", lambda *args: (_ for _ in ()).throw(PermissionError()))
+        assert set_aside(run, 1) == []
+    (renamed,) = set_aside(run, 1)
+    assert renamed.startswith("00000003.diverged-") and names(run) == ["00000001", "00000002", renamed]
 
 
 # Keeping and pruning

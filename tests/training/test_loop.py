@@ -29,6 +29,7 @@ from weft.training.schedule import Budget, Horizon
 from weft.training.score import HeldOutScore
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
+from weft.training.watching import divergence, doing_well
 from weft.training.world import World
 
 VOCAB, CONTEXT, BATCH, STEPS = 11, 8, 4, 10
@@ -364,10 +365,68 @@ def test_after_divergence_the_last_good_checkpoint_is_kept_and_not_the_last_fini
         go(tmp_path / "run", objective=Planted.Config(end=1000), steps=60, checkpoint_every=3)
     assert "the checkpoint of step 12 is kept" in error.value.fix
     assert checkpoint.latest(tmp_path / "run").step == 12
+    aside = sorted(path.name for path in (tmp_path / "run" / "checkpoints").glob("*.diverged-*"))
+    assert len(aside) == 2 and f"later ones are set aside as {aside[0]} and {aside[1]}" in error.value.fix
     with pytest.raises(Interrupted):
         go(tmp_path / "good", stop_in=11, steps=60)
     kept, good = (checkpoint.latest(tmp_path / name).tensors("model") for name in ("run", "good"))
     assert all(torch.equal(kept[name], good[name]) for name in good)
+
+
+def test_a_healthy_run_with_noisy_losses_does_well() -> None:
+    """Also where the first losses are low by chance: here the first one is a tenth of the usual."""
+    for seed in range(20):
+        losses = 0.8 + 0.2 * np.exp(-np.arange(400) / 100) + 0.4 * np.random.default_rng(seed).standard_normal(400)
+        losses[0] = 0.1
+        state, well = State(), []
+        for loss in losses.tolist():
+            divergence(state, loss)
+            well.append(doing_well(state))
+        assert all(well[:9]) and sum(well[-100:]) >= 50
+        for loss in (losses[-40:] + 1.5).tolist():
+            divergence(state, loss)
+        assert not doing_well(state)
+
+
+def test_a_state_of_an_earlier_version_begins_its_means_anew() -> None:
+    saved = {**State(step=30, recent=[1.0] * 20, first_loss=0.2).to_json(), "calmest": 0.1}
+    del saved["first_mean"], saved["lowest_recent_mean"]
+    state = State.from_json(saved)
+    divergence(state, 1.0)
+    assert doing_well(state) and state.lowest_recent_mean == 1.0
+
+
+class Moving(Planted):
+    """An objective whose target moves: its loss may rise."""
+
+    comparable = False
+
+    class Config(Planted.Config):
+        pass
+
+
+def test_losses_say_nothing_of_a_run_whose_target_moves(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        go(tmp_path / "run", objective=Moving.Config(times=2.0, end=1000), steps=60, checkpoint_every=3, stop_in=23)
+    found = checkpoint.latest(tmp_path / "run")
+    assert found.step == found.state()["good_step"] == 24
+
+
+def test_after_divergence_the_message_names_a_checkpoint_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = checkpoint.save_checkpoint
+
+    def refusing(folder: Path, step: int, *args: Any, **more: Any) -> Path:
+        if step == 12:
+            raise StorageError("no space")
+        return save(folder, step, *args, **more)
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", refusing)
+    with pytest.raises(Diverged) as error:
+        go(tmp_path / "run", objective=Planted.Config(end=1000), steps=60, checkpoint_every=3)
+    assert "the checkpoint of step 9 is kept" in error.value.fix
+    assert checkpoint.latest(tmp_path / "run").step == 9
 
 
 def test_a_run_that_does_worse_for_a_while_keeps_its_last_good_checkpoint_besides_the_newest(tmp_path: Path) -> None:

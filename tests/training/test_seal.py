@@ -17,7 +17,9 @@ import weft as weft_
 from weft.errors import ConfigError, StorageError, WeftError
 from weft.runs.verifying import verify_run
 from weft.storage import store
+from weft.training.base_run import BaseRun
 from weft.training.folder import RunFolder
+from weft.training.seal import FileSeal
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
@@ -155,6 +157,51 @@ def test_weights_of_a_finished_run_that_are_gone_are_not_replaced_by_those_of_a_
         weft_.load(run)
     assert "--resume" in error.value.fix
     assert weft_.train(out=run, resume=True, quiet=True).report["steps"] == 2
+
+
+def test_files_that_the_seal_does_not_name_are_refused(tmp_path: Path, trained: Path) -> None:
+    fixture = Path(__file__).parents[1] / "fixtures" / "begun" / "language-model-sealed"
+    begun = Path(shutil.copytree(fixture, tmp_path / "begun"))
+    shutil.copy(trained / WEIGHTS, begun / WEIGHTS)
+    (begun / "known.safetensors").write_bytes(b"of another run")
+    folder = RunFolder(begun)
+    with pytest.raises(StorageError, match=r"model\.safetensors: not a file that this run wrote") as error:
+        folder.weights()
+    assert error.value.fix.startswith("remove it, or ")
+    with pytest.raises(StorageError, match=r"known\.safetensors: not a file that this run wrote"):
+        folder.content("known.safetensors")
+    RunFolder(begun, checked=False).weights()
+    shutil.copy(begun / "checkpoints" / "00000002" / WEIGHTS, begun / WEIGHTS)  # as is advised where none verifies
+    folder.weights()
+
+
+def test_a_sealed_run_of_which_no_file_is_sealed_is_sealed(tmp_path: Path) -> None:
+    RunFolder(tmp_path).begin({"model": {}}, {})
+    assert verify_run(tmp_path).sealed
+
+
+def test_pictures_that_evaluating_draws_anew_are_not_told(run: Path) -> None:
+    (run / "errors.png").write_bytes(b"a picture")
+    folder = RunFolder(run)
+    folder.write_config(folder.config(), {**folder.seals(), "errors.png": FileSeal.of(b"a picture")})
+    assert verify_run(run).whole
+    (run / "errors.png").write_bytes(b"another picture")
+    assert verify_run(run).whole
+    (run / "errors.png").unlink()
+    assert verify_run(run).changed == {"errors.png": "missing"}
+
+
+def test_of_two_runs_the_base_is_that_with_its_weights(tmp_path: Path) -> None:
+    places = [tmp_path / "first", tmp_path / "second"]
+    for place in places:
+        place.mkdir()
+        (place / WEIGHTS).write_bytes(place.name.encode())
+    digest = FileSeal.of(b"second").sha256
+    base = BaseRun(run=str(places[0]), beside="../second", sha256=digest, tensors=())
+    assert base.find(tmp_path / "adapted").name == WEIGHTS and base.difference(places[0]) == ""
+    assert base.find(places[0]).read_bytes() == b"second"
+    (places[1] / WEIGHTS).unlink()
+    assert base.find(places[0]).read_bytes() == b"first" and "not those that they were" in base.difference(places[0])
 
 
 def test_a_run_without_a_seal_is_used_as_before(run: Path) -> None:

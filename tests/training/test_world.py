@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import torch
 from commands import TINY, Done, Job, Weft, lines
 from safetensors.torch import load_file
 
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, Interrupted, WeftError
+from weft.training import world
 from weft.training.world import World
 
 TRAIN = ("train", "book.txt", *TINY, "--model", "llama", "--set", "lr=3e-3", "--set", "dropout=0", "--set", "evaluate_every=1000",
@@ -239,6 +241,76 @@ def test_processes_that_cannot_meet_are_told_why(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, value)
     with pytest.raises(WeftError, match="cannot meet"):
         World.join(torch.device("cpu"))
+
+
+@pytest.mark.parametrize("error", [AssertionError(), MemoryError(), RuntimeError("\n"), ValueError("what\nand why")])
+def test_an_error_without_words_is_told_by_its_kind(error: Exception) -> None:
+    expected = "what" if str(error).strip() else type(error).__name__
+    assert world._refusal(error) == {"refusal": expected, "code": 70}
+    assert str(world._cannot_meet("2", error)).startswith(f"WORLD_SIZE: the 2 processes cannot meet: {expected}\n")
+    with pytest.raises(Interrupted, match="another process of this run has ended: RuntimeError"), world._together():
+        raise RuntimeError
+
+
+def test_every_process_of_a_machine_takes_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Any] = []
+
+    def meet(backend: str) -> None:
+        taken.append(backend)
+        raise RuntimeError("no more is tried here")
+
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    monkeypatch.setattr(world.dist, "init_process_group", meet)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    for gpus, local, device, expected in ((4, "3", "cuda", [3, "nccl"]), (1, "3", "cuda", ["nccl"]),
+                                          (2, "3", "cuda", []), (4, "3", "cpu", ["gloo"])):  # fmt: skip
+        monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
+        monkeypatch.setenv("LOCAL_RANK", local)
+        with pytest.raises(WeftError, match="cannot meet" if expected else "process 3 of this machine has no GPU"):
+            World.join(torch.device(device))
+        assert taken == expected
+        taken.clear()
+
+
+FIT = """
+import sys
+import numpy as np
+import weft
+from weft.data.windows import TextWindows
+from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.objectives import NextToken
+ids = np.arange(200, dtype=np.uint16) % 7
+model = LANGUAGE_MODELS["gpt"](Size(dim=16, depth=1, heads=2, context=8), vocab=7)
+source = TextWindows(ids, ids[:40], context=8, fingerprint="numbers", seed=0)
+try:
+    weft.fit(model, NextToken.Config(), source, out="run", steps=2, batch=4, precision="fp32", quiet=True)
+except weft.WeftError as error:
+    sys.exit(str(error))
+"""
+UNREADABLE = """
+from weft.errors import StorageError
+from weft.training.folder import RunFolder
+def config(folder): raise StorageError("its disk is not there")
+RunFolder.config = config
+"""
+
+
+def test_what_a_process_refuses_after_the_first_began_reaches_the_first_in_words(weft: Weft) -> None:
+    first, second = together(weft, *TRAIN, "--steps", "8", before={1: UNREADABLE})
+    assert (first.code, second.code) == (74, 74), first.err + second.err
+    assert "weft: process 1 of this run refused: its disk is not there\n" in first.err
+
+
+def test_what_a_process_refuses_in_fit_reaches_the_first_in_words(weft: Weft) -> None:
+    common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    jobs = [
+        processes.start([sys.executable, "-c", (UNREADABLE if rank else "") + FIT], cwd=weft.folder,
+                        env={**common, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]  # fmt: skip
+    said = [job.communicate(timeout=120)[1] for job in jobs]
+    assert said[0] == "process 1 of this run refused: its disk is not there\n"
+    assert said[1] == "its disk is not there\n"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 the others take what it wrote and train beside it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -115,12 +116,8 @@ def train_beside(sources: tuple[str, ...], place: RunFolder | None, stop: StopRe
         if not named:
             return Run(open_run("" if place is None else place.path), reports=False)
         folder = RunFolder(named)
-        card = card_named(folder.config()["task"])
-        try:
-            work = _restored(card, folder, sources, progress).work
-        except Exception as error:
-            world.compare({}, error)
-            raise
+        with world.refusing():
+            work = _restored(card_named(folder.config()["task"]), folder, sources, progress).work
         outcome = perform(work, folder, resume=True, progress=progress, stop=stop, world=world)
         return Run(loaded(folder, folder.config(), outcome.model), reports=False)
 
@@ -163,6 +160,13 @@ def same_model(config: Any, key: str, value: Any) -> bool:
     return bool(with_settings(was, {key.removeprefix("model."): value}) == was)
 
 
+def _begun_with(folder: RunFolder, settings: Mapping[str, Any]) -> tuple[Training, Budget]:
+    """The settings and the budget of a run that `fit` began; `settings` are given again and must fit them."""
+    config = folder.config()
+    again = {name: value for name, value in settings.items() if value != "auto"}  # was decided when it began
+    return with_settings(from_json(config["training"], Training), again), Budget(**config["budget"])
+
+
 def fit(
     model: Model.Config,
     objective: Objective.Config,
@@ -180,22 +184,22 @@ def fit(
     device, budget = pick_device(), Budget(steps=steps, minutes=minutes, epochs=epochs)
     with torch.random.fork_rng(devices=[]), StopRequest() as stop, World.join(device) as world:
         progress = Progress(quiet=quiet or not world.first)
-        told = "" if world.first else world.announce()
-        if resume or not world.first:
-            check_place(RunFolder(told or out), resume=True)
-            config = RunFolder(told or out).config()
-            training, budget = from_json(config["training"], Training), Budget(**config["budget"])
-            if not told and RunFolder(out).finished:
-                if world.first:
+        place = out if world.first else world.announce()
+        if not place:
+            return load(out)
+        with world.refusing():
+            if resume or not world.first:
+                check_place(RunFolder(place), resume=True)
+                if world.first and RunFolder(place).finished:
                     world.announce("")  # nothing to do
-                return load(out)
-            again = {name: value for name, value in settings.items() if value != "auto"}  # was decided when it began
-            work = Work(model, objective, source, with_settings(training, again), budget)
-        else:
-            if budget == Budget():
-                raise ConfigError("how long?", where="weft.fit", fix="give steps, minutes or epochs")
-            work = Work(model, objective, source, with_settings(Training(), settings), budget).decided(device)
-        with claim(work, told or out, resume=resume, world=world) as folder:
+                    return load(place)
+                training, budget = _begun_with(RunFolder(place), settings)
+                work = Work(model, objective, source, training, budget)
+            else:
+                if budget == Budget():
+                    raise ConfigError("how long?", where="weft.fit", fix="give steps, minutes or epochs")
+                work = Work(model, objective, source, with_settings(Training(), settings), budget).decided(device)
+        with claim(work, place, resume=resume, world=world) as folder:
             outcome = perform(work, folder, resume=resume, progress=progress, stop=stop, world=world)
             if world.first:
                 result = {"parameters": parameters(outcome.model), "steps": outcome.steps, "metrics": {},

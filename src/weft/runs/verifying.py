@@ -11,6 +11,8 @@ from weft.training.base_run import ADAPTERS, WEIGHTS, base_of
 from weft.training.folder import RunFolder
 from weft.training.seal import CONFIG, FileSeal
 
+CURVE = "loss.png"  # drawn once, when the run ends
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -42,16 +44,21 @@ def verify_run(run: str | Path) -> Verified:
         *(name for name in kept if (folder.path / name).exists()),  # a run is measured without one that is missing
     }
     differences = {name: _difference(folder.path / name, seal) for name, seal in folder.seals().items()}
-    found = {name: difference for name, difference in differences.items() if difference}
+    found = {name: difference for name, difference in differences.items() if difference and not _redrawn(folder, name)}
     refused = {name: found[name] for name in found if name in read}
     if base is not None and (lost := base.difference(folder.path)):
         refused[base.run] = lost
     return Verified(
-        sealed=bool(folder.seals()),
+        sealed=folder.sealed,
         refused=refused,
         changed={name: found[name] for name in found if name not in read},
         checkpoints=_checkpoints(folder.path),
     )
+
+
+def _redrawn(folder: RunFolder, name: str) -> bool:
+    """Whether a file is a picture of a measurement, which `weft evaluate` draws anew."""
+    return name.endswith(".png") and name != CURVE and (folder.path / name).exists()
 
 
 def _difference(path: Path, seal: FileSeal) -> str:

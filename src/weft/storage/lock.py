@@ -13,6 +13,7 @@ import secrets
 import shutil
 import socket
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -38,14 +39,23 @@ def is_leftover(path: Path) -> bool:
     return path.name == ".lock" or bool(_TEMPORARY.fullmatch(path.name))
 
 
+def is_stale(path: Path, seconds: float) -> bool:
+    """Whether a file or folder was not changed for this long."""
+    try:
+        return not seconds or time.time() - path.lstat().st_mtime >= seconds
+    except OSError:
+        return False
+
+
 class RunLock:
     """An exclusive hold on a run folder: `with RunLock(folder): ...`. A second process is told who holds it.
 
-    Taking it also clears away the temporary files of writers that were killed, since none can be alive.
+    Taking it also clears away the temporary files of writers that were killed: those that were not changed for `stale`
+    seconds. Whoever adds a file to a finished run, such as a picture, holds no lock.
     """
 
-    def __init__(self, folder: Path):
-        self.folder, self.path = folder, folder / ".lock"
+    def __init__(self, folder: Path, *, stale: float = 0.0):
+        self.folder, self.path, self.stale = folder, folder / ".lock", stale
         self._file: int | None = None
 
     def __enter__(self) -> Self:
@@ -54,7 +64,7 @@ class RunLock:
                 self._file = self._take()
             _held.add(self)
             _write_record(self._file)
-            _sweep(self.folder)
+            _sweep(self.folder, self.stale)
         except OSError as error:
             self._release()
             raise storage_error(error, self.path) from error
@@ -152,13 +162,14 @@ def _read_record(file: int) -> dict[str, Any]:
     return {}
 
 
-def _sweep(folder: Path) -> None:
+def _sweep(folder: Path, stale: float) -> None:
     for entry in os.scandir(folder):
-        if _TEMPORARY.fullmatch(entry.name):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path)
-            else:
-                os.unlink(entry.path)
+        if _TEMPORARY.fullmatch(entry.name) and is_stale(Path(entry.path), stale):
+            with contextlib.suppress(FileNotFoundError):  # its writer has just finished
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path)
+                else:
+                    os.unlink(entry.path)
 
 
 def _leave_to_parent() -> None:

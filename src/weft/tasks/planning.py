@@ -3,7 +3,7 @@
 read -> codecs -> encode -> budget -> model -> source -> Work
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -122,7 +122,7 @@ def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str,
         training=training,
         budget=Budget(**config["budget"]),
         record={"data": record.moved(sources).to_json()} if sources else {},
-        files=files_of(codecs),
+        files=_files_in(folder, (*files_of(codecs), *task.keeps)),
         frozen=frozen_parts(task.recipe, training, model),
         illustrate=task.illustrate(encoded, model),
     )
@@ -142,6 +142,11 @@ def record_of(config: Json, where: str) -> DataRecord:
 def files_of(codecs: Codecs) -> dict[str, bytes]:
     """The files that codecs keep in the run folder, by name."""
     return {name: data for codec in codecs.values() for name, data in codec.files().items()}
+
+
+def _files_in(folder: RunFolder, names: Iterable[str]) -> dict[str, bytes]:
+    """Those of the files that a run has, as they are on disk."""
+    return {name: folder.content(name) for name in names if (folder.path / name).exists()}
 
 
 def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:

@@ -45,11 +45,17 @@ class BaseRun(Config):
         return {name: found[base] for name, base in names.items()}
 
     def find(self, folder: Path) -> Path:
-        """The file with the base's weights: where it was, or where it is if both runs moved."""
-        for place in (Path(self.run), folder / self.beside):
-            if (place / WEIGHTS).is_file():
-                return place / WEIGHTS
-        raise self._refusal("it is not there")
+        """The file with the base's weights: where it was, or where it is if both runs moved.
+
+        Where there is a run in both places, that whose weights are the same as they were.
+        """
+        places = [place / WEIGHTS for place in (Path(self.run), folder / self.beside)]
+        found = [path for path in places if path.is_file()]
+        if not found:
+            raise self._refusal("it is not there")
+        if len(found) == 1 or found[0].samefile(found[1]):
+            return found[0]
+        return next((path for path in found if store.digest(path)[1] == self.sha256), found[0])
 
     def difference(self, folder: Path) -> str:
         """Why the base cannot be used, in words; nothing where it can."""

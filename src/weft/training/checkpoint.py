@@ -6,6 +6,7 @@
         manifest.json                             written last: length and SHA-256 of the others
     checkpoints/.tmp-step-200-5f0c…/              being written, or being deleted
     checkpoints/00000200.old-91ab…/               the previous one of the same step, until a new one has its name
+    checkpoints/00000200.diverged-7c3e…/          set aside when the run diverged: neither loaded nor deleted
 
 Which checkpoint is the latest is computed from what verifies, never stored. Newer means saved later, by the count
 in the manifests: steps start again when a run does, and clocks jump.
@@ -41,24 +42,24 @@ from weft.training.retention import (
     MIN_CHECKPOINTS,
     aside_name,
     committed,
-    delete,
+    diverged_name,
     entries,
     is_unfinished,
     prune,
     sequence,
-    step_of,
     unfinished_name,
 )
 
 __all__ = [
     "Checkpoint",
     "NewerFormat",
-    "drop_checkpoints",
     "environment",
     "environment_differences",
     "latest",
     "read_tensors",
     "save_checkpoint",
+    "saved_weights",
+    "set_aside",
     "write_tensors",
 ]
 
@@ -145,15 +146,24 @@ def save_checkpoint(
     return path
 
 
-def drop_checkpoints(folder: Path, after: int) -> None:
-    """Delete the checkpoints of steps after this one, if that one verifies: they are of a run that went wrong."""
+def set_aside(folder: Path, step: int) -> list[str] | None:
+    """Rename the checkpoints that were saved after that of a step, so that resuming goes back to it; the new names.
+
+    None, and nothing is renamed, where that one does not verify. What cannot be read or renamed stays as it is.
+    """
     home = folder / "checkpoints"
-    with contextlib.suppress(StorageError):
-        good = home / f"{after:08d}"
-        verify(good, read_manifest(good))
-        for path in committed(home):
-            if step_of(path) > after:
-                delete(path)
+    good = home / f"{step:08d}"
+    try:
+        manifest = read_manifest(good)
+        verify(good, manifest)
+        later = [path for path in sorted(committed(home)) if sequence(path) > manifest["sequence"]]
+    except WeftError:
+        return None
+    renamed = []
+    for path in later:
+        with contextlib.suppress(OSError):
+            renamed.append(path.rename(path.with_name(diverged_name(path))).name)
+    return renamed
 
 
 def _write_files(
@@ -215,6 +225,15 @@ def latest(folder: Path, *, report: Callable[[str], None] = _to_stderr) -> Check
     for path in sorted(damaged):
         report(f"{home.name}/{path.name}: {damaged[path]}; passed over")
     _report_strangers(home, found, report)
+    return found
+
+
+def saved_weights(folder: Path) -> set[str]:
+    """The SHA-256 of the weights of each checkpoint of a run, by their manifests."""
+    found = set()
+    for path in committed(folder / "checkpoints"):
+        with contextlib.suppress(WeftError, KeyError):
+            found.add(read_manifest(path)["files"][WEIGHTS]["sha256"])
     return found
 
 

@@ -15,6 +15,7 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ class RunFolder:
         self._metrics = MetricsFile(self.path)
         self._began: tuple[Mapping[str, Any], Mapping[str, bytes]] | None = None
         self._seals: FileSeals | None = None  # of the other files, once config.json was read or written
-        self._contents: dict[str, bytes] = {}  # of files that were read and compared
+        self._sealed = False  # whether config.json, once read or written, has a seal that counts
 
     @property
     def exists(self) -> bool:
@@ -93,7 +94,7 @@ class RunFolder:
         """Write config.json, with the seals of the other files."""
         content = {name: value for name, value in config.items() if name not in ("format", KEY)}
         store.write_file(self.path / CONFIG, sealed_config({"format": FORMAT, "weft": VERSION, **content}, files))
-        self._seals = files
+        self._seals, self._sealed = files, True
 
     def config(self) -> dict[str, Any]:
         """Read config.json, strictly, and compare its seal."""
@@ -113,8 +114,8 @@ class RunFolder:
                 where=str(path),
                 fix="update weft",
             )
-        sealed = self.checked and (data["format"] >= FIRST_SEALED or KEY in data)
-        self._seals = check_config(content, data, path) if sealed else {}
+        self._sealed = self.checked and (data["format"] >= FIRST_SEALED or KEY in data)
+        self._seals = check_config(content, data, path) if self._sealed else {}
         return upgraded(data)
 
     def seals(self) -> FileSeals:
@@ -123,16 +124,20 @@ class RunFolder:
             self.config()
         return self._seals or {}
 
+    @property
+    def sealed(self) -> bool:
+        """Whether files are compared with a seal: not in runs of earlier versions."""
+        self.seals()
+        return self._sealed
+
     def content(self, name: str) -> bytes:
         """What one of the run's files holds."""
         path = self.path / name
         if not path.exists():
             raise StorageError(f"{name} is missing from the run", where=str(self.path))
-        content, known = store.read_file(path), self._contents.get(name)
-        if content == known:
-            return known
-        check_file(path, self.seals().get(name), FileSeal.of(content).sha256)
-        self._contents[name] = content
+        content = store.read_file(path)
+        if self.sealed:
+            check_file(path, self.seals().get(name), FileSeal.of(content).sha256)
         return content
 
     def write(self, name: str, data: str | bytes) -> None:
@@ -251,7 +256,7 @@ class RunFolder:
         name = WEIGHTS if base is None else ADAPTERS
         path, sealed = self.path / name, self.seals().get(name)
         if path.exists():
-            learned = read_tensors(path, check=lambda sha256: check_file(path, sealed, sha256))
+            learned = read_tensors(path, check=partial(self._check_weights, path))
             return learned if base is None else {**base.weights(self.path, checked=self.checked), **learned}
         if sealed is not None:
             raise StorageError(
@@ -263,6 +268,14 @@ class RunFolder:
         if found is None:
             raise WeftError("this run has no weights yet", where=str(self.path), fix="train it with --resume")
         return found.tensors("model")
+
+    def _check_weights(self, path: Path, sha256: str) -> None:
+        """Refuse weights that are neither sealed nor, copied by hand, those of one of the run's checkpoints."""
+        from weft.training.checkpoint import saved_weights
+
+        sealed = self.seals().get(path.name)
+        if self.sealed and not (sealed is None and sha256 in saved_weights(self.path)):
+            check_file(path, sealed, sha256)
 
 
 def nearest_run(path: Path) -> Path | None:

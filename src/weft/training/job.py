@@ -24,8 +24,9 @@ class State:
 
     `landing` is the share of the run that was done when patience ended and the rate began to fall to zero; `evaluate_every`
     is decided once, by the first end that the run had. A run by minutes measures its looks at held-out data: all took
-    `look_seconds`, the last one `look_cost`, and each scores `probe` samples. `calmest` is the lowest mean of recent losses, and
-    `good_step` the step of the last checkpoint that was saved while the run did well.
+    `look_seconds`, the last one `look_cost`, and each scores `probe` samples. `first_mean` is the mean of the
+    first losses, `lowest_recent_mean` the lowest mean of recent ones, and `good_step` the step of the last checkpoint that was
+    saved while the run did well.
     """
 
     step: int = 0
@@ -43,7 +44,8 @@ class State:
     look_seconds: float = 0.0
     look_cost: float = 0.0
     probe: int | None = None
-    calmest: float | None = None
+    first_mean: float | None = None
+    lowest_recent_mean: float | None = None
     good_step: int | None = None
 
     @property
@@ -63,6 +65,9 @@ class State:
             data = {"lowest": best, **data}
             best = {"loss": best}
         best = None if best is None else HeldOutScore(**best)
+        data = {
+            name: value for name, value in data.items() if name != "calmest"
+        }  # earlier: the lowest mean, of few losses
         return State(**{**data, "horizon": Horizon(**data["horizon"]), "best": best})
 
 
@@ -77,14 +82,14 @@ class Job:
     device: torch.device
     seconds: float | None  # the budget of a run by minutes
     note: Callable[[dict[str, Any]], None]
-    save: Callable[
-        ..., bool
-    ]  # step, groups of tensors, state; last=True: no other follows; good= a step to keep; was it saved?
+    # step, groups of tensors, state; last=True: no other follows; good= a step to keep; returns whether it was saved
+    save: Callable[..., bool]
     show: Callable[[Model], None]  # draws what is worth seeing of the model
     progress: Progress
     stop: StopRequest
     world: World
-    drop: Callable[[int], None] = lambda step: None  # deletes the checkpoints of later steps
+    # renames checkpoints saved after that of a step; returns their new names, None where that one is not there
+    set_aside: Callable[[int], list[str] | None] = lambda step: None
 
 
 class Clock:

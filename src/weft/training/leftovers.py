@@ -1,4 +1,4 @@
-"""What a killed process left in a run folder: swept away by whoever next uses the run, if nobody is writing there.
+"""What a killed process left in a run folder: swept away by whoever next trains there, or uses the run an hour later.
 
 .lock  .tmp-5f0c…                  of the folder's writer: taking the lock removes them
 checkpoints/.tmp-step-200-5f0c…    a checkpoint that was being written, or being deleted
@@ -9,16 +9,19 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.storage import store
-from weft.storage.lock import is_leftover
+from weft.storage.lock import is_leftover, is_stale
 from weft.training.manifest import MANIFEST
 from weft.training.retention import entries, is_unfinished
 
+STALE = 3600.0  # seconds without a change after which a file is no longer being written
+
 
 def sweep(folder: Path) -> None:
-    """Remove leftovers. A folder in which a run is being trained, or which cannot be written, is left as it is."""
+    """Remove old leftovers. A folder in which a run is being trained, or which cannot be written, is left as it is."""
     with contextlib.suppress(WeftError):
-        if any(map(is_leftover, entries(folder))) or _unfinished(folder):
-            with store.RunLock(folder):
+        found = [*filter(is_leftover, entries(folder)), *_unfinished(folder)]
+        if any(is_stale(path, STALE) for path in found):
+            with store.RunLock(folder, stale=STALE):
                 sweep_checkpoints(folder)
 
 

@@ -111,7 +111,7 @@ class Fit:
             self.weights.spread()
         self.weights.clear()
         if not math.isfinite(norm):
-            if self.sound() and doing_well(state):
+            if self.sound() and self.does_well():
                 self.save()
             raise self.diverged("the loss or its gradient is not a finite number")
         jumped = jump(state, sums.loss)
@@ -146,16 +146,22 @@ class Fit:
         """Whether all weights are finite numbers."""
         return all(bool(tensor.isfinite().all()) for tensor in self.weights.tensors().values())
 
+    def does_well(self) -> bool:
+        """Whether this state is worth going back to; where the target itself moves, losses do not tell."""
+        return not self.job.objective.comparable or doing_well(self.state)
+
     def diverged(self, why: str) -> Diverged:
         """The error for a run that went wrong, noted in the metrics with the samples of the step."""
         training, first = self.job.training, self.at * self.job.training.batch
         samples = range(first, first + training.batch)
         self.job.note({"step": self.at + 1, "diverged": why, "samples": list(samples)})
         good = self.state.good_step
+        aside: list[str] | None = None
         if good is not None and self.saved_step > good and self.job.world.first:
-            self.job.drop(good)
-            self.saved_step = good
+            aside = self.job.set_aside(good)
+            self.saved_step = self.saved_step if aside is None else good
         kept = f"; the checkpoint of step {self.saved_step} is kept" if self.saved_step >= 0 else ""
+        kept += f", later ones are set aside as {' and '.join(aside)}" if aside else ""
         return Diverged(
             f"training diverged in step {self.at + 1}: {why} (samples {samples[0]} to {samples[-1]})",
             fix=f"start again with a lower rate, say --set lr={lower_rate(training.lr):g}{kept}",
@@ -243,12 +249,15 @@ class Fit:
             tensors["best"] = self.best
         if self.average is not None:
             tensors["average"] = self.average
-        if doing_well(self.state):
+        good_before = self.state.good_step
+        if self.does_well():
             self.state.good_step = self.state.step
         if self.job.world.first and self.saved_step != self.state.step:
             state = self.state.to_json()
-            saved = self.job.save(self.state.step, tensors, state, last=last, good=self.state.good_step)
-            self.saved_step = self.state.step if saved else self.saved_step
+            if self.job.save(self.state.step, tensors, state, last=last, good=self.state.good_step):
+                self.saved_step = self.state.step
+            else:
+                self.state.good_step = good_before
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:

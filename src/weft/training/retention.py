@@ -2,6 +2,7 @@
 
     00000200                 committed: a checkpoint, if its manifest verifies
     00000200.old-91ab…       committed, but its name now belongs to a newer one of the same step
+    00000200.diverged-7c3e…  set aside by a run that diverged after it; left to the user
     .tmp-step-200-5f0c…      being written or being deleted, or left by a process that was killed while it did so
 
 Anything else is a stranger and is never touched.
@@ -32,6 +33,11 @@ def unfinished_name(step: int) -> str:
 def aside_name(name: str) -> str:
     """A new name for a checkpoint that must give up its own and stay loadable."""
     return f"{name}.old-{secrets.token_hex(6)}"
+
+
+def diverged_name(path: Path) -> str:
+    """A new name for a checkpoint of a run that went wrong: it is neither loaded nor deleted."""
+    return f"{step_of(path):08d}.diverged-{secrets.token_hex(6)}"
 
 
 def is_unfinished(path: Path) -> bool:

@@ -23,7 +23,7 @@ from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training import loop
 from weft.training.board import Board
-from weft.training.checkpoint import Checkpoint, drop_checkpoints, latest
+from weft.training.checkpoint import Checkpoint, latest, set_aside
 from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_device, pick_precision
@@ -110,7 +110,7 @@ def perform(
             progress=progress,
             stop=stop,
             world=world,
-            drop=partial(drop_checkpoints, folder.path),
+            set_aside=partial(set_aside, folder.path),
         )
         if found is None:
             horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))

@@ -80,8 +80,11 @@ def check_config(content: bytes, config: Mapping[str, Any], path: Path) -> FileS
 
 
 def check_file(path: Path, sealed: FileSeal | None, sha256: str) -> None:
-    """Refuse a file that is not the one that was sealed; what has no seal passes."""
-    if sealed is not None and sealed.sha256 != sha256:
+    """Refuse a file of a sealed run that is not the one that was sealed, or that the seal does not name."""
+    if sealed is None:
+        problem = "not a file that this run wrote: config.json does not name it"
+        raise StorageError(problem, where=store.shown(path), fix=f"remove it, or {AS_IT_IS}")
+    if sealed.sha256 != sha256:
         problem = "changed since the run was written: its SHA-256 is not that in config.json"
         raise StorageError(problem, where=store.shown(path), fix=AS_IT_IS)
 

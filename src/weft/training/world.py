@@ -45,6 +45,7 @@ class World:
             owned = not dist.is_initialized()
             try:
                 if owned:
+                    _take_own_gpu(device)
                     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
             except (ValueError, RuntimeError) as error:
                 raise _cannot_meet(found, error) from None
@@ -144,6 +145,16 @@ class World:
                     fix="give every process the same files, the same settings and the same weft",
                 )
 
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """What this process refuses between `announce` and `compare`: the others learn it where they compare."""
+        try:
+            yield
+        except Exception as error:
+            if self._announced:
+                self.compare({}, error)
+            raise
+
     def _gather(self, text: str) -> list[str]:
         """The texts of all processes, by rank, in all processes."""
         if self.size == 1:
@@ -170,6 +181,22 @@ class World:
         return os.fsdecode(bytes(data.tolist())[:-1])
 
 
+def _take_own_gpu(device: torch.device) -> None:
+    """Have "cuda" mean another GPU in each process of a machine, as torchrun numbers them.
+
+    A launcher may show each process one GPU alone, which then is its own.
+    """
+    local, gpus = os.environ.get("LOCAL_RANK", ""), torch.cuda.device_count() if device.type == "cuda" else 0
+    if gpus < 2 or not local:
+        return
+    if int(local) >= gpus:
+        problem = f"process {local} of this machine has no GPU: there are {gpus}, counted from 0"
+        raise ConfigError(
+            problem, where="LOCAL_RANK", fix="start as many processes as there are GPUs: torchrun --nproc-per-node"
+        )
+    torch.cuda.set_device(int(local))
+
+
 def _cannot_meet(found: str, error: Exception) -> WeftError:
     """Why the processes do not find each other."""
     fix = "start the processes with torchrun, or unset WORLD_SIZE"
@@ -178,14 +205,17 @@ def _cannot_meet(found: str, error: Exception) -> WeftError:
             f"port {os.environ.get('MASTER_PORT')} of this machine is taken, and the {found} processes cannot meet"
         )
         return WeftError(problem, where="MASTER_PORT", fix="name another one: torchrun --master-port")
-    return WeftError(
-        f"the {found} processes cannot meet: {str(error).splitlines()[0]:.200}", where="WORLD_SIZE", fix=fix
-    )
+    return WeftError(f"the {found} processes cannot meet: {_first_line(error):.200}", where="WORLD_SIZE", fix=fix)
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, in one line; its kind where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _refusal(error: Exception) -> dict[str, Any]:
     """An error as it travels to other processes."""
-    return {"refusal": str(error).splitlines()[0][:500], "code": getattr(error, "exit_code", 70)}
+    return {"refusal": _first_line(error)[:500], "code": getattr(error, "exit_code", 70)}
 
 
 def _refused(rank: int, told: Mapping[str, Any]) -> WeftError:
@@ -201,4 +231,4 @@ def _together() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise Interrupted(f"another process of this run has ended: {str(error).splitlines()[0]:.200}") from None
+        raise Interrupted(f"another process of this run has ended: {_first_line(error):.200}") from None
