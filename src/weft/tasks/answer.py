@@ -22,7 +22,7 @@ from weft.tasks.answer_inputs import given_questions
 from weft.tasks.answer_looking import look_at_answer
 from weft.tasks.answer_measures import answer_measures
 from weft.tasks.answering import Answering, AnswerWriter
-from weft.tasks.finetuning import start_weights, usual_rates, with_lora
+from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import answers as recipes
 from weft.tasks.recipes.captions import LADDER_OF
@@ -81,7 +81,7 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
         encoder = continued_backbone(origin, training, training.drop).replace(head=None, outputs=None)
         training = decided(draft, encoder, recipes.answer_cost, recipes.WITHOUT)
         model = recipes.with_answers(encoder, name, draft)
-        return model, usual_rates(training, self.recipe, draft.request, name) if training.freeze else training
+        return model, partly_new_rates(training, self.recipe, draft.request, name)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         if recipes.answers_already(origin.model):
