@@ -73,12 +73,14 @@ def evaluate(
         list[str] | None,
         typer.Argument(metavar="DATA", help="Data to measure on; the run's own held-out part by default."),
     ] = None,
+    set_: Set = None,
     broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Measure a trained model on data."""
     output.prepare()
-    output.evaluated(load_run(run, broken=broken).evaluate(data or None), json)
+    loaded = load_run(run, broken=broken)
+    output.evaluated(loaded.evaluate(data or None, **settings_of(set_, loaded.evaluate)), json)
 
 
 @commands.command(

@@ -14,6 +14,11 @@ OUTSIDE = "leads out of the data's folder (--set outside=true reads it)"
 _allowed: ContextVar[bool] = ContextVar("outside", default=False)
 
 
+def is_true(said: bool | str | None) -> bool:
+    """Whether a setting is on, as it is given in Python or in words; it is asked before the task's settings are known."""
+    return said is True or said == "true"
+
+
 @contextmanager
 def outside_allowed(allowed: bool) -> Iterator[None]:
     """Within this block, links and paths may lead out of the folders that are read, or not."""

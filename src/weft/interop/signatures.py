@@ -206,7 +206,8 @@ class CaptionSignature(Signature):
     def __init__(self, model: Seq2Seq):
         super().__init__(model)
         self.picture, target = PictureSignature(model.source), _table(model.target)
-        self.vocab, self.context = target.vocab, target.context
+        self.vocab: int = target.vocab
+        self.context = target.context
         length = ("batch", "target_length")
         self.inputs = {
             **self.picture.inputs,

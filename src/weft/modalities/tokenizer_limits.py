@@ -72,8 +72,8 @@ def _check_growth(section: str, rules: Any, where: str) -> None:
         content, pattern = part.get("content"), part.get("pattern")
         if isinstance(content, str) and isinstance(pattern, dict):
             exact = pattern.get("String")
-            whole = isinstance(exact, str) and len(exact) > 0
-            growth *= max(1.0, len(content) / len(exact)) if whole else 1.0 + len(content)
+            length = len(exact) if isinstance(exact, str) else 0
+            growth *= max(1.0, len(content) / length) if length else 1.0 + len(content)
         if growth > MAX_GROWTH or before > MAX_GROWTH:
             found = f"a text {growth:,.0f} times as long, after {before:,} characters"
             raise _beyond(found, f"at most {MAX_GROWTH} of each", f"{where}, {name}")

@@ -20,7 +20,8 @@ class Contrast(Objective):
 
     Text to picture is -log of the softmax, over the pictures of a batch, of cosine / temperature at the text's own picture;
     picture to text the same over the captions. Pictures with an equal caption, and other captions of the same picture,
-    are left out of the softmax: they are no wrong answers. A step in pieces compares within each piece.
+    are left out of the softmax: they are no wrong answers. Pieces of a step and processes
+    compare within themselves: more of them make the contrast easier.
     """
 
     class Config(Objective.Config):

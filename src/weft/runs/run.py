@@ -1,7 +1,6 @@
 """Run: a trained model with the task it was trained for, back from its folder and ready for use."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +10,7 @@ from torch import nn
 
 from weft.codecs import codecs_from_json
 from weft.config import Config, from_json
-from weft.data.bounds import outside_allowed
+from weft.data.bounds import is_true, outside_allowed
 from weft.errors import ConfigError, StorageError, WeftError, listed
 from weft.inspect.views import View
 from weft.interop import recognises
@@ -82,17 +81,33 @@ class Run:
         return card_named(name, where=f"{self.folder}/config.json").task
 
     def predict(
-        self, inputs: Any, *, listen: Callable[[int, str], None] | None = None, **settings: Any
+        self,
+        inputs: Any,
+        *,
+        listen: Callable[[int, str], None] | None = None,
+        **settings: Any,
     ) -> list[dict[str, Any]]:
-        """One object for each input, as the command line's `--json` gives them."""
+        """One object for each input, as the command line's `--json` gives them.
+
+        With `outside=True`, links and paths in inputs may lead out of the folders that are named; so in all that follows.
+        """
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with self._bounds():
+        with outside_allowed(is_true(settings.pop("outside", False))):
             return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
 
-    def evaluate(self, data: str | Path | Sequence[str | Path] | None = None, *, quiet: bool = True) -> dict[str, Any]:
-        """Measures on data; on the run's own held-out part when none is named."""
+    def evaluate(
+        self,
+        data: str | Path | Sequence[str | Path] | None = None,
+        *,
+        quiet: bool = True,
+        **settings: Any,
+    ) -> dict[str, Any]:
+        """Measures on data; on the run's own held-out part when none is named, which is read as it was in training."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
-        with self._bounds():
+        as_trained = not named and (self.config.get("training") or {}).get("outside") is True
+        allowed = as_trained or is_true(settings.pop("outside", False))
+        with_settings(NoSettings(), settings)
+        with outside_allowed(allowed):
             found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
@@ -128,7 +143,7 @@ class Run:
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with self._bounds():
+        with outside_allowed(is_true(settings.pop("outside", False))):
             return self.task.embedded(self._loaded, many, settings)
 
     def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
@@ -139,12 +154,8 @@ class Run:
 
     def look(self, input: Any, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook."""
-        with self._bounds():
+        with outside_allowed(is_true(settings.pop("outside", False))):
             return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
-
-    def _bounds(self) -> AbstractContextManager[None]:
-        """Files outside of named folders are read where the run's training was allowed to."""
-        return outside_allowed((self.config.get("training") or {}).get("outside") is True)
 
     def __repr__(self) -> str:
         task = self._loaded.config.get("task") or "composed by hand"

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from weft.config import field_types
-from weft.data.bounds import outside_allowed
+from weft.data.bounds import is_true, outside_allowed
 from weft.errors import ConfigError, WeftError, nearest
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
@@ -50,7 +50,7 @@ class Asked:
     @property
     def outside(self) -> bool:
         """Whether links and paths may lead out of the data's folders; asked before the task is known."""
-        return self.settings.get("outside") in (True, "true")
+        return is_true(self.settings.get("outside"))
 
 
 def train(

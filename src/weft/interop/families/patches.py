@@ -67,7 +67,7 @@ def read_trunk(
 
 def read_pooler(given: TheirConfig, dim: int) -> Summary.Config:
     """A layer on the class token, whose result is the picture's vector."""
-    activation = given.choice("pooler_act", ACTIVATIONS, "tanh")
+    activation = given.choice("pooler_act", {**ACTIVATIONS, "linear": None}, "tanh")
     width = given.whole("pooler_output_size", dim)
     return Summary.Config(first=True, dense=Dense.Config(activation=activation, width=width))  # type: ignore[arg-type]
 
