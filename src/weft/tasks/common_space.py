@@ -42,7 +42,7 @@ class Comparing(Config):
 def model_of(run: Loaded, where: str) -> Contrastive:
     """The run's model, which must compare pictures with texts."""
     if not isinstance(run.model, Contrastive):
-        problem = f"a {run.config.get('model_name')} has no common space of pictures and texts"
+        problem = f"a {run.config.get('model_name')} has no common space of pictures and texts, and no vectors of them"
         raise WeftError(problem, where=where, fix="train one that has: weft train captions.tsv photos/ --model coca")
     return run.model
 
