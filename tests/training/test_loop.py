@@ -449,6 +449,22 @@ def test_a_run_that_ends_worse_than_knowing_nothing_says_so(tmp_path: Path) -> N
     assert go(tmp_path / "calm", model="gpt", lr=1e-3, steps=4).warning == ""
 
 
+def test_where_a_fresh_model_does_not_fit_beside_the_trained_one_the_run_ends_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models, evaluate = [], loop.evaluate
+
+    def cramped(job: Any, **more: Any) -> HeldOutScore:
+        models.append(job.model)
+        if job.model is not models[0]:
+            raise torch.OutOfMemoryError("no room")
+        return evaluate(job, **more)
+
+    monkeypatch.setattr(loop, "evaluate", cramped)
+    ended = go(tmp_path / "run", model="gpt", lr=10.0, steps=12, evaluate_every=1000)
+    assert models[-1] is not models[0] and ended.warning == ""
+
+
 @pytest.mark.parametrize("lr", [0.0, -1.0])
 def test_rates_that_cannot_train_are_refused(lr: float) -> None:
     with pytest.raises(ConfigError, match="above 0"):

@@ -59,10 +59,11 @@ def test_parts_that_another_run_learned_have_a_share_of_the_rate_of_new_ones(rul
         names = {id(p): name for name, p in optimizer.weights.master.items()}
         return {names[id(p)]: g["lr"] for each in optimizer.rules for g in each.param_groups for p in g["params"]}
 
-    usual, mixed = rates(), rates(learned=("embed", "trunk.blocks.1"), learned_lr=0.1)
+    alone = next(name for name in rates() if name.startswith("trunk.blocks.0."))  # a single weight is a part as well
+    usual, mixed = rates(), rates(learned=("embed", "trunk.blocks.1", alone), learned_lr=0.1)
     assert usual.keys() == mixed.keys()
     for name, rate in mixed.items():
-        share = 0.1 if name.startswith(("embed.", "trunk.blocks.1.")) else 1.0
+        share = 0.1 if name == alone or name.startswith(("embed.", "trunk.blocks.1.")) else 1.0
         assert rate == pytest.approx(share * usual[name]), name
     assert {share for name, rate in mixed.items() if (share := round(rate / usual[name], 3))} == {0.1, 1.0}
 

@@ -26,6 +26,14 @@ def test_the_master_copy_stays_fp32_while_the_trunk_computes_in_bf16(name: str):
     assert model(Text(ids(2, 6))).dtype is torch.float32
 
 
+def test_weights_of_another_precision_are_refused_with_what_helps():
+    weights = Weights(model_of("gpt"), torch.float32)
+    half = {name: tensor.bfloat16() for name, tensor in weights.tensors().items()}
+    with pytest.raises(ConfigError, match="numbers of the type bfloat16, the model needs float32") as error:
+        weights.load(half)
+    assert error.value.fix == "put the run's own file back, or write this tensor as float32"
+
+
 @pytest.mark.parametrize("name", ZOO)
 def test_the_rounded_model_stays_close_to_the_exact_one(name: str):
     model, text = model_of(name), Text(ids(2, 6))

@@ -215,8 +215,9 @@ def test_numbers_of_another_type_are_refused(run: Path) -> None:
     tensors = load_file(path)
     name = next(iter(tensors))
     save_file({**tensors, name: tensors[name].view(torch.int32)}, path)
-    with pytest.raises(ConfigError, match=f"{name} has numbers of the type int32, the model needs float32"):
+    with pytest.raises(ConfigError, match=f"{name} has numbers of the type int32, the model needs float32") as error:
         weft_.load(run)
+    assert "different runs" not in error.value.fix and "float32" in error.value.fix
 
 
 def test_a_model_card_may_be_edited_and_verifying_tells_it(run: Path) -> None:

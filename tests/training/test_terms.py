@@ -47,6 +47,12 @@ class Penalised(Objective):
         return {OWN: batch.wanted.values.numel(), **({"squares": int(low(batch).sum())} if self.config.named else {})}
 
 
+@pytest.mark.parametrize("name", [OWN, "norm", "lr", "count", "seconds", "step"])
+def test_a_term_cannot_have_the_name_of_another_number_of_its_line(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"cannot be named '{name}'"):
+        Term(name, torch.tensor(1.0), 1)
+
+
 def low(batch: Any) -> Tensor:
     return batch.given.ids < 2
 

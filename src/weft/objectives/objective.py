@@ -10,8 +10,10 @@ from torch import Tensor
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
+from weft.errors import ConfigError
 
 OWN = "loss"  # the name of a loss itself, beside the names of its further terms
+NOTED = (OWN, "step", "norm", "lr", "count", "seconds", "samples", "held_out", "diverged")  # in the same lines as terms
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,13 @@ class Term:
     total: Float[Tensor, ""]
     count: int
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.name in NOTED:
+            problem = (
+                f"a term of a loss cannot be named {self.name!r}: each line of metrics.jsonl has that name already"
+            )
+            raise ConfigError(problem, where="objective", fix="give the term another name")
 
 
 @dataclass(frozen=True)

@@ -202,9 +202,8 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     try:
         Weights(model, torch.float32).load(place.weights())
     except ConfigError as error:
-        raise ConfigError(
-            error.problem, where=str(place.path), fix="config.json and the weights are of different runs"
-        ) from None
+        fix = error.fix or "config.json and the weights are of different runs"
+        raise ConfigError(error.problem, where=str(place.path), fix=fix) from None
     if not broken:
         refuse_broken(broken_tensors(own_tensors(model)), place.path)
     return loaded(place, config, model.eval())

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 FILE_MODE, FOLDER_MODE = 0o664, 0o775  # before the umask: never writable by everyone, not even with umask 0
+OnWritten = Callable[[int, str], None]  # is given the length of a file and the SHA-256 of its bytes
 _PART = 8 * 2**20  # bytes hashed and written at a time
 _TAIL = 2**20  # bytes looked at to find where a torn last line begins
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -51,7 +52,7 @@ def write_file(
     data: bytes | Iterable[bytes | memoryview],
     *,
     size: int | None = None,
-    before: Callable[[int, str], None] = lambda size, sha256: None,
+    before: OnWritten | None = None,
 ) -> str:
     """Write a whole file or nothing, durably. Returns the SHA-256 of its content.
 
@@ -62,7 +63,8 @@ def write_file(
     unfinished = temporary(path.parent)
     try:
         sha256 = _write_new(unfinished, chunks)
-        before(unfinished.stat().st_size, sha256)
+        if before is not None:
+            before(unfinished.stat().st_size, sha256)
         os.replace(unfinished, path)
         sync_folder(path.parent)
     except BaseException as error:

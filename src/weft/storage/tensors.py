@@ -18,15 +18,12 @@ _NAMES = {dtype: name for name, dtype in TYPES.items()}
 _ORDER = list(_NAMES)
 
 
-Noted = Callable[[int, str], None]  # hears the length of a file and the SHA-256 of its bytes
-
-
-def _unheard(size: int, sha256: str) -> None:
-    """Nothing is done with length and digest."""
-
-
 def write_tensors(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None, *, before: Noted = _unheard
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    before: store.OnWritten | None = None,
 ) -> str:
     """Write a .safetensors file, whole or not at all; at most one tensor is copied at a time. Returns its SHA-256.
 
@@ -36,7 +33,11 @@ def write_tensors(
 
 
 def write_checked(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None, *, before: Noted = _unheard
+    path: Path,
+    tensors: Mapping[str, Tensor],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    before: store.OnWritten | None = None,
 ) -> tuple[str, dict[str, int]]:
     """As `write_tensors`; also returns the CRC-32 of every tensor, by which damage can be located."""
     sums: dict[str, int] = {}

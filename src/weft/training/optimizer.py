@@ -49,7 +49,7 @@ class Optimizer:
     def _paced(self, names: Sequence[str], lr: float, **more: float) -> list[dict[str, Any]]:
         """Weights as groups of an update rule: new ones at this rate, those that another run learned at their share of it."""
         training = self.training
-        learned = [name for name in names if name.startswith(tuple(f"{part}." for part in training.learned))]
+        learned = [name for name in names if f"{name}.".startswith(tuple(f"{part}." for part in training.learned))]
         rates = ((lr, [n for n in names if n not in set(learned)]), (lr * (training.learned_lr or 1.0), learned))
         return [{"params": [self.weights.master[n] for n in some], "lr": rate, **more} for rate, some in rates if some]
 

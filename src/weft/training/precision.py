@@ -101,7 +101,8 @@ class Weights:
                 raise ConfigError(f"{name} has the shape {list(tensors[name].shape)}, the model needs {list(t.shape)}")
             if t.dtype != tensors[name].dtype:
                 found, needed = (str(one.dtype).removeprefix("torch.") for one in (tensors[name], t))
-                raise ConfigError(f"{name} has numbers of the type {found}, the model needs {needed}")
+                problem = f"{name} has numbers of the type {found}, the model needs {needed}"
+                raise ConfigError(problem, fix=f"put the run's own file back, or write this tensor as {needed}")
         for name, t in own.items():
             t.copy_(tensors[name])
         self.spread()

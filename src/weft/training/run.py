@@ -137,9 +137,12 @@ def _worse_than_nothing(work: Work, job: loop.Job, fit: loop.Fit) -> str:
     score, first = fit.score, fit.state.first_loss
     if not job.objective.comparable or score is None or first is None or score.loss <= first:
         return ""
-    with torch.random.fork_rng(devices=[]):
-        fresh = build(work.model, work.training.seed).to(job.device)
-        nothing = loop.evaluate(replace(job, model=fresh), most=fit.pace.probe)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            fresh = build(work.model, work.training.seed).to(job.device)
+            nothing = loop.evaluate(replace(job, model=fresh), most=fit.pace.probe)
+    except torch.OutOfMemoryError:  # the trained model and its optimizer are still there
+        return ""
     if not nothing.clearly_beats(score):
         return ""
     return (

@@ -11,7 +11,8 @@ class Training(Config):
     """How a model is trained. A setting of None is chosen by the plan and written into the run.
 
     `lr` is the peak rate of AdamW (embeddings, heads, vectors); with optimizer=muon the hidden matrices are updated
-    by Muon at `matrix_lr` times `lr`. Parts that another run has `learned` have `learned_lr` times the rate. The rate warms up for `warmup` steps and then falls as `schedule` says.
+    by Muon at `matrix_lr` times `lr`. Parts that another run has `learned` have `learned_lr` times the rate. The rate
+    warms up for `warmup` steps and then falls as `schedule` says.
     `compile=auto` compiles the blocks in runs long enough to pay for it.
     """
 
