@@ -242,7 +242,7 @@ CARDS: dict[str, Card] = {
             summary="learn to write about pictures",
             files=".tsv, .csv or .jsonl (gzip too) with pictures' names and captions, the pictures beside it or named "
             "too (captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name "
-            "each",
+            "each; COCO's captions in JSON; Flickr8k's lines",
             sample="weft's scenes (5,000 pictures of 48 x 48 pixels with sentences)",
             example="picture.jpg",
             home="caption.Caption",

@@ -53,4 +53,4 @@ def _question(words: Words, dropout: float) -> TextEmbed.Config:
 
 
 ANSWER_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {"swift": swift, "transformer": transformer}
-ANSWER_ENCODERS: dict[str, Callable[..., Stream.Config]] = {"swift": captioning.features, "transformer": vit}
+ANSWER_ENCODERS: dict[str, Callable[..., Stream.Config]] = {"swift": captioning.silent_features, "transformer": vit}

