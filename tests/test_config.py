@@ -38,7 +38,8 @@ ZOO = {name: make(SIZE, vocab=11, dropout=0.1) for name, make in LANGUAGE_MODELS
 TREE = Trunk.Config(blocks=(Block.Config(mix=Attention.Config(heads=2)), Block.Config(transform=Mlp.Config())))
 PATCHES = Stream.Config(dim=4, embed=PatchEmbed.Config(grid=(2, 2)), trunk=Trunk.Config(block=Block.Config()))
 READING = PATCHES.replace(trunk=Trunk.Config(blocks=(Block.Config(), Block.Config(read=Attention.Config(heads=2)))))
-NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING}}
+NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING},
+         "PictureTextEmbed": {"text": TextEmbed.Config(vocab=5, context=6, reading="free")}}  # fmt: skip
 
 
 def value(kind: Any) -> Any:

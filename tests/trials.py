@@ -182,6 +182,7 @@ TRIALS: dict[str, Trial] = {
             "shuffled_accuracy",
             "constant_accuracy",
             "question_accuracy",
+            "kind_accuracy",
             "loss",
             "perplexity",
         },

@@ -93,8 +93,9 @@ def test_coverage_is_learned_beside_the_tokens_and_noted(runs: dict[str, weft.Ru
     assert any(not torch.equal(tensor, other[name]) for name, tensor in one.items())
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("to", ["hf", "onnx"])
+@pytest.mark.parametrize(
+    "name, to", [*((name, "hf") for name in NAMES), ("cnn-lstm", "onnx"), ("show-attend-tell", "onnx")]
+)
 def test_exports_that_no_other_tool_knows_are_refused_with_a_reason(
     name: str, to: str, runs: dict[str, weft.Run], tmp_path: Path
 ) -> None:

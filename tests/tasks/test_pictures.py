@@ -126,7 +126,9 @@ def test_folder_archive_table_and_arrays_train_the_same_weights(photos: Path, tm
     ]
     first = runs[0].model.state_dict()
     assert all(torch.equal(t, first[n]) for n, t in runs[1].model.state_dict().items())
-    assert train(table, out=tmp_path / "table", model="vit").config["codecs"]["label"]["names"] == sorted(CLASSES)
+    assert train(table, out=tmp_path / "table", model="vit", outside=True).config["codecs"]["label"]["names"] == sorted(
+        CLASSES
+    )
     x = np.stack([drawn(label, i) for label in range(3) for i in range(20)])
     y = np.array([CLASSES[label] for label in range(3) for _ in range(20)])
     np.savez(tmp_path / "photos.npz", x_train=x[::2], y_train=y[::2], x_val=x[1::2], y_val=y[1::2])
@@ -359,7 +361,7 @@ def test_more_hidden_is_harder_to_fill_in(filling: weft.Run) -> None:
 def test_places_in_metres_come_from_a_table(photos: Path, tmp_path: Path) -> None:
     rows = "".join(f"{photos / name},{0.5 + i % 3}\n" for i, name in enumerate(files(photos)))
     table = write(tmp_path / "ground.csv", f"path,metres_per_pixel\n{rows}")
-    run = train(table, task="reconstruct-images", model="scale-mae", out=tmp_path / "run")
+    run = train(table, task="reconstruct-images", model="scale-mae", out=tmp_path / "run", outside=True)
     assert run.config["model"]["encoder"]["embed"]["reference"] == pytest.approx(1.5, abs=1)
     (usual,), (coarse,) = (
         run.predict(str(photos / "left" / "0.png"), out=str(tmp_path), **more) for more in ({}, {"metres": 30.0})

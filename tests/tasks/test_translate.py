@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sealing import unsealed
 from stopping import stopped_in
 from tiny import PAIR_ZOO
 
@@ -164,7 +165,7 @@ def test_a_file_that_changed_is_not_gone_on_with(tmp_path: Path, monkeypatch: py
 
 def test_a_tokenizer_of_another_run_is_refused(trained: weft.Run, pairs: Path, tmp_path: Path) -> None:
     other = train(pairs, vocab=300, out=tmp_path / "other")
-    spoilt = Path(shutil.copytree(trained.folder, tmp_path / "copy"))
+    spoilt = unsealed(Path(shutil.copytree(trained.folder, tmp_path / "copy")))
     shutil.copy(other.folder / "tokenizer.json", spoilt / "tokenizer.json")
     with pytest.raises(ConfigError, match="different runs|not the tokenizer"):
         weft.load(spoilt).predict("My house.")

@@ -37,7 +37,8 @@ def verify_run(run: str | Path) -> Verified:
     except WeftError as error:
         return Verified(sealed=True, refused={CONFIG: error.problem})
     base = base_of(config, str(folder.path / CONFIG))
-    kept = card_named(config["task"], where=str(folder.path / CONFIG)).task.keeps
+    task = config.get("task")  # none of a run that was composed by hand
+    kept = card_named(task, where=str(folder.path / CONFIG)).task.keeps if task else ()
     read = {
         WEIGHTS if base is None else ADAPTERS,
         *(codec["file"] for codec in config.get("codecs", {}).values() if "file" in codec),

@@ -29,9 +29,17 @@ def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tup
 
 
 def _keys(album: Album) -> list[bytes]:
-    """What each picture is dealt out by: its digest, or the lowest of its copies'."""
+    """What each picture is dealt out by: its digest, or the lowest of its copies'.
+
+    Where all pictures of a class are copies of one, they are dealt out by their own digests: else none could be held out.
+    """
     lowest: defaultdict[int, bytes] = defaultdict(lambda: b"\xff" * 33)
     first = copied([picture.thumbnail for picture in album.pictures], album.labels)
     for group, digest in zip(first, album.digests, strict=True):
         lowest[group] = min(lowest[group], digest)
-    return [lowest[group] for group in first]
+    keys, labels = [lowest[group] for group in first], album.labels or ("",) * len(album)
+    different = {
+        label: len({key for key, own in zip(keys, labels, strict=True) if own == label}) for label in set(labels)
+    }
+    alone = [different[label] == 1 for label in labels]
+    return [digest if own else key for digest, key, own in zip(album.digests, keys, alone, strict=True)]
