@@ -80,7 +80,7 @@ def test_every_task_is_in_the_battery(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name in ("answer", "translate", "forecast") else name
+        pytest.param(name, marks=pytest.mark.slow) if name in ("answer", "caption", "translate", "forecast") else name
         for name in TRIALS
     ],
 )

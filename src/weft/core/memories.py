@@ -47,7 +47,7 @@ class Prefix(MemoryUse):
         memory  m m m m
         tokens          x_0 x_1 x_2 ...        ranks -1 -1 -1 -1 0 1 2 ...
 
-    Along the axis of the line, where it has no places of its own, all of it stands at -1.
+    Along an axis where it has no places of its own, all of it stands at -1.
     """
 
     class Config(MemoryUse.Config):
@@ -66,10 +66,12 @@ class Prefix(MemoryUse):
         rows = tokens.shape[0] // memory.shape[0]
         if rows > 1:
             memory = memory.rows(torch.arange(tokens.shape[0], device=tokens.x.device) // rows)
-        coords, axis = dict(memory.coords), tokens.line_axis
-        if axis is not None:
-            before = tokens.coords[axis].new_full(memory.shape, -1)
-            coords[axis] = coords[axis] - memory.shape[1] if axis in coords else before
+        coords = dict(memory.coords)
+        for axis, places in tokens.coords.items():
+            if axis not in coords:
+                coords[axis] = places.new_full((*memory.shape, *places.shape[2:]), -1)
+            elif axis == tokens.line_axis:
+                coords[axis] = coords[axis] - memory.shape[1]
         prefix = replace(
             memory.with_x(memory.x.to(tokens.x.dtype)), rank=torch.full_like(memory.rank, -1), coords=coords
         )
