@@ -15,7 +15,13 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
-LONG = ("answers", "captions", "translation", "weather", "places")  # measure a model on all that is held out of a sample
+LONG = (
+    "answers",
+    "captions",
+    "translation",
+    "weather",
+    "places",
+)  # measure a model on all that is held out of a sample
 RUN = [
     pytest.param(p, marks=[pytest.mark.slow] * (p.stem in LONG), id=p.stem) for p in PAGES if p.exists() and blocks(p)
 ]
