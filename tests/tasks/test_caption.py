@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from captioned import brief, captioned_table
 from foreign import library, saved
-from pictures import decoded_here, encoded, write
+from pictures import encoded, write
 from PIL import Image
 from stopping import stopped_in
 
@@ -34,14 +35,7 @@ from weft.training.progress import Progress
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
                         "evaluate_every": 100, "quiet": True}  # fmt: skip
 OF_ANOTHER: dict[str, Any] = dict.fromkeys(("preset", "dim", "depth", "heads"))  # the model is that of a run
-SHAPES = scenes(24, 0).train
-
-
-def brief(patch: pytest.MonkeyPatch) -> None:
-    """What takes long and has tests of its own is left out."""
-    decoded_here(patch)
-    patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
-    patch.setattr("weft.objectives.measures.translation.RESAMPLES", 20)
+SCENES = scenes(24, 0).train
 
 
 @pytest.fixture(autouse=True)
@@ -52,12 +46,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of some of weft's scenes, the pictures in a folder beside it."""
-    folder = tmp_path_factory.mktemp("data")
-    rows = []
-    for i in range(len(SHAPES)):
-        write(folder / "photos" / f"{i}.png", encoded(SHAPES.read(i).pixels))
-        rows.append("\t".join((f"{i}.png", *SHAPES.captions[i])))
-    return write(folder / "captions.tsv", "\n".join(rows) + "\n")
+    return captioned_table(tmp_path_factory.mktemp("data"), SCENES)
 
 
 def train(data: Any, **settings: Any) -> weft.Run:
@@ -84,7 +73,7 @@ def test_a_run_writes_about_files_arrays_and_pillows_pictures_and_loads_again(da
     file = str(data.parent / "photos" / "0.png")
     (found,) = trained.predict(file)
     assert set(found) - {"cut"} == {"input", "text", "score"} and found["input"] == file
-    pixels = SHAPES.read(0).pixels
+    pixels = SCENES.read(0).pixels
     for same in (pixels, Image.fromarray(pixels)):
         assert trained.predict([same])[0]["text"] == found["text"]
     assert weft.load(trained.folder).predict([file]) == [found]
@@ -99,8 +88,8 @@ def test_the_held_out_part_and_other_data_are_measured_with_all_references(data:
     assert own["metrics"] == pytest.approx(trained.report["metrics"])
     other = trained.evaluate([data, data.parent / "photos"])
     by_words = {"cider_d", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l"}
-    assert other["examples"] == len(SHAPES) and by_words <= set(other["intervals"]) <= {*by_words, "bleu", "chrf"}
-    assert other["samples"][0]["references"] == list(SHAPES.captions[0])
+    assert other["examples"] == len(SCENES) and by_words <= set(other["intervals"]) <= {*by_words, "bleu", "chrf"}
+    assert other["samples"][0]["references"] == list(SCENES.captions[0])
 
 
 def test_an_evaluation_says_whether_the_model_looked(data: Path, trained: weft.Run, tmp_path: Path) -> None:
@@ -110,7 +99,7 @@ def test_an_evaluation_says_whether_the_model_looked(data: Path, trained: weft.R
         assert found["metrics"][f"{name}_cider_d"] == pytest.approx(one["score"], rel=1e-4)
         assert found["metrics"]["cider_d"] - one["score"] == pytest.approx(one["gain"], abs=1e-4)
     assert found["metrics"]["nearest_cider_d"] > 3, "most of these pictures are among those trained on"
-    assert found["constant_caption"] in {text for texts in SHAPES.captions for text in texts}
+    assert found["constant_caption"] in {text for texts in SCENES.captions for text in texts}
     without = weft.load(shutil.copytree(trained.folder, tmp_path / "earlier"))
     (tmp_path / "earlier" / "known.safetensors").unlink()
     assert set(without.evaluate([data, data.parent / "photos"])["beside"]) == {"shuffled"}
@@ -125,21 +114,21 @@ def test_an_evaluation_says_whether_the_model_looked(data: Path, trained: weft.R
 
 
 def test_the_nearest_of_known_pictures_is_the_picture_itself_and_without_it_another() -> None:
-    known = KnownCaptions.of(frames_of(SHAPES, 48, 3), SHAPES.captions)
-    thumbnails = thumbnails_of(frames_of(SHAPES, 48, 3))
+    known = KnownCaptions.of(frames_of(SCENES, 48, 3), SCENES.captions)
+    thumbnails = thumbnails_of(frames_of(SCENES, 48, 3))
     assert known.nearest(thumbnails) == list(known.captions)
-    others = known.nearest(thumbnails, without=np.arange(len(SHAPES)))
+    others = known.nearest(thumbnails, without=np.arange(len(SCENES)))
     different = [one != other for one, other in zip(others, known.captions, strict=True)]
-    assert sum(different) > len(SHAPES) / 2  # some pictures share a caption
+    assert sum(different) > len(SCENES) / 2  # some pictures share a caption
     assert central_captions([["a dog", "a red dog", "a red bus runs"], ["one"]])[1] == "one"
 
 
 def test_attention_inside_regions_is_measured_where_regions_are_known(trained: weft.Run) -> None:
-    found = trained.task.measure(trained._loaded, SHAPES, Progress(quiet=True))
+    found = trained.task.measure(trained._loaded, SCENES, Progress(quiet=True))
     inside, area = found.metrics["attention_inside"], found.metrics["area_inside"]
     assert 0 < area < 0.3 and inside / area == pytest.approx(found.more["attention"]["ratio"], abs=1e-3)
-    boxes = [box.box for regions in SHAPES.regions for box in regions[0]]
-    assert found.more["attention"]["pictures"] == len(SHAPES) and found.more["attention"]["words"] <= len(boxes)
+    boxes = [box.box for regions in SCENES.regions for box in regions[0]]
+    assert found.more["attention"]["pictures"] == len(SCENES) and found.more["attention"]["words"] <= len(boxes)
 
 
 def test_the_loss_is_that_of_each_caption_by_itself(trained: weft.Run, tmp_path: Path) -> None:
@@ -147,7 +136,7 @@ def test_the_loss_is_that_of_each_caption_by_itself(trained: weft.Run, tmp_path:
         table = write(tmp_path / "one.tsv", "\t".join(("0.png", *captions)) + "\n")
         return trained.evaluate(table)
 
-    write(tmp_path / "0.png", encoded(SHAPES.read(0).pixels))
+    write(tmp_path / "0.png", encoded(SCENES.read(0).pixels))
     texts = ("a red cross", "a large blue circle")
     both, single = loss(texts), [loss((text,)) for text in texts]
     summed = sum(one["metrics"]["loss"] * one["tokens"] for one in single)
@@ -158,8 +147,8 @@ def test_pictures_whose_captions_are_all_too_long_are_not_scored(trained: weft.R
     def measured(*rows: str) -> dict[str, Any]:
         return trained.evaluate(write(tmp_path / "t.tsv", "".join(rows)))
 
-    write(tmp_path / "0.png", encoded(SHAPES.read(0).pixels))
-    write(tmp_path / "wide.png", encoded(np.repeat(SHAPES.read(1).pixels, 3, 1)))  # a batch of its own
+    write(tmp_path / "0.png", encoded(SCENES.read(0).pixels))
+    write(tmp_path / "wide.png", encoded(np.repeat(SCENES.read(1).pixels, 3, 1)))  # a batch of its own
     fits, long = "0.png\ta red cross\n", f"wide.png\t{'a red cross ' * 200}\n"
     both = measured(fits, long)
     assert both["examples"] == 2 and 0 < both["tokens"] < 20
@@ -211,14 +200,14 @@ def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monke
 
     monkeypatch.setattr("weft.models.seq2seq.Seq2Seq.memorise", stop)
     tokenizer = make_tokenizer("bytes", [])
-    what = Written(SHAPES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
+    what = Written(SCENES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
     with pytest.raises(LookupError, match="meta"):
         caption_words(deepcopy(trained.model).to("meta"), tokenizer, what)
 
 
 def test_a_word_is_looked_at_before_it_is_written(trained: weft.Run) -> None:
     """A map belongs to the word that follows: it does not depend on that word, nor on what comes after."""
-    a, b = (trained.look(SHAPES.read(0).pixels, caption=f"a red {word}").maps for word in ("square", "circle"))
+    a, b = (trained.look(SCENES.read(0).pixels, caption=f"a red {word}").maps for word in ("square", "circle"))
     assert a[:2] == pytest.approx(b[:2], abs=1e-6)
 
 
@@ -259,7 +248,7 @@ def test_a_run_starts_from_the_eyes_of_another_task(data: Path, tmp_path: Path) 
     run = train(data, out=tmp_path / "run", from_=seen.folder, freeze=True, steps=1, **OF_ANOTHER)
     theirs, ours = seen.model.state_dict(), run.model.state_dict()
     assert torch.equal(theirs["encoder.embed.project.weight"], ours["source.embed.project.weight"])
-    assert run.predict(SHAPES.read(0).pixels)[0]["text"] is not None
+    assert run.predict(SCENES.read(0).pixels)[0]["text"] is not None
 
 
 def test_held_out_data_may_be_named_and_is_found_where_the_pictures_are(data: Path, tmp_path: Path) -> None:
@@ -277,11 +266,11 @@ def reading(sources: list[str], valid: str) -> PictureData:
 def test_held_out_pictures_are_those_beside_their_table_before_those_to_train_on(tmp_path: Path) -> None:
     for place, shapes in (("train", range(4)), ("val", range(4, 6)), ("both", range(4))):
         for name, row in enumerate(shapes):
-            write(tmp_path / place / f"{name}.png", encoded(SHAPES.read(row).pixels))
+            write(tmp_path / place / f"{name}.png", encoded(SCENES.read(row).pixels))
     table = write(tmp_path / "both" / "train.tsv", "".join(f"{n}.png\ta red cross\n" for n in range(4)))
     valid = write(tmp_path / "val" / "val.tsv", "0.png\ta circle\n1.png\ta square\n")
     read = reading([str(table), str(tmp_path / "train")], str(valid))
-    assert np.array_equal(read.held_out.read(0).pixels, SHAPES.read(4).pixels) and len(read.train) == 4
+    assert np.array_equal(read.held_out.read(0).pixels, SCENES.read(4).pixels) and len(read.train) == 4
     away = write(tmp_path / "away" / "val.tsv", "0.png\ta circle\n")
     assert len(reading([str(table)], str(away)).held_out) == 1, "beside the other table"
     with pytest.raises(DataError, match="0 pictures to learn from[^$]*2 pictures have this name"):
@@ -332,12 +321,12 @@ def writer(folder: Path, text: str) -> Path:
 
 
 def test_an_imported_writer_writes_is_measured_looked_at_and_fine_tuned(data: Path, tmp_path: Path) -> None:
-    text = "\n".join(t for texts in SHAPES.captions for t in texts)
+    text = "\n".join(t for texts in SCENES.captions for t in texts)
     theirs = writer(tmp_path / "theirs", text)
     loaded, _ = import_run(theirs, tmp_path / "run")
     run = weft.load(loaded.folder.path)
     assert run.task.name == "caption" and run.config["codecs"]["caption"]["opening"] == [5]
-    pixels = SHAPES.read(0).pixels
+    pixels = SCENES.read(0).pixels
     (found,) = run.predict(pixels, beam=1, max_tokens=12)
     transformers = library()
     model = transformers.VisionEncoderDecoderModel.from_pretrained(theirs).eval()
@@ -345,7 +334,7 @@ def test_an_imported_writer_writes_is_measured_looked_at_and_fine_tuned(data: Pa
     written = model.generate(given, max_new_tokens=12, do_sample=False, num_beams=1)[0, 1:]
     reader = loaded.codec("caption", TextCodec).tokenizer
     assert found["text"] == reader.decode([i for i in written.tolist() if i != reader.end]).strip()
-    caption = SHAPES.captions[0][0]
+    caption = SCENES.captions[0][0]
     labels = torch.tensor([[*reader.encode(caption).tolist(), reader.end]])
     write(tmp_path / "0.png", encoded(pixels))
     table = write(tmp_path / "one.tsv", f"0.png\t{caption}\n")
@@ -367,7 +356,7 @@ def test_own_and_tuned_writers_go_to_the_other_library(data: Path, trained: weft
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
     assert config["decoder_start_token_id"] == trained._loaded.codec("caption", TextCodec).marks.start
     again = weft.load(tmp_path / "hf")
-    pixels = SHAPES.read(1).pixels
+    pixels = SCENES.read(1).pixels
     assert again.predict(pixels)[0]["text"] == trained.predict(pixels)[0]["text"]
 
 

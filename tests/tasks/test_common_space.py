@@ -7,24 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pictures import decoded_here, encoded, write
+from captioned import brief, captioned_table
+from pictures import write
 from stopping import stopped_in
 
 import weft
 from weft.cli.app import run as command
 from weft.data.samples import scenes
 from weft.errors import ConfigError, Interrupted, WeftError
+from weft.models.zoo import Size
+from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
+from weft.models.zoo.vision import Sight, VisionSize, small_net
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 2, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
                         "evaluate_every": 2, "quiet": True}  # fmt: skip
-SHAPES = scenes(24, 0).train
-
-
-def brief(patch: pytest.MonkeyPatch) -> None:
-    """What takes long and has tests of its own is left out."""
-    decoded_here(patch)
-    patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
-    patch.setattr("weft.objectives.measures.translation.RESAMPLES", 20)
+SCENES = scenes(24, 0).train
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +31,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    rows = []
-    for i in range(len(SHAPES)):
-        write(folder / "photos" / f"{i}.png", encoded(SHAPES.read(i).pixels))
-        rows.append("\t".join((f"{i}.png", *SHAPES.captions[i])))
-    return write(folder / "captions.tsv", "\n".join(rows) + "\n")
+    return captioned_table(tmp_path_factory.mktemp("data"), SCENES)
 
 
 def train(data: Path, **settings: Any) -> weft.Run:
@@ -76,7 +68,7 @@ def test_pictures_and_texts_have_vectors_in_one_space(
     data: Path, trained: weft.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     photos, text = str(data.parent / "photos"), "a red circle"
-    vectors = trained.embed([photos, text, SHAPES.read(0).pixels])
+    vectors = trained.embed([photos, text, SCENES.read(0).pixels])
     assert len(vectors) == 26 and np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert np.allclose(vectors[0], trained.embed([f"{photos}/0.png"])[0], atol=1e-5)
     assert np.allclose(vectors[-1], vectors[0], atol=1e-5)
@@ -136,7 +128,7 @@ def test_classes_are_named_by_their_words_alone(data: Path, trained: weft.Run) -
 )
 def test_labels_that_cannot_be_meant_are_refused(trained: weft.Run, settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        trained.predict([SHAPES.read(0).pixels], **settings)
+        trained.predict([SCENES.read(0).pixels], **settings)
 
 
 def test_texts_and_files_that_cannot_be_read_are_refused(trained: weft.Run) -> None:
@@ -150,7 +142,7 @@ def test_texts_and_files_that_cannot_be_read_are_refused(trained: weft.Run) -> N
 def test_a_model_without_a_common_space_names_the_one_that_has_it(data: Path, tmp_path: Path) -> None:
     run = train(data, model="transformer", out=tmp_path / "run")
     assert not any("recall" in name for name in run.evaluate()["metrics"])
-    for use in (lambda: run.embed("a cat"), lambda: run.predict([SHAPES.read(0).pixels], labels="cat,dog")):
+    for use in (lambda: run.embed("a cat"), lambda: run.predict([SCENES.read(0).pixels], labels="cat,dog")):
         with pytest.raises(WeftError, match="a transformer has no common space") as refused:
             use()
         assert "--model coca" in refused.value.fix
@@ -168,4 +160,19 @@ def test_a_run_goes_on_from_coca_with_its_contrast_and_a_step_has_at_most_half_t
     other = train(data, out=tmp_path / "other", from_=trained.folder, steps=1, **eyes)
     assert other.config["training"]["contrast"] is None and other.report["model"] == "swift"
     few = train(data, out=tmp_path / "few", batch=None, steps=1)
-    assert 2 <= few.config["training"]["batch"] <= len(SHAPES) // 2
+    assert 2 <= few.config["training"]["batch"] <= len(SCENES) // 2
+
+
+def test_the_scale_of_cosines_is_limited_after_a_step_and_keeps_its_gradient() -> None:
+    model = CAPTION_MODELS["coca"](
+        CAPTION_ENCODERS["coca"](VisionSize(dim=16, depth=1, heads=2, patch=4, net=small_net(4, (1,))), Sight(16, 16)),
+        Size(dim=16, depth=2, heads=2, context=8),
+        vocab=20,
+    ).build()
+    weights = dict(model.named_parameters())
+    assert not model.follow(weights, 0.5)
+    with torch.no_grad():
+        model.log_scale.fill_(5.0)
+    model.scale.sum().backward()
+    assert model.log_scale.grad is not None and model.log_scale.grad.item() > 0
+    assert model.follow(weights, 0.5) and model.scale.item() == pytest.approx(100.0) and not model.follow(weights, 0.5)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from captioned import brief
 from foreign import library, saved
-from pictures import decoded_here, encoded, write
+from pictures import encoded, write
 from stopping import stopped_in
 
 import weft
@@ -32,15 +33,9 @@ TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "ba
 RECURRENT = ("show-attend-tell", "cnn-lstm")
 
 
-def brief(patch: pytest.MonkeyPatch) -> None:
-    decoded_here(patch)
-    patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
-    patch.setattr("weft.objectives.measures.translation.RESAMPLES", 5)
-
-
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    brief(monkeypatch)
+    brief(monkeypatch, resamples=5)
 
 
 @pytest.fixture(scope="module")

@@ -67,13 +67,14 @@ class Contrastive(Seq2Seq):
         """What cosines are multiplied by: 1 / temperature."""
         return self.log_scale.float().exp()
 
+    @torch.no_grad()
     def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
         """The scale stays at most MAX_SCALE; limited here and not in `scale`, where it would have no gradient any more."""
-        scale, most = weights["log_scale"], math.log(MAX_SCALE)
-        if float(scale) <= most:
-            return False
-        scale.clamp_(max=most)
-        return True
+        scale = weights["log_scale"]
+        limited = scale.clamp(max=math.log(MAX_SCALE))
+        changed = not torch.equal(limited, scale)
+        scale.copy_(limited)
+        return changed
 
     def pictured(self, memory: Tokens) -> Float[Tensor, "B E"]:
         """The vectors of pictures, of length 1."""

@@ -142,9 +142,9 @@ def caption_cost(
 
 
 def compared(training: CaptionTraining, name: str, draft: CaptionDraft) -> CaptionTraining:
-    """The settings of a model that compares pictures with texts; others have no contrast, whatever the run before had.
+    """The settings of `coca`: the weight of its contrastive loss and its batch. Other models have no such loss.
 
-    A step has at most half the pictures: one that stood twice in a step would be told from itself.
+    A batch has at most half the pictures: a picture that stood in it twice would be its own negative.
     """
     if name != "coca":
         return training.replace(contrast=None)
