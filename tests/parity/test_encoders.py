@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from foreign import TOLERANCE, changed, difference, library, perturbed, randomised, same_files, saved
+from foreign_models.encoders import CASES, FAMILIES, NARROW, SIZES
 from safetensors.torch import load_file, save_file
 
 from weft.core import Dense, LowRank, Summary
@@ -15,27 +16,6 @@ from weft.modalities.text import Text
 from weft.models.adapted import adapted
 from weft.models.zoo import ENCODER_MODELS, Size
 
-SIZES = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
-         "max_position_embeddings": 48}  # fmt: skip
-DISTIL = {"vocab_size": 61, "dim": 32, "hidden_dim": 40, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 48}
-NARROW = {**SIZES, "embedding_size": 12, "num_hidden_layers": 3}
-FAMILIES = {
-    "Bert": SIZES,
-    "DistilBert": DISTIL,
-    "Roberta": {**SIZES, "max_position_embeddings": 50, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
-    "XLMRoberta": {**SIZES, "max_position_embeddings": 50},
-    "Albert": NARROW,
-}
-ODD = {
-    "bert, another mlp": ("BertForMaskedLM", {**SIZES, "hidden_act": "relu", "layer_norm_eps": 1e-3, "type_vocab_size": 3}),
-    "bert, five classes": ("BertForSequenceClassification", {**SIZES, "num_labels": 5, "classifier_dropout": 0.3}),
-    "distilbert, another mlp": ("DistilBertForMaskedLM", {**DISTIL, "activation": "relu"}),
-    "roberta, another mlp": ("RobertaForMaskedLM", {**FAMILIES["Roberta"], "hidden_act": "relu", "pad_token_id": 3}),
-    "albert, two layers again": ("AlbertForMaskedLM", {**NARROW, "inner_group_num": 2, "hidden_act": "gelu"}),
-    "albert, three tags": ("AlbertForTokenClassification", {**NARROW, "num_labels": 3}),
-}  # fmt: skip
-KINDS = ["ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "Model"]
-CASES = {f"{stem}{kind}": (f"{stem}{kind}", keys) for stem, keys in FAMILIES.items() for kind in KINDS} | ODD
 TASKS = {"MaskedLM": "fill-mask", "SequenceClassification": "classify-text", "TokenClassification": "tag-text"}
 
 every_case = pytest.mark.parametrize("name", CASES)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from foreign import NO_TOKENIZER, TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
+from foreign_models import decoders, gemma_kin, llama_kin, mostly_slow
 from safetensors.torch import load_file, save_file
 
 from weft.errors import DataError
@@ -15,33 +16,7 @@ from weft.modalities.text import Text
 from weft.models.zoo import Size, gpt, llama
 
 SIZE = Size(dim=32, depth=2, heads=4, context=48)
-GPT2 = {
-    "vocab_size": 61,
-    "n_positions": 48,
-    "n_embd": 32,
-    "n_layer": 2,
-    "n_head": 4,
-    "bos_token_id": 0,
-    "eos_token_id": 0,
-}
-LLAMA = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
-         "num_key_value_heads": 2, "max_position_embeddings": 48}  # fmt: skip
-CASES = {
-    "gpt2": ("GPT2LMHeadModel", GPT2),
-    "gpt2, another mlp": ("GPT2LMHeadModel", {**GPT2, "activation_function": "relu", "n_inner": 24}),
-    "gpt2, head of its own": ("GPT2LMHeadModel", {**GPT2, "tie_word_embeddings": False}),
-    "gpt2, plain products": ("GPT2LMHeadModel", {**GPT2, "scale_attn_weights": False, "layer_norm_epsilon": 1e-3}),
-    "gpt2, no head": ("GPT2Model", GPT2),
-    "llama": ("LlamaForCausalLM", LLAMA),
-    "llama, tied": ("LlamaForCausalLM", {**LLAMA, "tie_word_embeddings": True, "rms_norm_eps": 1e-3}),
-    "llama, biases": ("LlamaForCausalLM", {**LLAMA, "attention_bias": True, "mlp_bias": True, "hidden_act": "gelu"}),
-    "llama, wide heads": ("LlamaForCausalLM", {**LLAMA, "head_dim": 12, "num_key_value_heads": 4}),
-    "llama, slow turns": (
-        "LlamaForCausalLM",
-        {**LLAMA, "rope_parameters": {"rope_theta": 5e5, "rope_type": "default"}},
-    ),
-    "llama, no head": ("LlamaModel", LLAMA),
-}
+CASES = {**decoders.CASES, **llama_kin.CASES, **gemma_kin.CASES}
 
 
 def theirs(name: str):
@@ -57,7 +32,7 @@ def ids(*shape: int) -> torch.Tensor:
     return torch.randint(1, 61, shape, generator=torch.Generator().manual_seed(2))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES))
 def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
     model, given = theirs(name), ids(3, 48)
     imported = read_folder(saved(model, tmp_path / "a"))
@@ -70,7 +45,7 @@ def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
     assert imported.warnings == (() if imported.task is None else (NO_TOKENIZER,))
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "no head" not in name])
+@pytest.mark.parametrize("name", mostly_slow(name for name in CASES if "no head" not in name))
 def test_their_model_writes_the_same_text_here(tmp_path: Path, name: str):
     model, prompt = theirs(name), ids(1, 5)
     imported = read_folder(saved(model, tmp_path / "a"))
@@ -93,7 +68,7 @@ def test_our_model_gives_the_same_values_there(tmp_path: Path, model):
         assert difference(back.eval()(given).logits, ours(Text(given))) < TOLERANCE
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES))
 def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Path, name: str):
     folder, last = saved(theirs(name), tmp_path / "theirs"), None
     for turn in ("a", "b"):

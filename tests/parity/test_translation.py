@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 from foreign import NO_TOKENIZER, TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
+from foreign_models import many_languages, mostly_slow, translators
+from foreign_models.translators import END, PAD, VOCAB
 from safetensors.torch import load_file, save_file
 
 import weft
@@ -14,26 +16,7 @@ from weft.modalities.text import Text
 from weft.models.zoo import Size
 from weft.models.zoo.translation import transformer
 
-VOCAB, PAD, END = 41, 1, 2
-PAIR = {"vocab_size": VOCAB, "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
-        "decoder_attention_heads": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 56, "max_position_embeddings": 40,
-        "pad_token_id": PAD, "eos_token_id": END, "decoder_start_token_id": PAD}  # fmt: skip
-T5 = {"vocab_size": VOCAB, "d_model": 32, "d_kv": 12, "d_ff": 48, "num_layers": 3, "num_decoder_layers": 2,
-      "num_heads": 4, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 20,
-      "decoder_start_token_id": 0}  # fmt: skip
-CASES = {
-    "marian": ("MarianMTModel", {**PAIR, "scale_embedding": True, "activation_function": "swish"}),
-    "marian, two tables": (
-        "MarianMTModel",
-        {**PAIR, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 47},
-    ),
-    "bart": ("BartForConditionalGeneration", PAIR),
-    "bart, scaled": ("BartForConditionalGeneration", {**PAIR, "scale_embedding": True, "activation_function": "relu"}),
-    "bart, no head": ("BartModel", PAIR),
-    "t5": ("T5ForConditionalGeneration", T5),
-    "t5, gated": ("T5ForConditionalGeneration", {**T5, "feed_forward_proj": "gated-gelu"}),
-    "t5, unscaled": ("T5ForConditionalGeneration", {**T5, "tie_word_embeddings": False}),
-}
+CASES = {**translators.CASES, **many_languages.CASES}
 
 
 def theirs(name: str):
@@ -52,7 +35,7 @@ def ids(*shape: int, seed: int = 2) -> torch.Tensor:
     return torch.randint(3, VOCAB, shape, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES))
 def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
     model, source, target = theirs(name), ids(3, 30), ids(3, 25, seed=3)
     mask = torch.arange(30) < torch.tensor([[30], [12], [1]])
@@ -69,7 +52,7 @@ def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
     assert imported.task == (None if "no head" in name else "translate")
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if "no head" not in name])
+@pytest.mark.parametrize("name", mostly_slow(name for name in CASES if "no head" not in name))
 def test_their_model_writes_the_same_text_here(tmp_path: Path, name: str):
     model, source = theirs(name), ids(1, 9)
     model.generation_config.update(eos_token_id=None, forced_eos_token_id=None, pad_token_id=PAD)
@@ -101,7 +84,7 @@ def test_a_text_begins_with_the_forced_token_and_ends_where_theirs_does(tmp_path
         assert list(best.ids) == line
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES))
 def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Path, name: str):
     folder = saved(theirs(name), tmp_path / "theirs")
     for turn in ("a", "b"):
@@ -113,7 +96,7 @@ def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Pat
     assert all(torch.equal(written[key], original[key]) for key in written) and written.keys() == original.keys()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES))
 def test_what_was_written_gives_the_same_values_there(tmp_path: Path, name: str):
     model, source, target = theirs(name), ids(2, 30), ids(2, 25, seed=3)
     imported = read_folder(saved(model, tmp_path / "a"))

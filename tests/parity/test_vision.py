@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 from foreign import TOLERANCE, changed, difference, greedy, library, perturbed, randomised, same_files, saved
+from foreign_models import mostly_slow, newer_pictures, pictures
+from foreign_models.pictures import MAE, VIT
 from safetensors.torch import load_file, save_file
 
 from weft.core import PerClassToken, RmsNorm, record
@@ -23,31 +25,7 @@ from weft.models.zoo.vision import Sight, VisionSize, autoencoder, mae, resnet, 
 from weft.objectives.reconstruct import Reconstruct, draw_shown
 from weft.position import Add, Grid
 
-VIT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "image_size": 24,
-       "patch_size": 8, "num_labels": 5}  # fmt: skip
-MAE = {**VIT, "decoder_hidden_size": 16, "decoder_num_hidden_layers": 1, "decoder_num_attention_heads": 2,
-       "decoder_intermediate_size": 24, "image_size": 32}  # fmt: skip
-RESNET = {"embedding_size": 8, "hidden_sizes": [8, 16, 24], "depths": [1, 2, 1], "layer_type": "basic", "num_labels": 5}
-BOTTLENECK = {**RESNET, "layer_type": "bottleneck", "hidden_sizes": [16, 24, 32]}
-CASES = {
-    "vit": ("ViTForImageClassification", VIT),
-    "vit, no offsets": ("ViTForImageClassification", {**VIT, "qkv_bias": False, "layer_norm_eps": 1e-3}),
-    "vit, wide and grey": ("ViTForImageClassification", {**VIT, "image_size": [16, 32], "num_channels": 1}),
-    "vit, relu": ("ViTForImageClassification", {**VIT, "hidden_act": "relu", "num_labels": 3}),
-    "vit, pooler": ("ViTModel", VIT),
-    "vit, another pooler": ("ViTModel", {**VIT, "pooler_act": "relu", "pooler_output_size": 12}),
-    "deit": ("DeiTForImageClassification", VIT),
-    "deit, with teacher": ("DeiTForImageClassificationWithTeacher", VIT),
-    "deit, pooler": ("DeiTModel", {**VIT, "qkv_bias": False}),
-    "mae": ("ViTMAEForPreTraining", MAE),
-    "mae, no head": ("ViTMAEModel", {**MAE, "qkv_bias": False}),
-    "resnet": ("ResNetForImageClassification", RESNET),
-    "resnet, bottleneck": ("ResNetForImageClassification", BOTTLENECK),
-    "resnet, early": ("ResNetForImageClassification", {**BOTTLENECK, "downsample_in_bottleneck": True}),
-    "resnet, halved": ("ResNetForImageClassification", {**RESNET, "downsample_in_first_stage": True}),
-    "resnet, another stem": ("ResNetForImageClassification", {**BOTTLENECK, "embedding_size": 12, "num_channels": 2}),
-    "resnet, no head": ("ResNetModel", RESNET),
-}
+CASES = {**pictures.CASES, **newer_pictures.CASES}
 SIZE = VisionSize(dim=32, depth=2, heads=4, patch=8)
 SIGHT = Sight(height=24, width=24, channels=3, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
 NET = ResNet.Config(depths=(1, 1), widths=(8, 16))
@@ -97,7 +75,7 @@ def written_again(imported, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES))
 def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
     model = theirs(name)
     imported, inputs = read_folder(saved(model, tmp_path / "a")), inputs_of(model)
@@ -112,7 +90,7 @@ def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str):
     assert (imported.task is None) == ("logits" not in result)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mostly_slow(CASES))
 def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Path, name: str):
     model = theirs(name)
     first = written_again(read_folder(saved(model, tmp_path / "theirs")), tmp_path / "a")

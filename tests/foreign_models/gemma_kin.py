@@ -1,0 +1,3 @@
+"""Gemma, GPT-NeoX and OPT."""
+
+CASES: dict[str, tuple[str, dict]] = {}

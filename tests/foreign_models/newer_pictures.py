@@ -1,0 +1,3 @@
+"""DINOv2, Swin, ConvNeXt and CLIP."""
+
+CASES: dict[str, tuple[str, dict]] = {}
