@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import os
 import sys
 from pathlib import Path
 
@@ -77,6 +78,26 @@ def test_importing_is_light(module: str):
     heavy = {"torch", "numpy", "tokenizers", "matplotlib", "safetensors"}
     code = f"import sys, {module}; print(*sorted({heavy!r} & set(sys.modules)))"
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_a_model_is_made_ready_and_steps_without_torchs_compiler():
+    code = """if True:
+        import sys, torch, tiny
+        from weft.generate.session import Session
+        from weft.models.outline import outline
+        for name in tiny.ZOO:
+            config = tiny.LANGUAGE_MODELS[name](tiny.SIZE, vocab=tiny.VOCAB)
+            assert all(p.is_meta for p in outline(config).parameters())
+            with torch.inference_mode():
+                Session(config.build().eval()).start([[1, 2, 3]])
+        for name in tiny.PAIR_ZOO:
+            outline(tiny.TRANSLATION_MODELS[name](tiny.SIZE, vocab=tiny.VOCAB))
+        print(*sorted({"sympy", "torch._dynamo", "torch._inductor"} & set(sys.modules)))
+    """
+    tests = str(Path(__file__).parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, str(Path(weft.__file__).parents[1])])}
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == []
 
 

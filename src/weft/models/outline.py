@@ -13,7 +13,7 @@ from weft.models.stream import Model
 def outline(config: Model.Config) -> Model:
     """The model that a config describes, names and shapes alone: it takes no memory, whatever its size."""
     try:
-        with torch.device("meta"), _Unfilled():
+        with _Outlined():
             return config.build()
     except (RuntimeError, OverflowError, TypeError) as error:
         raise ConfigError(f"a model of these sizes cannot be built: {str(error).splitlines()[0]}") from None
@@ -32,6 +32,8 @@ def own_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: t for name, t in model.state_dict().items() if name in first or name not in shared}
 
 
+LONGEST_ROW = 2**24
+_WEIGHTS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)
 _DRAWING = ("normal_", "uniform_", "kaiming_uniform_", "kaiming_normal_")
 
 
@@ -45,3 +47,15 @@ class _Unfilled(TorchFunctionMode):
         if getattr(call, "__name__", "") in _DRAWING:
             return given["tensor"] if "tensor" in given else args[0]
         return call(*args, **given)
+
+
+class _Outlined(_Unfilled):
+    """Weights without memory. Rows of numbers that positions are made of have content: the meta device computes only by torch's compiler."""
+
+    def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = dict(kwargs or {})
+        if call in _WEIGHTS and given.get("device") is None:
+            given["device"] = "meta"
+        elif call is torch.arange and max(args) > LONGEST_ROW:
+            raise ConfigError(f"a row of {max(args):,} numbers is too long")
+        return super().__torch_function__(call, types, args, given)
