@@ -14,10 +14,11 @@ from foreign import changed
 from safetensors.torch import load_file, save_file
 
 from weft.errors import ConfigError, DataError, WeftError
-from weft.interop import hub, read_folder, read_source, recognises, write_folder
+from weft.interop import hub, read_folder, read_source, write_folder
 from weft.interop.their_config import REFUSED
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size, gpt
+from weft.runs.finding import is_foreign
 
 INDEX = "model.safetensors.index.json"
 
@@ -46,7 +47,7 @@ def test_a_folder_comes_back_with_all_it_says(folder: Path, words):
     assert (found.task, found.labels, found.warnings, found.source) == ("language-model", (), (), folder)
     assert found.tokenizer_json == words.to_json() and found.marks.eos == (words.end,)
     assert not found.model.training and found.config == found.model.config
-    assert recognises(folder) and not recognises(folder.parent)
+    assert is_foreign(folder) and not is_foreign(folder.parent)
 
 
 def test_the_digest_changes_with_any_file(folder: Path):

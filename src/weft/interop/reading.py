@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import read_json
-from weft.errors import ConfigError, DataError, StorageError, listed, nearest
+from weft.errors import ConfigError, DataError, listed, nearest
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
@@ -66,15 +66,6 @@ class Imported:
         for path in self.files:
             whole.update(f"{path.name} {store.digest(path)[1]}\n".encode())
         return whole.hexdigest()
-
-
-def recognises(path: str | Path) -> bool:
-    """Whether a folder has a config.json of the kind that is read here: one with a model_type."""
-    try:
-        config = read_json(store.read_file(Path(path) / "config.json"), where=str(path))
-    except (ConfigError, StorageError):
-        return False
-    return isinstance(config, dict) and isinstance(config.get("model_type"), str)
 
 
 def read_folder(source: str | Path) -> Imported:

@@ -2,9 +2,20 @@
 
 from pathlib import Path
 
-from weft.errors import WeftError
+from weft.config import read_json
+from weft.errors import ConfigError, StorageError, WeftError
+from weft.storage import store
 from weft.storage.disk import shown
 from weft.training.folder import nearest_run
+
+
+def is_foreign(path: str | Path) -> bool:
+    """Whether a folder has a config.json of the Hugging Face library: one with a model_type."""
+    try:
+        config = read_json(store.read_file(Path(path) / "config.json"), where=str(path))
+    except (ConfigError, StorageError):
+        return False
+    return isinstance(config, dict) and isinstance(config.get("model_type"), str)
 
 
 def require_run(name: str | Path) -> Path:

@@ -13,10 +13,9 @@ from weft.config import Config, from_json
 from weft.data.bounds import is_true, outside_allowed
 from weft.errors import ConfigError, StorageError, WeftError, listed
 from weft.inspect.views import View
-from weft.interop import recognises
 from weft.models.outline import own_tensors
 from weft.models.stream import Model
-from weft.runs.finding import require_run
+from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import write_file
 from weft.tasks.planning import AnyTask, check_fit, record_of
@@ -189,7 +188,7 @@ def load(folder: str | Path, *, broken: bool = False) -> Run:
 def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
     """Config, model and weights of a run, each checked against the others."""
     place = RunFolder(require_run(folder), checked=not broken)
-    if recognises(folder):
+    if is_foreign(folder):
         from weft.runs.importing import load_foreign
 
         return load_foreign(folder, broken=broken)
