@@ -11,6 +11,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
 from weft.position.codes import some_axes
+from weft.position.stretches import Stretch
 
 
 def turn(
@@ -73,11 +74,15 @@ class Rotary(Turn):
     """
 
     class Config(Turn.Config):
-        """`base` sets the slowest turn; d is the `share` of a head's width, at its front, that is turned."""
+        """`base` sets the slowest turn; d is the `share` of a head's width, at its front, that is turned.
+
+        A `stretch` slows turns down for texts longer than those that a model first learned from.
+        """
 
         axes: tuple[str, ...] = ("position",)
         base: float = 10000.0
         share: float = 1.0
+        stretch: Stretch | None = None
 
         def check(self) -> None:
             at_least(self, 1, "base")
@@ -99,6 +104,9 @@ class Rotary(Turn):
         self.axes = config.axes
         self.frequency: Tensor
         frequency = config.base ** (-torch.arange(pairs, dtype=torch.float64) / pairs)
+        self.gain = 1.0
+        if config.stretch is not None:
+            frequency, self.gain = config.stretch.slowed(frequency, config.base), config.stretch.gain
         self.register_buffer("frequency", frequency.float(), persistent=False)
 
     def forward(
@@ -106,4 +114,7 @@ class Rotary(Turn):
     ) -> tuple[Float[Tensor, "B N 1 half"], Float[Tensor, "B N 1 half"]]:
         frequency = self.frequency.float()
         angles = torch.cat([coords[axis][..., None].float() * frequency for axis in self.axes], -1)[:, :, None]
-        return angles.cos().to(dtype), angles.sin().to(dtype)
+        cos, sin = angles.cos(), angles.sin()
+        if self.gain != 1:
+            cos, sin = cos * self.gain, sin * self.gain
+        return cos.to(dtype), sin.to(dtype)
