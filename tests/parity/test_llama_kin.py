@@ -116,6 +116,16 @@ def test_dynamic_turns_are_plain_up_to_the_length_at_which_they_change(tmp_path:
         assert difference(model(given).logits, imported.model(Text(given))) < TOLERANCE
 
 
+def test_code_of_phi_3_that_its_makers_published_is_not_needed_and_other_code_is_refused(tmp_path: Path):
+    folder = saved(theirs(*CASES["phi3"]), tmp_path / "a")
+    model = "modeling_phi3.Phi3ForCausalLM"
+    known = {"AutoConfig": "configuration_phi3.Phi3Config", "AutoModelForCausalLM": model}
+    assert read_folder(changed(folder, auto_map=known)).warnings == (NO_TOKENIZER,)
+    for other in ({**known, "AutoModel": "modeling_phi3.Other"}, {"AutoModel": [model]}, model):
+        with pytest.raises(ConfigError, match="asks for code that comes with the model; weft runs none"):
+            read_folder(changed(folder, auto_map=other))
+
+
 def test_older_files_name_a_stretch_in_another_place(tmp_path: Path):
     new = saved(theirs("LlamaForCausalLM", stretched("linear")), tmp_path / "a")
     turn = read_folder(new).config.trunk.block.mix.turn

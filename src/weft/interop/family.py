@@ -45,6 +45,9 @@ class Family(ABC):
     name: ClassVar[str]
     tasks: ClassVar[Mapping[str, str | None]]  # what each architecture is for in weft; the first where none is named
     harmless: ClassVar[frozenset[str]] = frozenset()  # keys of config.json that do not change the numbers
+    known_code: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # classes of its makers' code in "auto_map", which weft never runs
     settings: ClassVar[Mapping[str, str]] = {}  # keys of config.json that say how it is trained, and our words for them
 
     @abstractmethod

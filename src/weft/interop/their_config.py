@@ -43,7 +43,8 @@ HARMLESS = names(
 class TheirConfig:
     """The keys of a config.json. Each is asked for by its type; `finish` judges the rest."""
 
-    def __init__(self, data: Any, where: str):
+    def __init__(self, data: Any, where: str, *, known_code: Iterable[str] = ()):
+        """`known_code` names classes in "auto_map" that need not be run: the family computes the same."""
         if not isinstance(data, dict):
             raise ConfigError("expected an object", where=where)
         self.data: dict[str, Any] = data
@@ -52,7 +53,9 @@ class TheirConfig:
         self._inner: list[TheirConfig] = []
         self._remarks: list[str] = []
         for key, why in REFUSED.items():
-            if data.get(key) not in (None, False, {}, []):
+            if key == "auto_map" and _all_among(data.get(key), known_code):
+                self._asked.add(key)
+            elif data.get(key) not in (None, False, {}, []):
                 raise ConfigError(f"{key}: {why}", where=where)
 
     def whole(self, key: str, default: int | None = None, *, least: int = 1) -> int:
@@ -164,3 +167,8 @@ class TheirConfig:
 
     def _wrong(self, key: str, value: Any, expected: str) -> ConfigError:
         return ConfigError(f"{key}: expected {expected}, found {value!r:.80}", where=self.where)
+
+
+def _all_among(code: Any, known: Iterable[str]) -> bool:
+    """Whether an "auto_map" names nothing but known classes."""
+    return isinstance(code, dict) and all(isinstance(name, str) and name in known for name in code.values())

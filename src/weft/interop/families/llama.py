@@ -14,7 +14,7 @@ class Llama(RotaryDecoder):
 
     name = "llama"
     tasks = {"LlamaForCausalLM": "language-model", "LlamaModel": None}
-    harmless = frozenset({"attention_dropout", "pretraining_tp"})
+    harmless = frozenset({"attention_dropout", "pretraining_tp", "is_llama_config"})
     defaults = {
         "vocab_size": 32000,
         "hidden_size": 4096,

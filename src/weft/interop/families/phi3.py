@@ -7,7 +7,7 @@ from weft.core import Attention, Block, Gated
 from weft.interop.families.llama import window_for_all
 from weft.interop.families.rotary_decoder import Layer, RotaryDecoder, one_window
 from weft.interop.rules import SameTensor, WeightRule
-from weft.interop.their_config import TheirConfig
+from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model
 
 
@@ -17,6 +17,8 @@ class Phi3(RotaryDecoder):
     name = "phi3"
     tasks = {"Phi3ForCausalLM": "language-model", "Phi3Model": None}
     harmless = frozenset({"attention_dropout", "resid_pdrop", "embd_pdrop"})
+    # published before their library had the family; its tokenizer is in tokenizer.json
+    known_code = names("configuration_phi3.Phi3Config modeling_phi3.Phi3ForCausalLM Xenova/gpt-4o")
     defaults = {
         "vocab_size": 32064,
         "hidden_size": 3072,
@@ -30,9 +32,10 @@ class Phi3(RotaryDecoder):
     rope_types = {"default": "default", "longrope": "longrope", "su": "longrope", "yarn": "longrope"}
 
     def layers(self, given: TheirConfig, depth: int) -> Sequence[Layer]:
-        given.only("attention_bias", False)
-        given.only("mlp_bias", False)
-        given.only("lm_head_bias", False)
+        for key in ("attention_bias", "mlp_bias", "lm_head_bias"):
+            given.only(key, False)
+        for key in ("full_attn_mod", "interpolate_factor"):
+            given.only(key, 1)
         return [Layer(window=window_for_all(given, None))] * depth
 
     def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
