@@ -108,7 +108,7 @@ def _written(stretch: Stretch | None, context: int) -> dict[str, Any]:
             return {"rope_type": "linear", "factor": stretch.factor}
         case TurnRamp():
             turns = {"low_freq_factor": stretch.slow, "high_freq_factor": stretch.fast}
-            length = {"original_max_position_embeddings": stretch.context}
+            length: dict[str, Any] = {"original_max_position_embeddings": stretch.context}
             return {"rope_type": "llama3", "factor": stretch.factor, **turns, **length}
         case PairRamp():
             turns = {"beta_slow": stretch.slow, "beta_fast": stretch.fast, "truncate": stretch.whole}
