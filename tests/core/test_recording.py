@@ -7,12 +7,15 @@ from tiny import close, numbers, randomised
 
 from weft.core import Additive, Attention, Block, Lstm, Mlp, Trunk, Window, record
 from weft.core.recording import active
-from weft.position import Alibi, Rotary
+from weft.position import Alibi, Even, Rotary
 from weft.tokens import Tokens
 
 KINDS = {
     "plain": Attention.Config(heads=2),
     "shared and turned": Attention.Config(heads=4, kv_heads=2, turn=Rotary.Config()),
+    "turned in part, with a gain": Attention.Config(
+        heads=2, turn=Rotary.Config(share=0.5, stretch=Even(factor=2.0, gain=1.2))
+    ),
     "additive": Attention.Config(heads=2, score=Additive.Config()),
     "slopes": Attention.Config(heads=2, bias=Alibi.Config()),
     "window": Attention.Config(heads=2, rules=(Window(radius=3),)),

@@ -22,7 +22,7 @@ from weft.models.zoo import ENCODER_MODELS, LANGUAGE_MODELS, Size
 from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.models.zoo.vision import VISION_MODELS, Sight, VisionSize, autoencoder, mae, small_net
-from weft.position import Add, Learned
+from weft.position import Add, Learned, PairRamp, Rotary
 from weft.tokens import Order
 
 SIZE = Size(dim=16, depth=1, heads=2, context=32)
@@ -65,6 +65,17 @@ def test_language_models_give_logits_for_every_token(tmp_path: Path, name: str):
         "attention_mask": ["batch", "length"],
         "logits": ["batch", "length", 20],
     }
+
+
+@slow
+def test_turns_of_a_share_of_a_head_stretched_and_missing_in_some_layers_are_written_too(tmp_path: Path):
+    library()
+    config = LANGUAGE_MODELS["llama"](SIZE, vocab=20)
+    stretch = PairRamp(factor=4.0, context=8, gain=1.2)
+    block = config.trunk.block.set("mix.turn", Rotary.Config(base=100.0, share=0.5, stretch=stretch))
+    blocks = (block.set("mix.rules", (Window(radius=4),)), block.set("mix.turn", None))
+    model = perturbed(config.replace(trunk=config.trunk.replace(depth=1, block=None, blocks=blocks)))
+    assert write_onnx(tmp_path / "a", model) < 1e-5
 
 
 @pytest.mark.parametrize(

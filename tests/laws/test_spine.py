@@ -36,7 +36,7 @@ from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.image import PatchEmbed
 from weft.modalities.text import Text, TextEmbed
 from weft.models import Seq2Seq, Stream
-from weft.position import Add, Buckets, Learned, Rotary, Sinusoidal
+from weft.position import Add, Buckets, Learned, Rotary, Sinusoidal, TurnRamp
 from weft.tokens import Tokens, join
 
 DIM, VOCAB, CONTEXT = 8, 9, 6
@@ -150,6 +150,10 @@ DECODERS = {
     "attention": BLOCK.replace(read=Attention.Config(heads=2)),
     "attention, turned": BLOCK.replace(
         mix=Attention.Config(heads=2, turn=Rotary.Config()), read=Attention.Config(heads=2, kv_heads=1)
+    ),
+    "attention, turned in part and stretched": BLOCK.replace(
+        mix=Attention.Config(heads=2, turn=Rotary.Config(share=0.5, stretch=TurnRamp(factor=2.0, context=8, gain=1.2))),
+        read=Attention.Config(heads=2),
     ),
     "average": BLOCK.replace(read=Average.Config()),
     "lstm with additive attention": Block.Config(mix=Lstm.Config(read=RECURRENT), wiring=Plain.Config()),

@@ -74,7 +74,7 @@ def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Pat
     for turn in ("a", "b"):
         imported = read_folder(folder)
         folder = tmp_path / turn
-        write_folder(folder, imported.model, marks=imported.marks)
+        write_folder(folder, imported.model, marks=imported.marks, model_type=imported.family)
         assert last is None or same_files(last, folder)
         last = folder
     original, written = load_file(tmp_path / "theirs/model.safetensors"), load_file(folder / "model.safetensors")

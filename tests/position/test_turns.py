@@ -68,6 +68,18 @@ def test_the_gradient_of_a_turn_is_right():
     torch.autograd.gradcheck(lambda x: turn(x, angle.cos(), angle.sin()), strided)
 
 
+def test_a_share_of_a_head_is_turned_as_a_narrower_head_and_the_rest_stays():
+    x, part = numbers(12), Rotary.Config(share=0.5)
+    out = turned(part, x, position=5)
+    assert torch.equal(out[:6], turned(Rotary.Config(), x[:6], position=5)) and torch.equal(out[6:], x[6:])
+    assert not close(out[:6], x[:6], 1e-3)
+
+
+def test_the_gradient_of_a_turned_share_is_right():
+    angle = numbers(1, 2, 1, 2, seed=1)
+    torch.autograd.gradcheck(lambda x: turn(x, angle.cos(), angle.sin()), numbers(1, 2, 3, 7).requires_grad_())
+
+
 def test_angles_are_worked_out_in_full_precision_also_for_rounded_heads():
     rotary, coords = Rotary.Config().build(head_dim=8), {"position": torch.tensor([[1001]])}
     exact, rounded = rotary(coords, torch.float32), rotary(coords, torch.bfloat16)
@@ -80,6 +92,10 @@ def test_angles_are_worked_out_in_full_precision_also_for_rounded_heads():
     lambda: Rotary.Config(axes=("row", "column")).build(head_dim=6),
     lambda: Rotary.Config(axes=()),
     lambda: Rotary.Config(base=-1.0),
+    lambda: Rotary.Config(share=0.0),
+    lambda: Rotary.Config(share=1.5),
+    lambda: Rotary.Config(share=0.25).build(head_dim=12),
+    lambda: Rotary.Config(share=0.1).build(head_dim=8),
 ])  # fmt: skip
 def test_a_turn_that_cannot_be_built_is_refused(build):
     with pytest.raises(ConfigError):

@@ -45,6 +45,9 @@ class Family(ABC):
     name: ClassVar[str]
     tasks: ClassVar[Mapping[str, str | None]]  # what each architecture is for in weft; the first where none is named
     harmless: ClassVar[frozenset[str]] = frozenset()  # keys of config.json that do not change the numbers
+    known_code: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # classes of its makers' code in "auto_map", which weft never runs
     settings: ClassVar[Mapping[str, str]] = {}  # keys of config.json that say how it is trained, and our words for them
 
     @abstractmethod
@@ -92,11 +95,16 @@ class Family(ABC):
         return written, differences(config, again)
 
 
-def counterpart(config: Model.Config, families: Iterable[Family]) -> tuple[Family, dict[str, Any]]:
-    """The family that computes what a config describes, and its config.json."""
+def counterpart(
+    config: Model.Config, families: Iterable[Family], first: str | None = None
+) -> tuple[Family, dict[str, Any]]:
+    """The family that computes what a config describes, and its config.json.
+
+    Several may: the one named `first` is asked ahead of the others, which are asked in their order.
+    """
     nearest: tuple[str, list[str]] | None = None
     others: list[str] = []  # of another kind altogether
-    for family in families:
+    for family in sorted(families, key=lambda one: one.name != first):
         try:
             written, odd = family.counterpart(config)
         except ConfigError as error:

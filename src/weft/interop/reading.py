@@ -79,7 +79,7 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
-    given = TheirConfig(data, where)
+    given = TheirConfig(data, where, known_code=family.known_code)
     config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor = _json(folder, "preprocessor_config.json")

@@ -43,15 +43,19 @@ HARMLESS = names(
 class TheirConfig:
     """The keys of a config.json. Each is asked for by its type; `finish` judges the rest."""
 
-    def __init__(self, data: Any, where: str):
+    def __init__(self, data: Any, where: str, *, known_code: Iterable[str] = ()):
+        """`known_code` names classes in "auto_map" that need not be run: the family computes the same."""
         if not isinstance(data, dict):
             raise ConfigError("expected an object", where=where)
         self.data: dict[str, Any] = data
         self.where = where
         self._asked: set[str] = set()
         self._inner: list[TheirConfig] = []
+        self._remarks: list[str] = []
         for key, why in REFUSED.items():
-            if data.get(key) not in (None, False, {}, []):
+            if key == "auto_map" and _all_among(data.get(key), known_code):
+                self._asked.add(key)
+            elif data.get(key) not in (None, False, {}, []):
                 raise ConfigError(f"{key}: {why}", where=where)
 
     def whole(self, key: str, default: int | None = None, *, least: int = 1) -> int:
@@ -68,11 +72,11 @@ class TheirConfig:
             raise self._wrong(key, value, f"a number from {least}")
         return float(value)
 
-    def wholes(self, key: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
+    def wholes(self, key: str, default: Sequence[int] | None = None, *, least: int = 1) -> tuple[int, ...]:
         """Whole numbers in a list."""
         value = self._value(key, default)
-        if not isinstance(value, list | tuple) or not all(type(n) is int and 1 <= n < 2**31 for n in value):
-            raise self._wrong(key, value, "a list of whole numbers from 1")
+        if not isinstance(value, list | tuple) or not all(type(n) is int and least <= n < 2**31 for n in value):
+            raise self._wrong(key, value, f"a list of whole numbers from {least}")
         return tuple(value)
 
     def sides(self, key: str, default: int) -> tuple[int, int]:
@@ -83,7 +87,7 @@ class TheirConfig:
             raise self._wrong(key, value, "a height and a width")
         return height, rest[0] if rest else height
 
-    def numbers(self, key: str, default: Sequence[float]) -> tuple[float, ...]:
+    def numbers(self, key: str, default: Sequence[float] | None = None) -> tuple[float, ...]:
         """Numbers in a list."""
         value = self._value(key, default)
         if not isinstance(value, list | tuple) or not all(type(n) in (int, float) and abs(n) < 1e30 for n in value):
@@ -110,6 +114,13 @@ class TheirConfig:
             raise ConfigError(f"{key} is {value!r:.80}, which weft does not compute", where=self.where, fix=hint)
         return known[value]
 
+    def choices(self, key: str, known: Mapping[str, T], default: Sequence[str] | None = None) -> tuple[T, ...]:
+        """A list of names that weft has a counterpart for."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple):
+            raise self._wrong(key, value, "a list of names")
+        return tuple(TheirConfig({key: name}, self.where).choice(key, known) for name in value)
+
     def only(self, key: str, *values: Any, default: Any = None) -> None:
         """A key that must have one of these values, or be left out where the default is one of them."""
         value = self.data.get(key, default)
@@ -131,12 +142,20 @@ class TheirConfig:
         """Whether a key is set to anything."""
         return self.data.get(key) is not None
 
+    def names(self, key: str) -> bool:
+        """Whether a key is there, be it set to nothing."""
+        return key in self.data
+
+    def remark(self, text: str) -> None:
+        """Note what users should know of the model: `finish` returns it with the others."""
+        self._remarks.append(text)
+
     def finish(self, harmless: Iterable[str] = ()) -> list[str]:
-        """Remarks on what nobody asked for; keys that are unset or switched off need none."""
+        """All remarks, also on what nobody asked for; keys that are unset or switched off need none."""
         known = self._asked | HARMLESS | set(harmless)
         odd = sorted(k for k, v in self.data.items() if k not in known and v not in (None, False, 0, "", {}, []))
-        remarks = [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
-        return remarks + [remark for inner in self._inner for remark in inner.finish(harmless)]
+        unknown = [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        return self._remarks + unknown + [remark for inner in self._inner for remark in inner.finish(harmless)]
 
     def _value(self, key: str, default: Any) -> Any:
         self._asked.add(key)
@@ -148,3 +167,8 @@ class TheirConfig:
 
     def _wrong(self, key: str, value: Any, expected: str) -> ConfigError:
         return ConfigError(f"{key}: expected {expected}, found {value!r:.80}", where=self.where)
+
+
+def _all_among(code: Any, known: Iterable[str]) -> bool:
+    """Whether an "auto_map" names nothing but known classes."""
+    return isinstance(code, dict) and all(isinstance(name, str) and name in known for name in code.values())

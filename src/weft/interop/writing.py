@@ -35,16 +35,18 @@ def write_folder(
     labels: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     extra: Mapping[str, Any] | None = None,
+    model_type: str | None = None,
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
-    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name. The folder must
-    not exist yet. It appears whole or not at all. Adapters are merged into the weights.
+    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name. `model_type` is
+    the one to write where several compute this model. The folder must not exist yet. It appears whole or not at all. Adapters
+    are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config
     must_be_new(target)
-    family, written = counterpart(config, FAMILIES.values())  # type: ignore[arg-type]
+    family, written = counterpart(config, FAMILIES.values(), model_type)  # type: ignore[arg-type]
     trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
     tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")

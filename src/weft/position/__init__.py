@@ -7,9 +7,11 @@ from weft.position.biases import Alibi, Bias, Buckets, Kinds, Weighted
 from weft.position.codes import Add, Code, Concatenate, Fourier, Grid, Learned, Place, Sinusoidal, Sum
 from weft.position.nearness import Near
 from weft.position.places import Coordinates, Harmonics, Joined, direction
+from weft.position.stretches import EachPair, Even, PairRamp, Stretch, TurnRamp
 from weft.position.turns import Rotary, Turn, turn
 
 __all__ = [
-    "Add", "Alibi", "Bias", "Buckets", "Code", "Concatenate", "Coordinates", "Fourier", "Grid", "Harmonics", "Joined", "Kinds",
-    "Learned", "Near", "Place", "Rotary", "Sinusoidal", "Sum", "Turn", "Weighted", "direction", "turn",
+    "Add", "Alibi", "Bias", "Buckets", "Code", "Concatenate", "Coordinates", "EachPair", "Even", "Fourier", "Grid", "Harmonics",
+    "Joined", "Kinds", "Learned", "Near", "PairRamp", "Place", "Rotary", "Sinusoidal", "Stretch", "Sum", "Turn", "TurnRamp",
+    "Weighted", "direction", "turn",
 ]  # fmt: skip

@@ -46,8 +46,15 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
         kind = "onnx"
         difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit)
     else:
+        origin = run.config["imported"]["family"] if run.imported else None
         kind = write_folder(
-            out, model, tokenizer_json=text, marks=marks, labels=labels, settings=run.config.get("training")
+            out,
+            model,
+            tokenizer_json=text,
+            marks=marks,
+            labels=labels,
+            settings=run.config.get("training"),
+            model_type=origin,
         )
         difference = _proved(Path(out), model, codec, TOLERANCE * (unit or 1.0))
     write_file(Path(out) / "README.md", _card(run, kind, difference, numbers=unit is not None).encode())

@@ -6,9 +6,12 @@ from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.gpt2 import Gpt2
-from weft.interop.families.llama import Llama
+from weft.interop.families.llama import Llama, Mistral
 from weft.interop.families.marian import Marian
+from weft.interop.families.phi3 import Phi3
+from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
+from weft.interop.families.smollm3 import SmolLm3
 from weft.interop.families.t5 import T5
 from weft.interop.families.vision_encoder_decoder import VisionEncoderDecoder
 from weft.interop.families.vit import Vit
@@ -19,6 +22,11 @@ from weft.interop.family import Family
 _ALL = (
     Gpt2(),
     Llama(),
+    Mistral(),
+    Qwen2(),
+    Qwen3(),
+    SmolLm3(),
+    Phi3(),
     Bert(),
     DistilBert(),
     Roberta("roberta", "Roberta", 50265),
