@@ -5,6 +5,7 @@ from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
+from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
 from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.llama import Llama, Mistral
 from weft.interop.families.marian import Marian
@@ -27,6 +28,9 @@ _ALL = (
     Qwen3(),
     SmolLm3(),
     Phi3(),
+    Gemma(),
+    Gemma2(),
+    Gemma3(),
     Bert(),
     DistilBert(),
     Roberta("roberta", "Roberta", 50265),
