@@ -15,6 +15,11 @@ GEMMA3 = {
         "sliding_attention": {"rope_type": "default", "rope_theta": 300.0},
     },
 }
+NEOX = {"vocab_size": 61, "hidden_size": 36, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3,
+        "max_position_embeddings": 48, "rope_parameters": {"rope_theta": 1e4, "rope_type": "default",
+        "partial_rotary_factor": 0.5}}  # fmt: skip
+OPT = {"vocab_size": 61, "hidden_size": 32, "ffn_dim": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
+       "max_position_embeddings": 48}  # fmt: skip
 CASES: dict[str, tuple[str, dict]] = {
     "gemma": ("GemmaForCausalLM", GEMMA),
     "gemma, head of its own": ("GemmaForCausalLM", {**GEMMA, "tie_word_embeddings": False, "rms_norm_eps": 1e-3}),
@@ -58,4 +63,31 @@ CASES: dict[str, tuple[str, dict]] = {
         },
     ),
     "gemma3_text, no head": ("Gemma3TextModel", GEMMA3),
+    "gpt_neox": ("GPTNeoXForCausalLM", NEOX),
+    "gpt_neox, one after the other": (
+        "GPTNeoXForCausalLM",
+        {**NEOX, "use_parallel_residual": False, "hidden_act": "gelu_fast", "layer_norm_eps": 1e-3},
+    ),
+    "gpt_neox, no biases": (
+        "GPTNeoXForCausalLM",
+        {
+            **NEOX,
+            "attention_bias": False,
+            "tie_word_embeddings": True,
+            "rope_parameters": {"rope_theta": 500.0, "rope_type": "default", "partial_rotary_factor": 1.0},
+        },
+    ),  # fmt: skip
+    "gpt_neox, stretched": (
+        "GPTNeoXForCausalLM",
+        {**NEOX, "rope_parameters": {**NEOX["rope_parameters"], "rope_type": "linear", "factor": 2.0}},
+    ),
+    "gpt_neox, no head": ("GPTNeoXModel", NEOX),
+    "opt": ("OPTForCausalLM", OPT),
+    "opt, norms after": ("OPTForCausalLM", {**OPT, "do_layer_norm_before": False, "tie_word_embeddings": False}),
+    "opt, no biases": ("OPTForCausalLM", {**OPT, "enable_bias": False, "activation_function": "gelu"}),
+    "opt, plain norms": (
+        "OPTForCausalLM",
+        {**OPT, "layer_norm_elementwise_affine": False, "_remove_final_layer_norm": True},
+    ),
+    "opt, no head": ("OPTModel", OPT),
 }

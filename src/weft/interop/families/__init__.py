@@ -7,8 +7,10 @@ from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
 from weft.interop.families.gpt2 import Gpt2
+from weft.interop.families.gpt_neox import GptNeox
 from weft.interop.families.llama import Llama, Mistral
 from weft.interop.families.marian import Marian
+from weft.interop.families.opt import Opt
 from weft.interop.families.phi3 import Phi3
 from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
@@ -31,6 +33,8 @@ _ALL = (
     Gemma(),
     Gemma2(),
     Gemma3(),
+    GptNeox(),
+    Opt(),
     Bert(),
     DistilBert(),
     Roberta("roberta", "Roberta", 50265),

@@ -1,8 +1,12 @@
 """Rules for parts that many families have."""
 
+from collections.abc import Iterable
+
 from weft.core import Head, PerToken
 from weft.interop.family import only
 from weft.interop.rules import Joined, SameTensor, Tied, WeightRule
+from weft.models.outline import outline, own_tensors
+from weft.models.stream import Model
 
 
 def linear(theirs: str, ours: str) -> list[WeightRule]:
@@ -20,8 +24,14 @@ def joined(theirs: tuple[str, ...], ours: str) -> list[WeightRule]:
     return [Joined(tuple(f"{name}.{end}" for name in theirs), f"{ours}.{end}") for end in ("weight", "bias")]
 
 
-def next_word_head(head: Head.Config) -> WeightRule:
+def next_word_head(head: Head.Config, theirs: str = "lm_head") -> WeightRule:
     """The matrix of a language model's head: the embedding table, or a tensor in its own right."""
-    if only(head, PerToken.Config, "head").tied:
-        return Tied("lm_head.weight", "embed.table.weight")
-    return SameTensor("lm_head.weight", "head.out.weight")
+    tied = only(head, PerToken.Config, "head").tied
+    kind, ours = (Tied, "embed.table.weight") if tied else (SameTensor, "head.out.weight")
+    return kind(f"{theirs}.weight", ours)
+
+
+def there(rules: Iterable[WeightRule], config: Model.Config) -> list[WeightRule]:
+    """The rules without those of tensors that a model does not have: offsets and gains that were left out."""
+    own = own_tensors(outline(config))
+    return [rule for rule in rules if all(name in own for name in rule.uses())]
