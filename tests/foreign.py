@@ -28,7 +28,12 @@ def randomised(model: torch.nn.Module) -> torch.nn.Module:
         for name, weight in model.named_parameters():
             if not weight.requires_grad:  # sinusoids
                 continue
+            from_one = (
+                name.endswith(("norm.weight", ".excess")) and not weight.any()
+            )  # gains stored by the excess over one
             weight.normal_(std=0.15)
+            if from_one:
+                continue
             if "norm" in name or "ln_" in name or name.endswith("gain"):
                 weight.add_(1.0)
     return model.eval()

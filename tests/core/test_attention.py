@@ -6,7 +6,7 @@ from einops import rearrange
 from tiny import close, numbers, randomised
 from torch import nn
 
-from weft.core import Additive, Attention, Dot, LayerNorm, Out, RmsNorm, Window, record
+from weft.core import Additive, Attention, Capped, Dot, LayerNorm, Out, RmsNorm, Window, record
 from weft.core.scope import Pass
 from weft.errors import ConfigError
 from weft.position import Alibi, Rotary, turn
@@ -65,7 +65,26 @@ def test_additive_scores_are_a_small_network_of_query_plus_key():
     assert close(read(attention, tokens), attention.out(rearrange(expected @ v, "b h n d -> b n (h d)")))
 
 
-@pytest.mark.parametrize("score", [Dot.Config(), Dot.Config(scaled=False), Additive.Config()], ids=str)
+@pytest.mark.parametrize("inner", [Dot.Config(), Dot.Config(scaled=False, temperature=1.7), Additive.Config()], ids=str)
+def test_capped_scores_are_other_scores_kept_within_a_bound_before_the_temperature(inner):
+    score = Capped.Config(score=inner, cap=0.4, temperature=0.5)
+    attention, tokens = built(Attention.Config(heads=2, score=score)), stream()
+    q, k, v = projected(attention, tokens.x)
+    raw = attention.score.score(q, k)
+    assert raw.abs().max() > 0.4
+    expected = causal(0.4 * torch.tanh(raw / 0.4) / 0.5)
+    assert close(weights(attention, tokens), expected)
+    assert close(read(attention, tokens), attention.out(rearrange(expected @ v, "b h n d -> b n (h d)")))
+
+
+def test_a_cap_must_be_above_zero():
+    with pytest.raises(ConfigError, match="above 0"):
+        Capped.Config(cap=0.0)
+
+
+@pytest.mark.parametrize(
+    "score", [Dot.Config(), Dot.Config(scaled=False), Additive.Config(), Capped.Config(cap=3.0)], ids=str
+)
 def test_a_temperature_above_one_flattens_and_below_one_sharpens(score):
     def entropy(temperature: float) -> torch.Tensor:
         w = weights(built(Attention.Config(heads=2, score=score.replace(temperature=temperature))), stream())

@@ -11,10 +11,12 @@ from weft.core import (
     LayerNorm,
     Lstm,
     Mlp,
+    Parallel,
     Plain,
     PostNorm,
     PreNorm,
     RmsNorm,
+    SandwichNorm,
     TokenShift,
     Trunk,
 )
@@ -57,6 +59,21 @@ def test_post_norm_normalises_each_sum():
     for f, norm in branches(block, at):
         x = norm(x + f(x))
     assert close(block(TOKENS.x, at), x)
+
+
+def test_a_sandwich_normalises_what_a_branch_reads_and_what_it_gives():
+    block, at = built(wiring=SandwichNorm.Config()), Pass(TOKENS, memory=MEMORY)
+    x, after = TOKENS.x, (block.mix_out_norm, block.read_out_norm, block.transform_out_norm)
+    for (f, norm), out_norm in zip(branches(block, at), after, strict=True):
+        x = x + out_norm(f(norm(x)))
+    assert close(block(TOKENS.x, at), x)
+    assert len({id(norm) for norm in (*after, block.mix_norm, block.read_norm, block.transform_norm)}) == 6
+
+
+def test_parallel_branches_all_read_the_stream_as_it_was():
+    block, at = built(wiring=Parallel.Config()), Pass(TOKENS, memory=MEMORY)
+    assert close(block(TOKENS.x, at), TOKENS.x + sum(f(norm(TOKENS.x)) for f, norm in branches(block, at)))
+    assert block.mix_out_norm is None
 
 
 def test_plain_is_the_branches_alone_without_norms():
@@ -118,7 +135,9 @@ def test_a_dropout_that_leaves_nothing_is_refused(rate: float):
         Block.Config(dropout=rate)
 
 
-@pytest.mark.parametrize("wiring, final", [(PreNorm, True), (PostNorm, False), (Plain, False)])
+@pytest.mark.parametrize(
+    "wiring, final", [(PreNorm, True), (PostNorm, False), (Plain, False), (SandwichNorm, True), (Parallel, True)]
+)
 def test_a_trunk_ends_with_a_norm_where_the_wiring_leaves_the_stream_without_one(wiring, final: bool):
     block = Block.Config(mix=Average.Config(), wiring=wiring.Config())
     trunk = randomised(Trunk.Config(depth=2, block=block).build(dim=DIM)).double()

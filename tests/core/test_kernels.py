@@ -12,7 +12,21 @@ from hypothesis import strategies as st
 from tiny import close, numbers
 from torch import Tensor
 
-from weft.core import Additive, Attention, Block, Edges, Mlp, Same, Stride, Trunk, Window, kernels
+from weft.core import (
+    Additive,
+    Attention,
+    Block,
+    Capped,
+    Edges,
+    Mlp,
+    Parallel,
+    Same,
+    SandwichNorm,
+    Stride,
+    Trunk,
+    Window,
+    kernels,
+)
 from weft.core import scope as scopes
 from weft.core.rules import Rule
 from weft.core.scope import Pass, Scope, Shape
@@ -369,6 +383,8 @@ BLOCKS = {
     "attention": Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config()),
     "rotary, shared keys": Block.Config(mix=Attention.Config(heads=2, kv_heads=1, turn=Rotary.Config())),
     "additive": Block.Config(mix=Attention.Config(heads=2, score=Additive.Config())),
+    "capped": Block.Config(mix=Attention.Config(heads=2, score=Capped.Config(cap=2.0)), wiring=SandwichNorm.Config()),
+    "side by side": Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config(), wiring=Parallel.Config()),
     "slopes": Block.Config(mix=Attention.Config(heads=2, bias=Alibi.Config())),
     "window": Block.Config(mix=Attention.Config(heads=2, rules=(Window(radius=2),))),
 }

@@ -5,9 +5,9 @@ import torch
 from tiny import close, numbers, randomised
 from torch import nn
 
-from weft.core import LayerNorm, RmsNorm
+from weft.core import LayerNorm, OnePlusRmsNorm, RmsNorm
 
-NORMS = {"layer": LayerNorm, "rms": RmsNorm}
+NORMS = {"layer": LayerNorm, "rms": RmsNorm, "one plus": OnePlusRmsNorm}
 
 
 def test_layer_norm_is_its_equation_and_that_of_torch():
@@ -22,6 +22,11 @@ def test_layer_norm_is_its_equation_and_that_of_torch():
 def test_rms_norm_is_its_equation():
     ours, x = randomised(RmsNorm.Config(eps=1e-3).build(dim=6)).double(), numbers(2, 3, 6)
     assert close(ours(x), x / (x.square().mean(-1, keepdim=True) + 1e-3).sqrt() * ours.gain)
+
+
+def test_a_norm_that_stores_its_gain_by_the_excess_over_one_is_its_equation():
+    ours, x = randomised(OnePlusRmsNorm.Config(eps=1e-3).build(dim=6)).double(), numbers(2, 3, 6)
+    assert close(ours(x), x / (x.square().mean(-1, keepdim=True) + 1e-3).sqrt() * (1 + ours.excess))
 
 
 @pytest.mark.parametrize("norm", NORMS)

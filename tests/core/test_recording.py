@@ -5,7 +5,7 @@ import torch
 from einops import rearrange
 from tiny import close, numbers, randomised
 
-from weft.core import Additive, Attention, Block, Lstm, Mlp, Trunk, Window, record
+from weft.core import Additive, Attention, Block, Capped, Lstm, Mlp, Trunk, Window, record
 from weft.core.recording import active
 from weft.position import Alibi, Even, Rotary
 from weft.tokens import Tokens
@@ -17,6 +17,7 @@ KINDS = {
         heads=2, turn=Rotary.Config(share=0.5, stretch=Even(factor=2.0, gain=1.2))
     ),
     "additive": Attention.Config(heads=2, score=Additive.Config()),
+    "capped": Attention.Config(heads=4, kv_heads=2, score=Capped.Config(cap=0.5), rules=(Window(radius=3),)),
     "slopes": Attention.Config(heads=2, bias=Alibi.Config()),
     "window": Attention.Config(heads=2, rules=(Window(radius=3),)),
 }

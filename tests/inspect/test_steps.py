@@ -10,7 +10,21 @@ import pytest
 import torch
 from tiny import numbers, randomised
 
-from weft.core import Additive, Attention, Block, Dot, Lstm, Mlp, Score, Stride, Trunk, Window, kernels, record
+from weft.core import (
+    Additive,
+    Attention,
+    Block,
+    Capped,
+    Dot,
+    Lstm,
+    Mlp,
+    Score,
+    Stride,
+    Trunk,
+    Window,
+    kernels,
+    record,
+)
 from weft.core.recording import Reading
 from weft.errors import ConfigError
 from weft.inspect.steps import Steps, steps, table
@@ -23,6 +37,8 @@ KINDS = {
     "warm": Attention.Config(heads=2, score=Dot.Config(temperature=2.5)),
     "additive": Attention.Config(heads=2, score=Additive.Config()),
     "additive and warm": Attention.Config(heads=2, score=Additive.Config(temperature=0.5)),
+    "capped": Attention.Config(heads=2, score=Capped.Config(cap=1.5, temperature=0.5)),
+    "capped, additive": Attention.Config(heads=2, score=Capped.Config(score=Additive.Config(), cap=0.5)),
     "shared keys": Attention.Config(heads=4, kv_heads=2, value_dim=3, turn=Rotary.Config()),
     "one key head, additive": Attention.Config(heads=4, kv_heads=1, score=Additive.Config()),
     "slopes": Attention.Config(heads=4, kv_heads=2, bias=Alibi.Config()),

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tiny import CONTEXT, SIZE, VOCAB, ZOO, close, ids, language_model, numbers
+from tiny import CONTEXT, SIZE, VOCAB, ZOO, close, ids, language_model, numbers, randomised
 from torch import Tensor
 
 from weft.config import from_json, read_json, write_json
-from weft.core import Cache, record
+from weft.core import Cache, Capped, OnePlusRmsNorm, Parallel, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
 from weft.data.windows import windows
 from weft.errors import ConfigError
@@ -36,7 +36,20 @@ def variants() -> dict[str, Stream]:
     for p in models["swift, hashed"].parameters():
         torch.nn.init.normal_(p, std=0.3)
     models["swift, large vocabulary"] = language_model("swift", vocab=1025)
+    other = other_wirings(LANGUAGE_MODELS["llama"](SIZE, vocab=VOCAB)).build()
+    models["llama, other wirings"] = randomised(other).double().eval()
     return models
+
+
+def other_wirings(config: Stream.Config) -> Stream.Config:
+    """A block with norms on both sides and capped scores in a window, then one with its branches side by side."""
+    first = config.trunk.all_blocks()[0]
+    near = first.mix.replace(score=Capped.Config(cap=2.0), rules=(Window(radius=3),), qk_norm=OnePlusRmsNorm.Config())
+    blocks = (
+        first.replace(mix=near, wiring=SandwichNorm.Config(), norm=OnePlusRmsNorm.Config()),
+        first.replace(wiring=Parallel.Config()),
+    )
+    return config.replace(trunk=Trunk.Config(blocks=blocks, norm=OnePlusRmsNorm.Config()))
 
 
 MODELS = variants()

@@ -2,25 +2,25 @@
 
 from weft.core.adapters import LowRank
 from weft.core.attention import Attention
-from weft.core.block import Block, Plain, PostNorm, PreNorm, Wiring
+from weft.core.block import Block, Parallel, Plain, PostNorm, PreNorm, SandwichNorm, Wiring
 from weft.core.cache import Cache, Slots
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken, MemoryVector
 from weft.core.heads import Dense, Head, PerClassToken, PerToken, Pooled, Summary
 from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer, TokenShift
-from weft.core.norms import LayerNorm, Norm, RmsNorm
+from weft.core.norms import LayerNorm, Norm, OnePlusRmsNorm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Window
 from weft.core.scope import Pass, Scope
-from weft.core.scores import Additive, Dot, Score
+from weft.core.scores import Additive, Capped, Dot, Score
 from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Additive", "Attention", "Average", "Block", "Cache", "ContextGate", "DeepOutput", "Dense", "Dot", "Edges", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
-    "Layer", "LayerNorm", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
-    "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit",
+    "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense", "Dot", "Edges", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
+    "Layer", "LayerNorm", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
+    "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score", "SilentInit",
     "SineInit", "Slots", "Stride",
     "Summary", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

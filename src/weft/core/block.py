@@ -1,6 +1,8 @@
 """Block: mix across tokens, maybe read a memory, then transform within each token; the wiring is a type in a slot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -14,21 +16,37 @@ from weft.core.scope import Pass
 from weft.core.transforms import Transform, dropout
 from weft.errors import ConfigError
 
-Branch = Callable[[Tensor], Tensor]
+Function = Callable[[Tensor], Tensor]
+BRANCHES, NORMS = ("mix", "read", "transform"), ("norm", "out_norm")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What one branch of a block computes, and the norm that its wiring places; None where it has none."""
+
+    compute: Function
+    norm: Function | None
 
 
 class Wiring(Part):
-    """How a branch joins the stream."""
+    """How the branches of a block join the stream."""
 
     abstract = True
 
     class Config(BaseConfig):
         """The ways to wire a branch."""
 
-    normed = True  # whether the branch needs a norm
+        norms: ClassVar[tuple[str, ...]] = ("norm",)  # the norms of each branch, by the ends of their names
+        stream_normed: ClassVar[bool] = True  # whether the stream needs no norm after the last block
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
-        """The stream after the branch."""
+    def joined(self, x: Tensor, branches: Iterable[Branch], drop: Function) -> Tensor:
+        """The stream after all branches, each of which reads what the one before it gave."""
+        for branch in branches:
+            x = self.join(x, branch, drop)
+        return x
+
+    def join(self, x: Tensor, branch: Branch, drop: Function) -> Tensor:
+        """The stream after one branch."""
         raise NotImplementedError
 
 
@@ -38,11 +56,13 @@ class PreNorm(Wiring):
     class Config(Wiring.Config):
         """Norm before the branch."""
 
+        stream_normed: ClassVar[bool] = False
+
     def __init__(self, config: Config):
         self.config = config
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
-        return x + drop(branch(x if norm is None else norm(x)))
+    def join(self, x: Tensor, branch: Branch, drop: Function) -> Tensor:
+        return x + drop(_of_normed(branch, x))
 
 
 class PostNorm(Wiring):
@@ -54,9 +74,43 @@ class PostNorm(Wiring):
     def __init__(self, config: Config):
         self.config = config
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
-        joined = x + drop(branch(x))
-        return joined if norm is None else norm(joined)
+    def join(self, x: Tensor, branch: Branch, drop: Function) -> Tensor:
+        joined = x + drop(branch.compute(x))
+        return joined if branch.norm is None else branch.norm(joined)
+
+
+class SandwichNorm(Wiring):
+    """x + norm_2(f(norm_1(x))): norms on both sides of a branch (Ding et al., 2021), as in Gemma 2 and 3."""
+
+    class Config(Wiring.Config):
+        """Norms before the branch and of its result; the second is called `out_norm`."""
+
+        norms: ClassVar[tuple[str, ...]] = ("norm", "out_norm")
+        stream_normed: ClassVar[bool] = False
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def join(self, x: Tensor, branch: Branch, drop: Function) -> Tensor:
+        return x + drop(_of_normed(branch, x))  # what the branch computes ends with its second norm
+
+
+class Parallel(Wiring):
+    """x + f(norm_f(x)) + g(norm_g(x)): all branches read the same stream (Wang & Komatsuzaki, 2021), as in GPT-NeoX."""
+
+    class Config(Wiring.Config):
+        """Norm before each branch; no branch waits for another."""
+
+        stream_normed: ClassVar[bool] = False
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def joined(self, x: Tensor, branches: Iterable[Branch], drop: Function) -> Tensor:
+        total = x
+        for branch in branches:
+            total = total + drop(_of_normed(branch, x))
+        return total
 
 
 class Plain(Wiring):
@@ -65,13 +119,17 @@ class Plain(Wiring):
     class Config(Wiring.Config):
         """The branch alone."""
 
-    normed = False
+        norms: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, config: Config):
         self.config = config
 
-    def join(self, x: Tensor, branch: Branch, norm: Branch | None, drop: Branch) -> Tensor:
-        return drop(branch(x))
+    def join(self, x: Tensor, branch: Branch, drop: Function) -> Tensor:
+        return drop(branch.compute(x))
+
+
+def _of_normed(branch: Branch, x: Tensor) -> Tensor:
+    return branch.compute(x if branch.norm is None else branch.norm(x))
 
 
 class Block(Part, nn.Module):
@@ -107,9 +165,10 @@ class Block(Part, nn.Module):
         self.mix = config.mix.build(dim=dim, memory_dim=inner if _reads(config.mix) else None) if config.mix else None
         self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
         self.transform = config.transform.build(dim=dim) if config.transform else None
-        for name in ("mix", "read", "transform"):
-            present = getattr(self, name) is not None and self.wiring.normed
-            setattr(self, f"{name}_norm", config.norm.build(dim=dim) if present else None)
+        for name in BRANCHES:
+            for end in NORMS:
+                present = getattr(self, name) is not None and end in config.wiring.norms
+                setattr(self, f"{name}_{end}", config.norm.build(dim=dim) if present else None)
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
 
@@ -117,6 +176,10 @@ class Block(Part, nn.Module):
         def drop(t: Tensor) -> Tensor:
             return dropout(t, self.rate, self.training)
 
+        return self.wiring.joined(x, self._branches(at, slots), drop)
+
+    def _branches(self, at: Pass, slots: Slots | None) -> Iterator[Branch]:
+        """The branches that are there, in their order."""
         mix, read, transform = self.mix, self.read, self.transform
         mix_shift, transform_shift = self.mix_shift, self.transform_shift
         if mix is not None:
@@ -124,16 +187,20 @@ class Block(Part, nn.Module):
             def mixed(t: Tensor) -> Tensor:
                 return mix(t if mix_shift is None else mix_shift(t, at, slots, "mix"), at, slots)
 
-            x = self.wiring.join(x, mixed, self.mix_norm, drop)
+            yield self._branch("mix", mixed)
         if read is not None:
-            x = self.wiring.join(x, lambda t: read(t, at, slots), self.read_norm, drop)
+            yield self._branch("read", lambda t: read(t, at, slots))
         if transform is not None:
 
             def transformed(t: Tensor) -> Tensor:
                 return transform(t if transform_shift is None else transform_shift(t, at, slots, "transform"))
 
-            x = self.wiring.join(x, transformed, self.transform_norm, drop)
-        return x
+            yield self._branch("transform", transformed)
+
+    def _branch(self, name: str, compute: Function) -> Branch:
+        """A branch with its norms."""
+        norm, out_norm = (getattr(self, f"{name}_{end}") for end in NORMS)
+        return Branch(compute if out_norm is None else lambda t: out_norm(compute(t)), norm)
 
 
 def _reads(mix: Mixer.Config | None) -> bool:

@@ -53,3 +53,21 @@ class RmsNorm(Norm):
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
         return F.rms_norm(x, (self.dim,), self.gain, self.eps)
+
+
+class OnePlusRmsNorm(Norm):
+    """x / sqrt(mean(x^2) + eps), times 1 + excess: the gain is stored by how far it is above one, as in Gemma.
+
+    Weight decay then pulls the gain to one, and small changes of it keep their digits in half precision.
+    """
+
+    class Config(Norm.Config):
+        """Gemma's norm."""
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.dim, self.eps = dim, config.eps
+        self.excess = nn.Parameter(torch.zeros(dim)) if config.learned else None
+
+    def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+        return F.rms_norm(x, (self.dim,), None if self.excess is None else 1 + self.excess, self.eps)

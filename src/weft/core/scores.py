@@ -63,3 +63,30 @@ class Additive(Score):
     def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
         energy = self.v(torch.tanh(q[..., :, None, :] + k[..., None, :, :])).squeeze(-1)
         return energy / self.temperature
+
+
+class Capped(Score):
+    """cap * tanh(score(q, k) / cap): any score, kept within +-cap smoothly (Gemma 2; Bello et al., 2017)."""
+
+    class Config(Score.Config):
+        """`score` is the score that is kept within +-`cap`. No fused kernel computes it: the weights are written out."""
+
+        score: Score.Config = Dot.Config()
+        cap: float = 50.0
+
+        def check(self) -> None:
+            super().check()
+            if self.cap <= 0:
+                raise ConfigError(f"must be above 0, found {self.cap}", where="Capped.cap")
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.cap, self.temperature = config.cap, config.temperature
+        self.score = config.score.build(dim=dim)
+
+    def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
+        return self.limited(self.score(q, k)) / self.temperature
+
+    def limited(self, scores: Float[Tensor, "*lead"]) -> Float[Tensor, "*lead"]:
+        """The scores within +-cap."""
+        return self.cap * torch.tanh(scores / self.cap)

@@ -11,7 +11,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.core.adapters import LowRank
 from weft.core.attention import Attention
-from weft.core.block import Block, PreNorm
+from weft.core.block import Block
 from weft.core.cache import Cache
 from weft.core.linear import Gpt2Init, Init
 from weft.core.memories import Across, MemoryUse, Prefix
@@ -68,6 +68,11 @@ class Trunk(Part, nn.Module):
             """The blocks in their order."""
             return self.blocks or (self.block,) * self.depth  # type: ignore[return-value]
 
+        def last_norm(self) -> Norm.Config | None:
+            """The norm after the last block: none where the wiring leaves the stream normalised."""
+            blocks = self.all_blocks()
+            return None if blocks and blocks[-1].wiring.stream_normed else self.norm
+
         def biased_heads(self) -> set[int]:
             """The numbers of heads of the attentions that the trunk's bias is for."""
             mixers = (block.mix for block in self.all_blocks())
@@ -80,8 +85,8 @@ class Trunk(Part, nn.Module):
         self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
         inner = config.memory.block_memory(dim, memory_dim)
         self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=inner) for block in blocks)
-        unnormed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
-        self.norm = config.norm.build(dim=dim) if config.norm is not None and unnormed else None
+        last_norm = config.last_norm()
+        self.norm = last_norm.build(dim=dim) if last_norm is not None else None
         config.init.build().apply(self, depth=len(blocks) * config.passes)
         if config.adapters is not None:
             config.adapters.build().apply(self)

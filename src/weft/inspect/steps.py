@@ -16,7 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
 from weft.core.recording import Reading
-from weft.core.scores import Additive, Dot
+from weft.core.scores import Additive, Capped, Dot
 from weft.errors import ConfigError, harmless
 
 SHOWN_NUMBERS = 4  # numbers of a vector in the table, where there is room
@@ -109,6 +109,10 @@ def _scored(score: Any, q: Tensor, k: Tensor) -> tuple[str, Tensor, float]:
         return "q·k", k @ q, score.factor
     if isinstance(score, Additive):
         return "w·tanh(q+k)", torch.tanh(q + k) @ score.v.weight[0].detach().double().cpu(), 1 / score.temperature
+    if isinstance(score, Capped):
+        formula, inner, factor = _scored(score.score, q, k)
+        shown = formula if math.isclose(factor, 1.0) else f"{factor:.4g} {formula}"
+        return f"{score.cap:g} tanh({shown} / {score.cap:g})", score.limited(inner * factor), 1 / score.temperature
     like = next(score.parameters(), q)
     given = score(q[None, None, None].to(like), k[None, None].to(like))
     return f"{type(score).__name__}(q, k)", given[0, 0, 0].double().cpu(), 1.0

@@ -5,7 +5,6 @@ from typing import Any
 
 from weft.config import Config
 from weft.core.attention import Attention
-from weft.core.block import PreNorm
 from weft.core.trunk import Trunk
 from weft.modalities.convnet import ResNet
 from weft.modalities.image import PictureEmbed
@@ -45,10 +44,8 @@ def _plain(value: Any, dim: int) -> Any:
     if isinstance(value, ResNet.Config):
         fields["first"] = value.first or value.widths[0]
     if isinstance(value, Trunk.Config):
-        blocks = value.all_blocks()
-        normed = not blocks or isinstance(blocks[-1].wiring, PreNorm.Config)
         whole = {name: fields[name] for name in ("passes", "bias", "adapters")}
-        fields = {"blocks": blocks, "norm": value.norm if normed else None, **whole}
+        fields = {"blocks": value.all_blocks(), "norm": value.last_norm(), **whole}
     return {"type": type(value).__qualname__, **{name: _plain(item, dim) for name, item in fields.items()}}
 
 

@@ -6,6 +6,7 @@ views, writing copies out of them, so that one description cannot say two things
     SameTensor("ln_f.weight", "trunk.norm.gain")
     Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
     Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
+    HeadByHead("query_key_value.weight", "mix.qkv.weight", 8)                theirs is ordered by heads
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
     Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
     Ignored("*.attn.masked_bias")                                            carries no weights
@@ -110,6 +111,21 @@ class Shaped(SameTensor):
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         return {self.theirs: Piece((ours[self.ours].view(self.shape),))}
+
+
+@dataclass(frozen=True)
+class HeadByHead(SameTensor):
+    """Queries, keys and values of all heads in one tensor: theirs holds all three of a head, then those of the next.
+
+    Ours holds the queries of all heads, then all keys, then all values.
+    """
+
+    heads: int
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        whole = ours[self.ours]
+        apart = whole.view(3, self.heads, -1, *whole.shape[1:])
+        return {self.theirs: Piece(tuple(apart[part, head] for head in range(self.heads) for part in range(3)))}
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def _renamed(rules: Sequence[WeightRule], new: str, old: str) -> list[WeightRule
     def one(rule: WeightRule) -> WeightRule:
         if isinstance(rule, Joined):
             return replace(rule, theirs=tuple(name.replace(new, old) for name in rule.theirs))
-        return replace(rule, theirs=rule.theirs.replace(new, old)) if isinstance(rule, SameTensor) else rule
+        return replace(rule, theirs=rule.theirs.replace(new, old)) if isinstance(rule, SameTensor | Tied) else rule
 
     return [one(rule) for rule in rules]
 

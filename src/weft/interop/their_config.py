@@ -72,6 +72,11 @@ class TheirConfig:
             raise self._wrong(key, value, f"a number from {least}")
         return float(value)
 
+    def number_or_none(self, key: str, default: float | None) -> float | None:
+        """A number, or None where the key is null; the default where it is left out."""
+        self._asked.add(key)
+        return None if self.data.get(key, default) is None else self.number(key, default)
+
     def wholes(self, key: str, default: Sequence[int] | None = None, *, least: int = 1) -> tuple[int, ...]:
         """Whole numbers in a list."""
         value = self._value(key, default)
@@ -137,6 +142,14 @@ class TheirConfig:
             return None
         self._inner.append(TheirConfig(value, f"{self.where}: {key}"))
         return self._inner[-1]
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """An object inside as it is, empty where it is not there: whoever asks for it judges its keys."""
+        value = self.data.get(key)
+        self._asked.add(key)
+        if not isinstance(value, dict | None):
+            raise self._wrong(key, value, "an object")
+        return value or {}
 
     def has(self, key: str) -> bool:
         """Whether a key is set to anything."""

@@ -5,9 +5,12 @@ from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
+from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
 from weft.interop.families.gpt2 import Gpt2
+from weft.interop.families.gpt_neox import GptNeox
 from weft.interop.families.llama import Llama, Mistral
 from weft.interop.families.marian import Marian
+from weft.interop.families.opt import Opt
 from weft.interop.families.phi3 import Phi3
 from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
@@ -27,6 +30,11 @@ _ALL = (
     Qwen3(),
     SmolLm3(),
     Phi3(),
+    Gemma(),
+    Gemma2(),
+    Gemma3(),
+    GptNeox(),
+    Opt(),
     Bert(),
     DistilBert(),
     Roberta("roberta", "Roberta", 50265),

@@ -3,9 +3,9 @@
 from typing import Any
 
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
-from weft.interop.families.parts import layer_norm
+from weft.interop.families.parts import layer_norm, next_word_head
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.rules import Ignored, SameTensor, Tied, Turned, WeightRule, layers
+from weft.interop.rules import Ignored, SameTensor, Turned, WeightRule, layers
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
 from weft.modalities.text import TextEmbed
@@ -65,9 +65,7 @@ class Gpt2(Family):
         ]
         if stream.head is None:
             return Table(body)
-        tied = only(stream.head, PerToken.Config, "head").tied
-        head = Tied("lm_head.weight", "embed.table.weight") if tied else SameTensor("lm_head.weight", "head.out.weight")
-        return Table(body, [head], prefix="transformer.")
+        return Table(body, [next_word_head(stream.head)], prefix="transformer.")
 
 
 def read_stream(given: TheirConfig, *, reads: bool = False) -> Stream.Config:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 from weft.core import Attention, Block, Gated, PerToken, RmsNorm, Trunk, Window
 from weft.errors import ConfigError
+from weft.interop.families.parts import next_word_head
 from weft.interop.families.rope import TYPES, read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.rules import Ignored, Joined, SameTensor, Tied, WeightRule, layers
+from weft.interop.rules import Ignored, Joined, SameTensor, WeightRule, layers
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
 from weft.modalities.text import TextEmbed
@@ -137,9 +138,7 @@ class RotaryDecoder(Family):
         ]
         if stream.head is None:
             return Table(body)
-        tied = only(stream.head, PerToken.Config, "head").tied
-        head = Tied("lm_head.weight", "embed.table.weight") if tied else SameTensor("lm_head.weight", "head.out.weight")
-        return Table(body, [head], prefix="model.")
+        return Table(body, [next_word_head(stream.head)], prefix="model.")
 
     def attention_rules(self, mix: Attention.Config, sizes: tuple[int, ...]) -> list[WeightRule]:
         """The weights of an attention; `sizes` are the rows of queries, keys and values."""
