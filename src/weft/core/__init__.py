@@ -5,6 +5,7 @@ from weft.core.attention import Attention
 from weft.core.block import Block, Plain, PostNorm, PreNorm, Wiring
 from weft.core.cache import Cache, Slots
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken, MemoryVector
+from weft.core.distances import Disentangled, Distances
 from weft.core.heads import Dense, Head, PerClassToken, PerToken, Pooled, Summary
 from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer, TokenShift
@@ -18,7 +19,7 @@ from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Additive", "Attention", "Average", "Block", "Cache", "ContextGate", "DeepOutput", "Dense", "Dot", "Edges", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
+    "Additive", "Attention", "Average", "Block", "Cache", "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
     "Layer", "LayerNorm", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
     "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit",
     "SineInit", "Slots", "Stride",

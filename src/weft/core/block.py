@@ -1,6 +1,7 @@
 """Block: mix across tokens, maybe read a memory, then transform within each token; the wiring is a type in a slot."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -78,7 +79,10 @@ class Block(Part, nn.Module):
     """x -> mix -> read -> transform, each joined to the stream by the wiring."""
 
     class Config(BaseConfig):
-        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch."""
+        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch.
+
+        The branches named in `unnormed` have no norm: a first block may follow a norm of the embedder (Warner et al., 2024).
+        """
 
         mix: Mixer.Config | None = None
         read: Mixer.Config | None = None
@@ -86,6 +90,7 @@ class Block(Part, nn.Module):
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
         shift: TokenShift.Config | None = None
+        unnormed: tuple[Literal["mix", "read", "transform"], ...] = ()
         dropout: float = 0.0
 
         def check(self) -> None:
@@ -108,7 +113,7 @@ class Block(Part, nn.Module):
         self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
         self.transform = config.transform.build(dim=dim) if config.transform else None
         for name in ("mix", "read", "transform"):
-            present = getattr(self, name) is not None and self.wiring.normed
+            present = getattr(self, name) is not None and self.wiring.normed and name not in config.unnormed
             setattr(self, f"{name}_norm", config.norm.build(dim=dim) if present else None)
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
