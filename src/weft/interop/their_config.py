@@ -110,6 +110,13 @@ class TheirConfig:
             raise ConfigError(f"{key} is {value!r:.80}, which weft does not compute", where=self.where, fix=hint)
         return known[value]
 
+    def choices(self, key: str, known: Mapping[str, T], default: Sequence[str] | None = None) -> tuple[T, ...]:
+        """A list of names that weft has a counterpart for."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple):
+            raise self._wrong(key, value, "a list of names")
+        return tuple(TheirConfig({key: name}, self.where).choice(key, known) for name in value)
+
     def only(self, key: str, *values: Any, default: Any = None) -> None:
         """A key that must have one of these values, or be left out where the default is one of them."""
         value = self.data.get(key, default)

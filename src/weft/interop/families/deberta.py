@@ -3,9 +3,8 @@
 from typing import Any
 
 from weft.core import Attention, Dense, Disentangled, Distances, Head, LayerNorm, Pooled
-from weft.errors import ConfigError
 from weft.interop.families.bert import bert_keys, bert_layer, bert_sizes
-from weft.interop.families.encoder import CLASS, TASKS, Encoder, HeadNames, activation
+from weft.interop.families.encoder import TASKS, Encoder, HeadNames, activation
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.sizes import Sizes, embeddings, first_block
 from weft.interop.family import THEIR_ACTIVATION, only
@@ -18,7 +17,8 @@ _USUAL = {
     "vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24, "num_attention_heads": 24,
     "intermediate_size": 6144, "type_vocab_size": 0, "layer_norm_eps": 1e-7,
 }  # fmt: skip
-TERMS = ("c2p", "p2c")
+BOTH = ("c2p", "p2c")
+BARRED = {"c2p": ("c2p",), "p2c": ("p2c",), "c2p|p2c": BOTH, "p2c|c2p": BOTH}
 
 
 class DebertaV2(Encoder):
@@ -66,11 +66,10 @@ class DebertaV2(Encoder):
         return stream.replace(embed=embed if placed else embed.replace(place=None), trunk=trunk)
 
     def head(self, kind: str, stream: Stream.Config, given: TheirConfig) -> Head.Config | None:
-        found = super().head(kind, stream, given)
-        act = activation(given, "pooler_hidden_act", "gelu")
-        if kind != CLASS:
+        found, act = super().head(kind, stream, given), activation(given, "pooler_hidden_act", "gelu")
+        if not isinstance(found, Pooled.Config):
             return found
-        return only(found, Pooled.Config, "head").replace(dense=Dense.Config(activation=act, std=found.std))
+        return found.replace(dense=Dense.Config(activation=act, std=found.std))  # type: ignore[arg-type]
 
     def keys(self, stream: Stream.Config) -> dict[str, Any]:
         sizes, mix = Sizes.of(stream), only(first_block(stream).mix, Attention.Config, "mix")
@@ -110,13 +109,10 @@ class DebertaV2(Encoder):
 
 def _terms(given: TheirConfig) -> tuple[str, ...]:
     """The products with distances that a config.json asks for: a list, or names between bars."""
-    found = given.data.get("pos_att_type")
-    asked = [name.strip() for name in found.lower().split("|")] if isinstance(found, str) else found
-    given.only("pos_att_type", found)
-    if not isinstance(asked, list) or not asked or not all(name in TERMS for name in asked):
-        problem = f"pos_att_type is {found!r:.80}; weft computes it with c2p, p2c or both"
-        raise ConfigError(problem, where=given.where)
-    return tuple(term for term in TERMS if term in asked)
+    if isinstance(given.data.get("pos_att_type"), str):
+        return given.choice("pos_att_type", BARRED)
+    asked = given.choices("pos_att_type", {term: term for term in BOTH}, ())
+    return tuple(term for term in BOTH if term in asked)
 
 
 def _distances(given: TheirConfig, sizes: Sizes) -> Distances.Config:

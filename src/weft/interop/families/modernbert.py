@@ -48,7 +48,7 @@ class ModernBert(Encoder):
         )
         bases, radius = _bases(given), given.whole("local_attention", 128) // 2
         heads, offsets = given.whole("num_attention_heads", 12), given.truth("attention_bias", False)
-        blocks = []
+        blocks: list[Block.Config] = []
         for kind in _kinds(given):
             rules = (Window(radius=radius),) if kind == LOCAL else ()
             mix = Attention.Config(heads=heads, turn=Rotary.Config(base=bases[kind]), rules=rules, offsets=offsets)
@@ -129,16 +129,15 @@ class ModernBert(Encoder):
         return rules
 
 
-def _kinds(given: TheirConfig) -> list[str]:
+def _kinds(given: TheirConfig) -> tuple[str, ...]:
     """What each layer reads: everything or a window; in older files, every n-th reads everything."""
     depth, every = given.whole("num_hidden_layers", 22), given.whole("global_attn_every_n_layers", 3)
-    kinds = given.data.get("layer_types")
-    given.only("layer_types", kinds)
-    if kinds is None:
-        return [LOCAL if i % every else FULL for i in range(depth)]
-    if not isinstance(kinds, list) or len(kinds) != depth or not all(kind in BASES for kind in kinds):
-        problem = f"layer_types: expected {FULL} or {LOCAL} for each of the {depth} layers, found {kinds!r:.80}"
-        raise ConfigError(problem, where=given.where)
+    usual = [LOCAL if i % every else FULL for i in range(depth)]
+    kinds = given.choices("layer_types", {kind: kind for kind in BASES}, usual)
+    if len(kinds) != depth:
+        raise ConfigError(
+            f"layer_types: expected one for each of {depth} layers, found {len(kinds)}", where=given.where
+        )
     return kinds
 
 
