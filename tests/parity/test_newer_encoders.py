@@ -13,6 +13,7 @@ from weft.core import LowRank, record
 from weft.errors import ConfigError
 from weft.generate.compute import prepared
 from weft.interop import read_folder
+from weft.interop.proof import trial_inputs
 from weft.modalities.text import Text
 from weft.models.adapted import adapted, merged
 
@@ -163,6 +164,13 @@ def test_classes_without_names_have_those_that_their_library_means(tmp_path: Pat
         )
         imported = read_folder(changed(folder, id2label=None, label2id=None, num_labels=labels))
         assert imported.labels == names and imported.config.outputs == labels
+
+
+@pytest.mark.parametrize("name", ["MPNetForSequenceClassification", "CamembertForMaskedLM"])
+def test_an_export_is_tried_with_texts_without_padding_which_has_no_place_there(tmp_path: Path, name: str):
+    imported = read_folder(saved(theirs(*CASES[name]), tmp_path / "a"))
+    drawn = trial_inputs(imported.model, vocab=6)["input_ids"]
+    assert drawn.shape == (2, 16) and set(drawn.flatten().tolist()) == {0, 2, 3, 4, 5}
 
 
 def test_modernbert_s_older_keys_for_layers_and_bases_are_read(tmp_path: Path):
