@@ -152,7 +152,9 @@ def test_a_key_that_stands_twice_is_refused_wherever_it_stands():
 
 def test_a_part_stands_only_where_its_kind_may():
     data = Block.Config().to_json() | {"norm": Dot.Config().to_json()}
-    with pytest.raises(ConfigError, match="Dot cannot stand here: expected one of the parts LayerNorm, OnePlusRmsNorm, RmsNorm"):
+    with pytest.raises(
+        ConfigError, match="Dot cannot stand here: expected one of the parts LayerNorm, OnePlusRmsNorm, RmsNorm"
+    ):
         from_json(data)
     with pytest.raises(ConfigError, match="cannot stand here"):
         from_json(LayerNorm.Config().to_json(), Stream.Config)

@@ -60,6 +60,7 @@ class Tokens:
         valid: Bool[Tensor, "B N"] | None = None,
         coords: Mapping[str, Tensor] | None = None,
         padded_behind: bool = False,
+        line_axis: str | None = None,
     ) -> "Tokens":
         """Tokens that all may read each other: sets, pictures, sentences to be understood."""
         rank = torch.zeros((), dtype=torch.long, device=x.device).expand(x.shape[:2])
@@ -72,6 +73,7 @@ class Tokens:
             unpadded=unpadded,
             order=Order.FREE,
             padded_behind=padded_behind or unpadded,
+            line_axis=line_axis,
         )
 
     @staticmethod

@@ -53,6 +53,15 @@ def test_pre_norm_adds_each_branch_of_the_normalised_stream():
     assert close(block(TOKENS.x, at), x)
 
 
+def test_a_branch_without_its_norm_is_given_the_stream_as_it_is():
+    block, at = built(wiring=PreNorm.Config(), unnormed=("mix",)), Pass(TOKENS, memory=MEMORY)
+    assert block.mix_norm is None and block.read_norm is not None and block.transform_norm is not None
+    x = TOKENS.x
+    for f, norm in branches(block, at):
+        x = x + f(x if norm is None else norm(x))
+    assert close(block(TOKENS.x, at), x)
+
+
 def test_post_norm_normalises_each_sum():
     block, at = built(wiring=PostNorm.Config()), Pass(TOKENS, memory=MEMORY)
     x = TOKENS.x

@@ -19,6 +19,12 @@ def test_layer_norm_is_its_equation_and_that_of_torch():
     assert close(ours(x), theirs(x))
 
 
+def test_a_layer_norm_may_have_a_gain_and_no_offset():
+    ours, x = randomised(LayerNorm.Config(offsets=False).build(dim=6)).double(), numbers(2, 3, 6)
+    assert [name for name, _ in ours.named_parameters()] == ["gain"]
+    assert close(ours(x), nn.functional.layer_norm(x, (6,)) * ours.gain)
+
+
 def test_rms_norm_is_its_equation():
     ours, x = randomised(RmsNorm.Config(eps=1e-3).build(dim=6)).double(), numbers(2, 3, 6)
     assert close(ours(x), x / (x.square().mean(-1, keepdim=True) + 1e-3).sqrt() * ours.gain)

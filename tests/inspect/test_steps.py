@@ -25,6 +25,7 @@ from weft.core import (
     kernels,
     record,
 )
+from weft.core.distances import Disentangled, Distances
 from weft.core.recording import Reading
 from weft.errors import ConfigError
 from weft.inspect.steps import Steps, steps, table
@@ -44,6 +45,7 @@ KINDS = {
     "slopes": Attention.Config(heads=4, kv_heads=2, bias=Alibi.Config()),
     "slopes, additive": Attention.Config(heads=2, bias=Alibi.Config(), score=Additive.Config()),
     "rules": Attention.Config(heads=2, rules=(Window(radius=4), Stride(every=2))),
+    "distances": Attention.Config(heads=4, kv_heads=2, score=Disentangled.Config(temperature=0.5)),
 }
 STREAMS = {
     "line": lambda x: Tokens.line(x),
@@ -53,7 +55,9 @@ STREAMS = {
 
 
 def recorded(kind: str, stream: str = "line", dtype: torch.dtype = torch.float64) -> Reading:
-    trunk = Trunk.Config(depth=1, block=Block.Config(mix=KINDS[kind], transform=Mlp.Config())).build(dim=8)
+    distances = Distances.Config(reach=4) if kind == "distances" else None
+    block = Block.Config(mix=KINDS[kind], transform=Mlp.Config())
+    trunk = Trunk.Config(depth=1, block=block, distances=distances).build(dim=8)
     trunk = randomised(trunk, std=0.7).to(dtype)
     with record(trunk) as recorder:
         trunk(STREAMS[stream](numbers(2, 9, 8, dtype=dtype)))
@@ -62,7 +66,7 @@ def recorded(kind: str, stream: str = "line", dtype: torch.dtype = torch.float64
 
 def kernel(reading: Reading) -> torch.Tensor:
     a = reading.attention
-    rest = {"rules": a.rules, "score": a.score, "bias": reading.bias}
+    rest = {"rules": a.rules, "score": a.score_of(reading.scope), "bias": reading.bias}
     return kernels.explicit(reading.q, reading.k, reading.v, reading.scope, **rest).detach()
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from foreign import perturbed
 
-from weft.core import LowRank, PerToken, Trunk, Window
+from weft.core import Disentangled, Distances, LowRank, PerToken, Trunk, Window
 from weft.errors import ConfigError, DataError, StorageError, WeftError
 from weft.interop import Marks, onnx, write_onnx
 from weft.interop.onnx import prove_onnx
@@ -145,6 +145,16 @@ def test_windows_hold_for_lengths_that_weft_itself_reads_in_blocks(tmp_path: Pat
     config = LANGUAGE_MODELS["gpt"](Size(dim=16, depth=1, heads=2, context=256), vocab=20)
     local = config.set("trunk.block.mix.rules", (Window(axis="position", radius=3),))
     assert write_onnx(tmp_path / "a", perturbed(local)) < 1e-5
+
+
+@slow
+def test_disentangled_scores_hold_for_distances_beyond_the_length_traced(tmp_path: Path):
+    library()
+    config = ENCODER_MODELS["bert"](SIZE, vocab=20, head="tags", outputs=3)
+    mix = config.trunk.block.mix.replace(score=Disentangled.Config())
+    block, distances = config.trunk.block.replace(mix=mix), Distances.Config(reach=4, farthest=12)
+    config = config.replace(trunk=config.trunk.replace(block=block, distances=distances))
+    assert write_onnx(tmp_path / "a", perturbed(config)) < 1e-5
 
 
 def test_a_frozen_length_is_found_out(tmp_path: Path, monkeypatch):

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 from foreign import TOLERANCE, changed, difference, library, perturbed, randomised, same_files, saved
-from foreign_models.encoders import CASES, FAMILIES, NARROW, SIZES
+from foreign_models import encoders, mostly_slow, newer_encoders
+from foreign_models.encoders import NARROW, SIZES
 from safetensors.torch import load_file, save_file
 
 from weft.core import Dense, LowRank, Summary
@@ -18,7 +19,9 @@ from weft.models.zoo import ENCODER_MODELS, Size
 
 TASKS = {"MaskedLM": "fill-mask", "SequenceClassification": "classify-text", "TokenClassification": "tag-text"}
 
-every_case = pytest.mark.parametrize("name", CASES)
+CASES = encoders.CASES | newer_encoders.CASES
+FAMILIES = encoders.FAMILIES | newer_encoders.FAMILIES
+every_case = pytest.mark.parametrize("name", mostly_slow(CASES))
 
 
 def theirs(name: str):
@@ -39,7 +42,9 @@ def inputs(name: str, *, padded: bool = True) -> dict[str, torch.Tensor]:
             "attention_mask": mask.long(),
             "input_ids": ids.masked_fill(~mask, CASES[name][1].get("pad_token_id", 1)),
         }
-    if "istil" not in name and CASES[name][1].get("type_vocab_size", 2) > 1:
+    architecture, keys = CASES[name]
+    config = getattr(library(), architecture).config_class(**keys)
+    if getattr(config, "type_vocab_size", 0) > 1:
         found["token_type_ids"] = (torch.arange(20)[None] > 5).long().expand(3, 20)
     return found
 
@@ -79,9 +84,12 @@ def test_their_model_gives_the_same_values_here(tmp_path: Path, name: str, padde
     assert imported.task == next((task for kind, task in TASKS.items() if kind in CASES[name][0]), None)
 
 
-@pytest.mark.parametrize("stem", [stem for stem in FAMILIES if stem != "DistilBert"])
-def test_the_pooler_is_the_head_of_a_bare_model(tmp_path: Path, stem: str):
-    model, given = theirs(f"{stem}Model"), inputs(f"{stem}Model")
+POOLED = ["BertModel", "RobertaModel", "XLMRobertaModel", "AlbertModel", "Camembert, Model", "MPNet, Model"]
+
+
+@pytest.mark.parametrize("name", mostly_slow(POOLED))
+def test_the_pooler_is_the_head_of_a_bare_model(tmp_path: Path, name: str):
+    model, given = theirs(name), inputs(name)
     imported = read_folder(saved(model, tmp_path / "a"))
     with torch.inference_mode():
         assert difference(model(**given).pooler_output, imported.model(as_text(given))) < TOLERANCE
@@ -114,7 +122,9 @@ def test_their_library_reads_what_was_written(tmp_path: Path, name: str):
     model, given = theirs(name), inputs(name)
     imported = read_folder(saved(model, tmp_path / "a"))
     written = write_folder(tmp_path / "b", imported.model, marks=imported.marks, labels=imported.labels)
-    same = {"XLMRoberta": "Roberta"}.get(stem_of(name), stem_of(name))  # one family under two names
+    same = {"XLMRoberta": "Roberta", "Camembert": "Roberta"}.get(
+        stem_of(name), stem_of(name)
+    )  # one family, three names
     kind = getattr(library(), CASES[name][0].replace(stem_of(name), same))
     back, report = kind.from_pretrained(tmp_path / "b", output_loading_info=True)
     assert not any(report.values())

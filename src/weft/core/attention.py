@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from weft.config import at_least
 from weft.core import kernels, recording
 from weft.core.cache import Slots
+from weft.core.distances import Disentangled, DistanceHeads
 from weft.core.linear import Out
 from weft.core.mixers import Mixer
 from weft.core.norms import Norm
@@ -82,7 +83,7 @@ class Attention(Mixer):
         self.cross = memory_dim is not None
         self.memory_shareable = not config.rules and config.bias is None
         self.out = Out(self.heads * self.value_dim, dim, bias=config.ends_offset)
-        self.score = config.score.build(dim=self.head_dim)
+        self.score = self._score(config, dim)
         self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
         self.k_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
         self.turn = config.turn.build(head_dim=self.head_dim) if config.turn else None
@@ -143,7 +144,7 @@ class Attention(Mixer):
             q = rearrange(q, "(b f) h q d -> b h (f q) d", f=rows_per_memory)
         bias, weights = self.bias_of(scope), None
         if self.score.factor is None:
-            weights = kernels.weigh(q, k, scope, rules=self.rules, score=self.score, bias=bias)
+            weights = kernels.weigh(q, k, scope, rules=self.rules, score=self.score_of(scope), bias=bias)
             out = kernels.weighted(weights, v, scope)
         else:
             out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias)
@@ -151,6 +152,38 @@ class Attention(Mixer):
         if recorder is not None:
             recorder.keep(recording.Reading(self, q, k, v, scope, weights))
         return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=rows_per_memory))
+
+    def score_of(self, scope: Scope) -> kernels.ScoreOf:
+        """The score as a function of queries and keys; where it depends on distances, of those in this scope."""
+        score = self.score
+        return score.at(self._distance_heads(score, scope)) if isinstance(score, Disentangled) else score
+
+    def _score(self, config: Config, dim: int) -> Score:
+        if not isinstance(config.score, Disentangled.Config):
+            return config.score.build(dim=self.head_dim)
+        if self.cross:
+            raise ConfigError("a memory has no distances from the stream", where="Attention.score")
+        return config.score.build(dim=self.head_dim, width=dim, heads=self.heads, key_heads=self.groups)
+
+    def _distance_heads(self, score: Disentangled, scope: Scope) -> DistanceHeads:
+        """Queries and keys of the vectors of distances, cut into heads and normalised as those of tokens."""
+        distances = scope.distances
+        assert distances is not None, "the trunk has no distances"
+        vectors = scope.memo("distances", distances.vectors)
+        rows = scope.memo("distance rows", lambda: distances(scope.queries.coords, scope.keys.coords))
+        if score.config.maps == "own":
+            q, k = (None if own is None else own(vectors) for own in (score.to_q, score.to_k))
+        else:
+            q, k, _ = self.qkv(vectors).split(self.sizes, -1)
+
+        def heads(t: Tensor | None, norm: Norm | None, term: str) -> Tensor | None:
+            if t is None or term not in score.config.terms:
+                return None
+            cut = t.unflatten(-1, (-1, self.head_dim))
+            cut = (cut if norm is None else norm(cut)).transpose(0, 1)
+            return cut.repeat_interleave(self.heads // cut.shape[0], 0) if cut.shape[0] < self.heads else cut
+
+        return DistanceHeads(heads(q, self.q_norm, "p2c"), heads(k, self.k_norm, "c2p"), rows)
 
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:
         """The bias on scores as a function of a scope: this attention's own, or else the one that all layers share.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -136,7 +136,10 @@ class Block(Part, nn.Module):
     """x -> mix -> read -> transform, each joined to the stream by the wiring."""
 
     class Config(BaseConfig):
-        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch."""
+        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch.
+
+        The branches named in `unnormed` have no norm: a first block may follow a norm of the embedder (Warner et al., 2024).
+        """
 
         mix: Mixer.Config | None = None
         read: Mixer.Config | None = None
@@ -144,6 +147,7 @@ class Block(Part, nn.Module):
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
         shift: TokenShift.Config | None = None
+        unnormed: tuple[Literal["mix", "read", "transform"], ...] = ()
         dropout: float = 0.0
 
         def check(self) -> None:
@@ -167,7 +171,7 @@ class Block(Part, nn.Module):
         self.transform = config.transform.build(dim=dim) if config.transform else None
         for name in BRANCHES:
             for end in NORMS:
-                present = getattr(self, name) is not None and end in config.wiring.norms
+                present = getattr(self, name) is not None and end in config.wiring.norms and name not in config.unnormed
                 setattr(self, f"{name}_{end}", config.norm.build(dim=dim) if present else None)
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None

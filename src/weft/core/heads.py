@@ -25,6 +25,7 @@ class Dense(Part, nn.Module):
         activation: Activation | None = "gelu"
         norm: Norm.Config | None = None
         width: int | None = None
+        offsets: bool = True
         std: float = 0.02
 
         def check(self) -> None:
@@ -33,9 +34,10 @@ class Dense(Part, nn.Module):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.width = config.width or dim
-        self.linear = nn.Linear(dim, self.width)
+        self.linear = nn.Linear(dim, self.width, bias=config.offsets)
         nn.init.normal_(self.linear.weight, std=config.std)
-        nn.init.zeros_(self.linear.bias)
+        if config.offsets:
+            nn.init.zeros_(self.linear.bias)
         self.act = ACTIVATIONS[config.activation] if config.activation else None
         self.norm = config.norm.build(dim=self.width) if config.norm else None
 

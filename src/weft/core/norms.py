@@ -28,13 +28,15 @@ class LayerNorm(Norm):
     """(x - mean) / sqrt(variance + eps), times gain, plus offset (Ba et al., 2016)."""
 
     class Config(Norm.Config):
-        """One fused kernel on every device, also without gain: the fastest norm on CPUs."""
+        """One fused kernel on every device, also without gain: the fastest norm on CPUs. `offsets` may be left out."""
+
+        offsets: bool = True
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.dim, self.eps = dim, config.eps
         self.gain = nn.Parameter(torch.ones(dim)) if config.learned else None
-        self.offset = nn.Parameter(torch.zeros(dim)) if config.learned else None
+        self.offset = nn.Parameter(torch.zeros(dim)) if config.learned and config.offsets else None
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
         return F.layer_norm(x, (self.dim,), self.gain, self.offset, self.eps)

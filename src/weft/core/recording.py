@@ -43,7 +43,8 @@ class Reading:
         if self.known is not None:
             return self.known
         attention = self.attention
-        return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=attention.score, bias=self.bias)
+        score = attention.score_of(self.scope)
+        return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=score, bias=self.bias)
 
     def edge_weights(self) -> "tuple[EdgeList, Float[Tensor, 'E H']] | None":
         """The edges that were read along and the weights on them; None where tokens read otherwise than along a list."""

@@ -16,6 +16,7 @@ from jaxtyping import Bool
 from torch import Tensor
 from torch.nn import functional as F
 
+from weft.core.distances import Distances
 from weft.core.rules import Edges, Rule, Window
 from weft.position import Bias
 from weft.relations import EdgeList, matrix
@@ -71,11 +72,20 @@ class Fold:
 class Scope:
     """Which keys each query may read: by rank within a stream, all real ones in a memory.
 
-    `bias` is the bias on scores that all layers share, or None.
+    `bias` is the bias on scores that all layers share, `distances` the vectors of distances; or None.
     """
 
-    def __init__(self, queries: Tokens, keys: Tokens, *, ranked: bool, bias: Bias | None = None):
-        self.queries, self.keys, self.ranked, self.bias = queries, keys, ranked, bias
+    def __init__(
+        self,
+        queries: Tokens,
+        keys: Tokens,
+        *,
+        ranked: bool,
+        bias: Bias | None = None,
+        distances: Distances | None = None,
+    ):
+        self.queries, self.keys, self.ranked = queries, keys, ranked
+        self.bias, self.distances = bias, distances
         self._memo: dict[Hashable, Any] = {}
 
     def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -214,11 +224,17 @@ class Pass:
     """
 
     def __init__(
-        self, tokens: Tokens, *, seen: Tokens | None = None, memory: Tokens | None = None, bias: Bias | None = None
+        self,
+        tokens: Tokens,
+        *,
+        seen: Tokens | None = None,
+        memory: Tokens | None = None,
+        bias: Bias | None = None,
+        distances: Distances | None = None,
     ):
-        """`seen` are all tokens read so far, these included, when a cache holds earlier ones; `bias` is the trunk's."""
+        """`seen` are all tokens read so far, these included, when a cache holds earlier ones; the rest is the trunk's."""
         self.tokens = tokens
-        self.own = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias)
+        self.own = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias, distances=distances)
         self.memory = memory
         # how many rows of the batch read one row of the memory; those rows follow one another
         self.rows_per_memory = 1 if memory is None else tokens.shape[0] // memory.shape[0]

@@ -13,6 +13,7 @@ from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block
 from weft.core.cache import Cache
+from weft.core.distances import Disentangled, Distances
 from weft.core.linear import Gpt2Init, Init
 from weft.core.memories import Across, MemoryUse, Prefix
 from weft.core.norms import LayerNorm, Norm
@@ -32,6 +33,7 @@ class Trunk(Part, nn.Module):
 
         All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on scores
         for the whole trunk, used by every attention within the stream that has no bias itself (Raffel et al., 2020).
+        `distances` are the vectors of distances for scores that are `Disentangled`, the same in all layers.
         A `memory` is read across by the blocks, or is a prefix of the line. With `adapters` nothing else in the trunk learns.
         """
 
@@ -40,6 +42,7 @@ class Trunk(Part, nn.Module):
         blocks: tuple[Block.Config, ...] = ()
         passes: int = 1
         bias: Bias.Config | None = None
+        distances: Distances.Config | None = None
         memory: MemoryUse.Config = Across.Config()
         norm: Norm.Config | None = LayerNorm.Config()
         init: Init.Config = Gpt2Init.Config()
@@ -60,6 +63,10 @@ class Trunk(Part, nn.Module):
             if self.bias is not None and len(self.biased_heads()) != 1:
                 problem = f"a bias for all layers needs one number of heads, found {sorted(self.biased_heads())}"
                 raise ConfigError(problem, where="Trunk.bias")
+            scores = [block.mix.score for block in self.all_blocks() if isinstance(block.mix, Attention.Config)]
+            if any(isinstance(score, Disentangled.Config) for score in scores) != (self.distances is not None):
+                problem = "disentangled scores and vectors of distances need each other"
+                raise ConfigError(problem, where="Trunk.distances", fix="set both, or neither")
             if isinstance(self.memory, Prefix.Config) and any(block.reads for block in self.all_blocks()):
                 problem = "a memory that is a prefix of the line is read by what mixes the line"
                 raise ConfigError(problem, where="Trunk.memory", fix="leave out the blocks' read")
@@ -83,6 +90,7 @@ class Trunk(Part, nn.Module):
         blocks = config.all_blocks()
         self.passes, self.memory = config.passes, config.memory.build()
         self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
+        self.distances = config.distances.build(dim=dim) if config.distances else None
         inner = config.memory.block_memory(dim, memory_dim)
         self.blocks = nn.ModuleList(block.build(dim=dim, memory_dim=inner) for block in blocks)
         last_norm = config.last_norm()
@@ -112,7 +120,7 @@ class Trunk(Part, nn.Module):
         weighted = next(chain(self.parameters(), self.buffers()), None) is not None
         if memory is not None and weighted:
             memory = memory.with_x(memory.x.to(self.dtype))  # that of an encoder without blocks is in full precision
-        at = Pass(line, seen=seen, memory=memory, bias=self.bias)
+        at = Pass(line, seen=seen, memory=memory, bias=self.bias, distances=self.distances)
         x, before = line.x.to(self.dtype) if weighted else line.x, line.shape[1] - tokens.shape[1]
         yield x[:, before:] if before else x
         for i, block in enumerate(chain.from_iterable(repeat(self.blocks, self.passes))):

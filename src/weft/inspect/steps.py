@@ -15,6 +15,7 @@ import torch
 from rich.cells import cell_len, set_cell_size
 from torch import Tensor
 
+from weft.core.distances import Disentangled
 from weft.core.recording import Reading
 from weft.core.scores import Additive, Capped, Dot
 from weft.errors import ConfigError, harmless
@@ -69,7 +70,7 @@ def steps(
         raise ConfigError(f"expected {keys} labels, one for each key; found {len(key_labels)}", where="key_labels")
     with torch.no_grad():
         q, k, v = _vectors(reading, row, head, query)
-        formula, scores, factor = _scored(reading.attention.score, q, k)
+        formula, scores, factor = _scored(reading, row, head, query, q, k)
         bias, readable = _bias(reading, row, head, query), _readable(reading, row, query)
         scaled = scores * factor
         total = scaled if bias is None else scaled + bias
@@ -103,14 +104,25 @@ def _vectors(reading: Reading, row: int, head: int, query: int) -> tuple[Tensor,
     return q, k, v
 
 
-def _scored(score: Any, q: Tensor, k: Tensor) -> tuple[str, Tensor, float]:
+def _scored(reading: Reading, row: int, head: int, query: int, q: Tensor, k: Tensor) -> tuple[str, Tensor, float]:
     """How the score is made, the score of each key before scaling, and what it is multiplied by."""
+    score: Any = reading.attention.score
+    if isinstance(score, Disentangled):
+        parts = {"c2p": " + q·K[distance]", "p2c": " + Q[distance]·k"}
+        keys = reading.k.repeat_interleave(reading.q.shape[1] // reading.k.shape[1], 1)
+        whole = reading.attention.score_of(reading.scope)(reading.q, keys)[row, head, query].detach().double().cpu()
+        return "q·k" + "".join(parts[term] for term in score.config.terms), whole / score.scale, score.scale
+    return _scored_by(score, q, k)
+
+
+def _scored_by(score: Any, q: Tensor, k: Tensor) -> tuple[str, Tensor, float]:
+    """The same for a score that depends on query and key alone."""
     if isinstance(score, Dot):
         return "q·k", k @ q, score.factor
     if isinstance(score, Additive):
         return "w·tanh(q+k)", torch.tanh(q + k) @ score.v.weight[0].detach().double().cpu(), 1 / score.temperature
     if isinstance(score, Capped):
-        formula, inner, factor = _scored(score.score, q, k)
+        formula, inner, factor = _scored_by(score.score, q, k)
         shown = formula if math.isclose(factor, 1.0) else f"{factor:.4g} {formula}"
         return f"{score.cap:g} tanh({shown} / {score.cap:g})", score.limited(inner * factor), 1 / score.temperature
     like = next(score.parameters(), q)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -63,7 +64,8 @@ def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
     embed, target = config.reader().embed, getattr(config, "target", None)
 
     def ids(size: int | None, length: int) -> Tensor:
-        return torch.from_numpy(draw.integers(0, size or 2, (2, length)))
+        drawn = torch.from_numpy(draw.integers(0, size or 2, (2, length)))
+        return drawn.masked_fill(drawn == _padding(embed), size - 1) if size else drawn
 
     if isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
@@ -77,6 +79,11 @@ def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
             inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
             inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0
     return inputs if target is None else {**inputs, "decoder_input_ids": ids(target.embed.size, 7)}
+
+
+def _padding(embed: Any) -> int:
+    """The id whose tokens their library gives no place, which no text contains; -1 where all have places."""
+    return getattr(getattr(getattr(embed, "place", None), "code", None), "start", 0) - 1
 
 
 def run_reference(script: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:

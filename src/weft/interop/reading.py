@@ -101,7 +101,7 @@ def read_folder(source: str | Path) -> Imported:
         task=task,
         source=folder,
         tokenizer_json=tokenizer,
-        labels=_labels(data, where) if task in LABEL_TASKS else (),
+        labels=_labels(data, getattr(config, "outputs", None) or 0, where) if task in LABEL_TASKS else (),
         marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
         preprocessor=preprocessor,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
@@ -178,10 +178,11 @@ def _family(data: dict[str, Any], where: str) -> tuple[Family, str, list[str]]:
     return family, named[0], []
 
 
-def _labels(data: dict[str, Any], where: str) -> tuple[str, ...]:
+def _labels(data: dict[str, Any], outputs: int, where: str) -> tuple[str, ...]:
+    """The names of the classes; where config.json leaves them out, those that their library means. One output has none."""
     names = data.get("id2label")
     if names is None:
-        return ()
+        return tuple(f"LABEL_{i}" for i in range(outputs)) if outputs > 1 else ()
     try:
         by_id = {int(id): name for id, name in names.items()}
         ordered = tuple(by_id[id] for id in range(len(names)))

@@ -12,7 +12,7 @@ from weft.interop.rules import Ignored, Joined, Piece, SameTensor, Stacked, Tied
 
 @dataclass(frozen=True)
 class Table:
-    """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it.
+    """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it (`bare`).
 
     `older` are parts of names, each with what other versions of their library write in its place.
     """
@@ -21,11 +21,12 @@ class Table:
     head: Sequence[WeightRule] = ()
     prefix: str = ""
     older: Sequence[tuple[str, str]] = ()
+    bare: bool = False
 
     @property
     def rules(self) -> list[WeightRule]:
         """All rules, as names are written."""
-        return [*(rule.under(self.prefix) for rule in self.body), *self.head]
+        return [*(rule.under("" if self.bare else self.prefix) for rule in self.body), *self.head]
 
     def fitting(self, names: Iterable[str]) -> "Table":
         """The table for a file with these names.
@@ -38,7 +39,7 @@ class Table:
             if any(old in name for name in present):
                 body, head = (_renamed(rules, new, old) for rules in (body, head))
         bare = not any(name.startswith(self.prefix) for name in present)
-        table = replace(self, body=body, head=head, prefix="" if bare else self.prefix)
+        table = replace(self, body=body, head=head, bare=bare)
         missing = {rule.ours for rule in table.rules if type(rule) is SameTensor and rule.theirs not in present}
         carriers = {own: name for name, own in table.tied(present).items() if own in missing}
         if not carriers:

@@ -149,7 +149,8 @@ class TextEmbed(Embedder):
         if self.widen is not None:
             x = self.widen(x)
         if self.reading == "free":
-            return Tokens.free(x, valid=raw.valid, coords=coords, padded_behind=raw.padded_behind)
+            behind = raw.padded_behind
+            return Tokens.free(x, valid=raw.valid, coords=coords, padded_behind=behind, line_axis="position")
         return Tokens.line(x, valid=raw.valid, position=position, padded_behind=raw.padded_behind)
 
     def _named(self, raw: Text, slots: Slots | None) -> Float[Tensor, "B N E"]:

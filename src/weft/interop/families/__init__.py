@@ -3,13 +3,17 @@
 from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
+from weft.interop.families.deberta import DebertaV2
 from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
+from weft.interop.families.electra import Electra
 from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
 from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.gpt_neox import GptNeox
 from weft.interop.families.llama import Llama, Mistral
 from weft.interop.families.marian import Marian
+from weft.interop.families.modernbert import ModernBert
+from weft.interop.families.mpnet import Mpnet
 from weft.interop.families.opt import Opt
 from weft.interop.families.phi3 import Phi3
 from weft.interop.families.qwen import Qwen2, Qwen3
@@ -39,7 +43,12 @@ _ALL = (
     DistilBert(),
     Roberta("roberta", "Roberta", 50265),
     Roberta("xlm-roberta", "XLMRoberta", 30522),
+    Roberta("camembert", "Camembert", 30522),
+    Electra(),
     Albert(),
+    Mpnet(),
+    ModernBert(),
+    DebertaV2(),
     Marian(),
     Bart(),
     T5(),

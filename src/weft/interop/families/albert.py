@@ -4,10 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from weft.interop.families.bert import bert_keys, bert_sizes
-from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, embeddings
+from weft.interop.families.encoder import TASKS, Encoder, HeadNames
 from weft.interop.families.parts import joined, layer_norm, linear
+from weft.interop.families.sizes import Sizes, embeddings
 from weft.interop.rules import WeightRule, layers
 from weft.interop.their_config import TheirConfig
+from weft.models.stream import Stream
 
 _IN = "encoder.albert_layer_groups.0.albert_layers.{i}."
 _LAYER: list[WeightRule] = [
@@ -44,13 +46,14 @@ class Albert(Encoder):
     )
     dropouts = ("classifier_dropout_prob",)
 
-    def sizes(self, given: TheirConfig) -> Sizes:
+    def stream(self, given: TheirConfig) -> Stream.Config:
         given.only("num_hidden_groups", 1)
         plain = bert_sizes(given, _USUAL)
         blocks, narrow = given.whole("inner_group_num", 1), given.whole("embedding_size", 128)
-        return replace(plain, depth=blocks, passes=plain.depth, narrow=narrow)
+        return replace(plain, depth=blocks, passes=plain.depth, narrow=narrow).stream()
 
-    def keys(self, sizes: Sizes) -> dict[str, Any]:
+    def keys(self, stream: Stream.Config) -> dict[str, Any]:
+        sizes = Sizes.of(stream)
         return {
             **bert_keys(sizes),
             "num_hidden_layers": sizes.passes,
@@ -59,6 +62,6 @@ class Albert(Encoder):
             "embedding_size": sizes.narrow or sizes.dim,
         }
 
-    def body(self, sizes: Sizes) -> list[WeightRule]:
-        widen = linear("encoder.embedding_hidden_mapping_in", "embed.widen")
-        return [*embeddings(sizes), *(widen if sizes.narrow else []), *layers(sizes.depth, _LAYER)]
+    def body(self, stream: Stream.Config) -> list[WeightRule]:
+        sizes, widen = Sizes.of(stream), linear("encoder.embedding_hidden_mapping_in", "embed.widen")
+        return [*embeddings(stream), *(widen if sizes.narrow else []), *layers(sizes.depth, _LAYER)]

@@ -4,28 +4,38 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, activation, embeddings
+from weft.interop.families.encoder import TASKS, Encoder, HeadNames, activation
 from weft.interop.families.parts import joined, layer_norm, linear
+from weft.interop.families.sizes import Sizes, embeddings
 from weft.interop.family import THEIR_ACTIVATION
 from weft.interop.rules import WeightRule, layers
 from weft.interop.their_config import TheirConfig
+from weft.models.stream import Stream
 
-_LAYER: list[WeightRule] = [
-    *joined(
-        tuple(f"encoder.layer.{{i}}.attention.self.{name}" for name in ("query", "key", "value")),
-        "trunk.blocks.{i}.mix.qkv",
-    ),
-    *linear("encoder.layer.{i}.attention.output.dense", "trunk.blocks.{i}.mix.out"),
-    *layer_norm("encoder.layer.{i}.attention.output.LayerNorm", "trunk.blocks.{i}.mix_norm"),
-    *linear("encoder.layer.{i}.intermediate.dense", "trunk.blocks.{i}.transform.up"),
-    *linear("encoder.layer.{i}.output.dense", "trunk.blocks.{i}.transform.down"),
-    *layer_norm("encoder.layer.{i}.output.LayerNorm", "trunk.blocks.{i}.transform_norm"),
-]
+
+def bert_layer(names: tuple[str, ...] = ("query", "key", "value")) -> list[WeightRule]:
+    """The rules of a layer; `names` are those of the maps to queries, keys and values."""
+    return [
+        *joined(tuple(f"encoder.layer.{{i}}.attention.self.{name}" for name in names), "trunk.blocks.{i}.mix.qkv"),
+        *linear("encoder.layer.{i}.attention.output.dense", "trunk.blocks.{i}.mix.out"),
+        *layer_norm("encoder.layer.{i}.attention.output.LayerNorm", "trunk.blocks.{i}.mix_norm"),
+        *bert_mlp(),
+    ]
+
+
+def bert_mlp() -> list[WeightRule]:
+    """The rules of the second half of a layer."""
+    return [
+        *linear("encoder.layer.{i}.intermediate.dense", "trunk.blocks.{i}.transform.up"),
+        *linear("encoder.layer.{i}.output.dense", "trunk.blocks.{i}.transform.down"),
+        *layer_norm("encoder.layer.{i}.output.LayerNorm", "trunk.blocks.{i}.transform_norm"),
+    ]
+
 
 _USUAL = {
     "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
     "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu",
-    "hidden_dropout_prob": 0.1,
+    "hidden_dropout_prob": 0.1, "layer_norm_eps": 1e-12,
 }  # fmt: skip
 
 
@@ -44,14 +54,14 @@ class Bert(Encoder):
         unused=("cls.seq_relationship.*",),
     )
 
-    def sizes(self, given: TheirConfig) -> Sizes:
-        return bert_sizes(given)
+    def stream(self, given: TheirConfig) -> Stream.Config:
+        return bert_sizes(given).stream()
 
-    def keys(self, sizes: Sizes) -> dict[str, Any]:
-        return bert_keys(sizes)
+    def keys(self, stream: Stream.Config) -> dict[str, Any]:
+        return bert_keys(Sizes.of(stream))
 
-    def body(self, sizes: Sizes) -> list[WeightRule]:
-        return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]
+    def body(self, stream: Stream.Config) -> list[WeightRule]:
+        return [*embeddings(stream), *layers(len(stream.trunk.all_blocks()), bert_layer())]
 
 
 class Roberta(Encoder):
@@ -76,15 +86,16 @@ class Roberta(Encoder):
         self.name, self.stem, self.vocab = name, stem, vocab  # type: ignore[misc]
         self.tasks = {f"{stem}{kind}": task for kind, task in TASKS.items()}  # type: ignore[misc]
 
-    def sizes(self, given: TheirConfig) -> Sizes:
+    def stream(self, given: TheirConfig) -> Stream.Config:
         fills = given.whole("pad_token_id", 1, least=0)
-        return replace(bert_sizes(given, {"vocab_size": self.vocab}), start=fills + 1)
+        return replace(bert_sizes(given, {"vocab_size": self.vocab}), start=fills + 1).stream()
 
-    def keys(self, sizes: Sizes) -> dict[str, Any]:
+    def keys(self, stream: Stream.Config) -> dict[str, Any]:
+        sizes = Sizes.of(stream)
         return {**bert_keys(sizes), "pad_token_id": max(0, sizes.start - 1)}
 
-    def body(self, sizes: Sizes) -> list[WeightRule]:
-        return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]
+    def body(self, stream: Stream.Config) -> list[WeightRule]:
+        return [*embeddings(stream), *layers(len(stream.trunk.all_blocks()), bert_layer())]
 
 
 def bert_sizes(given: TheirConfig, usual: Mapping[str, Any] = {}) -> Sizes:
@@ -103,8 +114,8 @@ def bert_sizes(given: TheirConfig, usual: Mapping[str, Any] = {}) -> Sizes:
         hidden=whole("intermediate_size"),
         places=whole("max_position_embeddings"),
         activation=activation(given, "hidden_act", usual["hidden_act"]),
-        segments=whole("type_vocab_size"),
-        eps=given.number("layer_norm_eps", 1e-12),
+        segments=given.whole("type_vocab_size", usual["type_vocab_size"], least=min(1, usual["type_vocab_size"])),
+        eps=given.number("layer_norm_eps", usual["layer_norm_eps"]),
         dropout=given.number("hidden_dropout_prob", usual["hidden_dropout_prob"]),
         std=given.number("initializer_range", 0.02),
     )

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from weft.interop.families.encoder import TASKS, Encoder, HeadNames, Sizes, activation, embeddings
+from weft.interop.families.encoder import TASKS, Encoder, HeadNames, activation
 from weft.interop.families.parts import joined, layer_norm, linear
+from weft.interop.families.sizes import Sizes, embeddings
 from weft.interop.family import THEIR_ACTIVATION
 from weft.interop.rules import WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
+from weft.models.stream import Stream
 
 _LAYER: list[WeightRule] = [
     *joined(
@@ -37,8 +39,8 @@ class DistilBert(Encoder):
     )
     dropouts = ("seq_classif_dropout",)
 
-    def sizes(self, given: TheirConfig) -> Sizes:
-        return Sizes(
+    def stream(self, given: TheirConfig) -> Stream.Config:
+        sizes = Sizes(
             vocab=given.whole("vocab_size", 30522),
             dim=given.whole("dim", 768),
             depth=given.whole("n_layers", 6),
@@ -49,8 +51,10 @@ class DistilBert(Encoder):
             dropout=given.number("dropout", 0.1),
             std=given.number("initializer_range", 0.02),
         )
+        return sizes.stream()
 
-    def keys(self, sizes: Sizes) -> dict[str, Any]:
+    def keys(self, stream: Stream.Config) -> dict[str, Any]:
+        sizes = Sizes.of(stream)
         return {
             "vocab_size": sizes.vocab,
             "dim": sizes.dim,
@@ -63,5 +67,5 @@ class DistilBert(Encoder):
             "attention_dropout": 0.0,
         }
 
-    def body(self, sizes: Sizes) -> list[WeightRule]:
-        return [*embeddings(sizes), *layers(sizes.depth, _LAYER)]
+    def body(self, stream: Stream.Config) -> list[WeightRule]:
+        return [*embeddings(stream), *layers(len(stream.trunk.all_blocks()), _LAYER)]

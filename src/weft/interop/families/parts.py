@@ -9,14 +9,16 @@ from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model
 
 
-def linear(theirs: str, ours: str) -> list[WeightRule]:
-    """A linear map with offsets."""
-    return [SameTensor(f"{theirs}.{end}", f"{ours}.{end}") for end in ("weight", "bias")]
+def linear(theirs: str, ours: str, *, offsets: bool = True) -> list[WeightRule]:
+    """A linear map, with offsets or without."""
+    ends = ("weight", "bias") if offsets else ("weight",)
+    return [SameTensor(f"{theirs}.{end}", f"{ours}.{end}") for end in ends]
 
 
-def layer_norm(theirs: str, ours: str) -> list[WeightRule]:
-    """A layer norm with gain and offset."""
-    return [SameTensor(f"{theirs}.weight", f"{ours}.gain"), SameTensor(f"{theirs}.bias", f"{ours}.offset")]
+def layer_norm(theirs: str, ours: str, *, offsets: bool = True) -> list[WeightRule]:
+    """A layer norm with gain, and with offset or without."""
+    gain: list[WeightRule] = [SameTensor(f"{theirs}.weight", f"{ours}.gain")]
+    return [*gain, SameTensor(f"{theirs}.bias", f"{ours}.offset")] if offsets else gain
 
 
 def joined(theirs: tuple[str, ...], ours: str) -> list[WeightRule]:
