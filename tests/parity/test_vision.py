@@ -71,7 +71,8 @@ def answer(result) -> torch.Tensor:
 
 
 def written_again(imported, folder: Path) -> Path:
-    write_folder(folder, imported.model, marks=imported.marks, labels=imported.labels, settings=imported.settings)
+    known = {"settings": imported.settings, "preparation": imported.preparation}
+    write_folder(folder, imported.model, marks=imported.marks, labels=imported.labels, **known)
     return folder
 
 
@@ -218,16 +219,32 @@ def test_the_scale_of_pixels_is_written_and_read_again(tmp_path: Path):
     ("keys", "grid"),
     [
         ({"size": {"shortest_edge": 160}}, (10, 10)),
-        ({"size": 256, "crop_size": {"height": 224, "width": 192}}, (14, 12)),
+        (
+            {
+                "size": 256,
+                "crop_size": {"height": 224, "width": 192},
+                "do_center_crop": True,
+                "image_processor_type": "BitImageProcessor",
+            },
+            (14, 12),
+        ),
         ({"size": 256, "crop_size": 224, "do_center_crop": False}, (16, 16)),
-        ({}, (14, 14)),
+        ({"image_mean": [0.1, 0.2, 0.3]}, (24, 24)),
     ],
 )
 def test_a_resnet_reads_pictures_of_the_size_that_they_are_prepared_to(tmp_path: Path, keys, grid):
     folder = saved(theirs("resnet"), tmp_path / "a")
     (folder / "preprocessor_config.json").write_text(json.dumps(keys))
-    embed = read_folder(folder).config.embed
-    assert (embed.grid, embed.mean) == (grid, (0.485, 0.456, 0.406))
+    embed, processor = read_folder(folder).config.embed, library().AutoImageProcessor.from_pretrained(folder)
+    mean = embed.mean * (3 // len(embed.mean))
+    assert (embed.grid, mean) == (grid, processor.image_mean)
+    prepared = processor(torch.zeros(3, 300, 300, dtype=torch.uint8), return_tensors="pt")["pixel_values"]
+    assert tuple(prepared.shape[2:]) == tuple(16 * side for side in grid)
+
+
+def test_a_resnet_without_a_file_about_its_pictures_reads_them_at_224_pixels(tmp_path: Path):
+    embed = read_folder(saved(theirs("resnet"), tmp_path / "a")).config.embed
+    assert (embed.grid, embed.mean) == ((14, 14), (0.485, 0.456, 0.406))
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,12 @@ HARMLESS = names(
 class TheirConfig:
     """The keys of a config.json. Each is asked for by its type; `finish` judges the rest."""
 
-    def __init__(self, data: Any, where: str):
+    def __init__(self, data: Any, where: str, *, file: str = "config.json"):
         if not isinstance(data, dict):
             raise ConfigError("expected an object", where=where)
         self.data: dict[str, Any] = data
         self.where = where
+        self.file = file
         self._asked: set[str] = set()
         self._inner: list[TheirConfig] = []
         for key, why in REFUSED.items():
@@ -124,7 +125,7 @@ class TheirConfig:
         self._asked.add(key)
         if value is None:
             return None
-        self._inner.append(TheirConfig(value, f"{self.where}: {key}"))
+        self._inner.append(TheirConfig(value, f"{self.where}: {key}", file=self.file))
         return self._inner[-1]
 
     def has(self, key: str) -> bool:
@@ -135,7 +136,7 @@ class TheirConfig:
         """Remarks on what nobody asked for; keys that are unset or switched off need none."""
         known = self._asked | HARMLESS | set(harmless)
         odd = sorted(k for k, v in self.data.items() if k not in known and v not in (None, False, 0, "", {}, []))
-        remarks = [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        remarks = [f"keys of {self.file} that weft does not know were not followed: {listed(odd)}"] if odd else []
         return remarks + [remark for inner in self._inner for remark in inner.finish(harmless)]
 
     def _value(self, key: str, default: Any) -> Any:
