@@ -1,3 +1,13 @@
 """DINOv2, Swin, ConvNeXt and CLIP."""
 
-CASES: dict[str, tuple[str, dict]] = {}
+CONVNEXT = {"num_stages": 3, "hidden_sizes": [8, 16, 24], "depths": [1, 2, 1], "image_size": 32, "num_labels": 5,
+            "layer_scale_init_value": 0.1}  # fmt: skip
+CASES: dict[str, tuple[str, dict]] = {
+    "convnext": ("ConvNextForImageClassification", CONVNEXT),
+    "convnext, no layer scale": ("ConvNextForImageClassification", {**CONVNEXT, "layer_scale_init_value": 0.0}),
+    "convnext, wide and grey": (
+        "ConvNextForImageClassification",
+        {**CONVNEXT, "image_size": [32, 48], "num_channels": 1, "hidden_act": "relu", "patch_size": 2},
+    ),
+    "convnext, pooler": ("ConvNextModel", {**CONVNEXT, "layer_norm_eps": 1e-3}),
+}

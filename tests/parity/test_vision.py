@@ -11,12 +11,13 @@ from foreign_models import mostly_slow, newer_pictures, pictures
 from foreign_models.pictures import MAE, VIT
 from safetensors.torch import load_file, save_file
 
-from weft.core import PerClassToken, RmsNorm, record
+from weft.core import LayerNorm, PerClassToken, Pooled, RmsNorm, record
 from weft.errors import ConfigError, DataError
 from weft.interop import Marks, prove, read_folder, write_folder
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
-from weft.modalities.convnet import Bottleneck, ResNet
+from weft.modalities.convnet import Bottleneck, ConvEmbed, ResNet
+from weft.modalities.convnext import ConvNext
 from weft.modalities.image import Picture
 from weft.models.outline import unfilled
 from weft.models.seq2seq import Seq2Seq
@@ -29,6 +30,7 @@ CASES = {**pictures.CASES, **newer_pictures.CASES}
 SIZE = VisionSize(dim=32, depth=2, heads=4, patch=8)
 SIGHT = Sight(height=24, width=24, channels=3, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
 NET = ResNet.Config(depths=(1, 1), widths=(8, 16))
+NEXT = ConvNext.Config(depths=(1, 2), widths=(8, 16))
 
 
 def theirs(name: str):
@@ -124,6 +126,11 @@ OURS = {
     "mae": autoencoder(mae(SIZE, SIGHT)),
     "mae, no head": mae(SIZE, SIGHT),
     "resnet": resnet(replace(SIZE, net=NET), SIGHT, outputs=5),
+    "convnext": resnet(SIZE, SIGHT, outputs=5).replace(
+        dim=16,
+        embed=ConvEmbed.Config(grid=(3, 3), net=NEXT, project=False, mean=SIGHT.mean, std=SIGHT.std),
+        head=Pooled.Config(norm=LayerNorm.Config()),
+    ),
     "resnet, bottleneck": resnet(replace(SIZE, net=NET.replace(block=Bottleneck.Config())), SIGHT, outputs=5),
 }
 
@@ -255,6 +262,9 @@ def test_a_resnet_without_a_file_about_its_pictures_reads_them_at_224_pixels(tmp
         ("vit", {"image_size": [24, 24, 24]}, "a height and a width"),
         ("vit", {"hidden_act": "gelu_10"}, "which weft does not compute"),
         ("vit", {"architectures": ["ViTForMaskedImageModeling"]}, "does not know the architecture"),
+        ("convnext", {"patch_size": [4, 2]}, "squares only"),
+        ("convnext", {"num_stages": 2}, "num_stages is 2"),
+        ("convnext", {"hidden_sizes": [8, 16]}, "3 depths and 2 widths"),
         ("resnet", {"hidden_act": "gelu"}, "only with 'relu'"),
         ("resnet", {"layer_type": "bottle"}, "bottleneck"),
         ("resnet", {"depths": 3}, "a list of whole numbers"),

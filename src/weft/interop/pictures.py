@@ -103,6 +103,14 @@ def seen(model: Model, pixel_values: Tensor) -> Picture:
     return Picture(pixel_values / embed.scale + embed.mean)
 
 
+def as_grid(values: Tensor, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
+    """The tokens of a convolutional network as the grid that theirs gives; answers as they are."""
+    if values.ndim == 2:
+        return values
+    rows = -(-inputs["pixel_values"].shape[2] // only_pictures(model.config).stride)  # type: ignore[arg-type]
+    return values.mT.unflatten(-1, (rows, -1))
+
+
 def write_labels(count: int) -> dict[str, Any]:
     """Names for the labels of a head, where nobody gave any."""
     names = [f"LABEL_{i}" for i in range(count)]

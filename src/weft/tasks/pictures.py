@@ -74,7 +74,7 @@ class _Handed(Sequence[Decoded]):
         if isinstance(place, Decoded):
             picture = place if how is None else prepared(place, how, where=f"picture {row + 1}")
         else:
-            picture = place[0].read(place[1], side=self.side) if how is None else read_prepared(*place, how)
+            picture = place[0].read(place[1], side=self.side) if how is None else read_prepared(place[0], place[1], how)
         return in_channels(picture, self.channels)
 
 

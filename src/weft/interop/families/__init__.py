@@ -3,6 +3,7 @@
 from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
+from weft.interop.families.convnext import Convnext
 from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.gpt2 import Gpt2
@@ -31,6 +32,7 @@ _ALL = (
     Deit(),
     VitMae(),
     Resnet(),
+    Convnext(),
     VisionEncoderDecoder(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}

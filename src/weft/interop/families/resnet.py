@@ -9,7 +9,7 @@ from weft.codecs import Preparation
 from weft.core import Pooled, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import only
-from weft.interop.pictures import PictureFamily, only_pictures, seen, write_labels
+from weft.interop.pictures import PictureFamily, as_grid, write_labels
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table
@@ -60,7 +60,7 @@ class Resnet(PictureFamily):
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
-        net = only(stream.embed, ConvEmbed.Config, "embed").net
+        net = only(only(stream.embed, ConvEmbed.Config, "embed").net, ResNet.Config, "embed.net")
         bottleneck = net.block if isinstance(net.block, Bottleneck.Config) else None
         return {
             "model_type": self.name,
@@ -78,7 +78,7 @@ class Resnet(PictureFamily):
 
     def table(self, config: Model.Config) -> Table:
         stream = only(config, Stream.Config, "the model")
-        net = only(stream.embed, ConvEmbed.Config, "embed").net
+        net = only(only(stream.embed, ConvEmbed.Config, "embed").net, ResNet.Config, "embed.net")
         body = _convolution("embedder.embedder", "embed.net.stem.0")
         inside = net.first or net.widths[0]
         for i, (depth, width) in enumerate(zip(net.depths, net.widths, strict=True)):
@@ -93,12 +93,7 @@ class Resnet(PictureFamily):
         return Table(body, head, prefix="resnet.")
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
-        values = super().values(model, inputs)
-        if values.ndim == 2:
-            return values
-        picture = seen(model, inputs["pixel_values"])
-        rows = -(-picture.pixels.shape[2] // only_pictures(model.config).stride)  # type: ignore[arg-type]
-        return values.mT.unflatten(-1, (rows, -1))  # theirs is a grid
+        return as_grid(super().values(model, inputs), model, inputs)
 
 
 def _block(given: TheirConfig) -> Residual.Config:
