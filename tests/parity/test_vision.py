@@ -11,14 +11,17 @@ from foreign_models import mostly_slow, newer_pictures, pictures
 from foreign_models.pictures import MAE, VIT
 from safetensors.torch import load_file, save_file
 
-from weft.core import LayerNorm, PerClassToken, Pooled, RmsNorm, record
+from weft.core import LayerNorm, LowRank, PerClassToken, Pooled, RmsNorm, record
 from weft.errors import ConfigError, DataError
-from weft.interop import Marks, prove, read_folder, write_folder
+from weft.generate.compute import prepared
+from weft.inspect.vision import attention_of
+from weft.interop import Marks, prove, read_folder, write_folder, write_onnx
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
 from weft.modalities.convnet import Bottleneck, ConvEmbed, ResNet
 from weft.modalities.convnext import ConvNext
 from weft.modalities.image import Picture
+from weft.models.adapted import adapted
 from weft.models.outline import unfilled
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size, gpt
@@ -263,6 +266,9 @@ def test_a_resnet_without_a_file_about_its_pictures_reads_them_at_224_pixels(tmp
         ("vit", {"hidden_act": "gelu_10"}, "which weft does not compute"),
         ("vit", {"architectures": ["ViTForMaskedImageModeling"]}, "does not know the architecture"),
         ("convnext", {"patch_size": [4, 2]}, "squares only"),
+        ("swin", {"use_absolute_embeddings": True}, "use_absolute_embeddings"),
+        ("swin", {"num_heads": [2, 4]}, "3 depths and 2 num_heads"),
+        ("swin", {"image_size": 40}, "whole windows of 4"),
         ("convnext", {"num_stages": 2}, "num_stages is 2"),
         ("convnext", {"hidden_sizes": [8, 16]}, "3 depths and 2 widths"),
         ("resnet", {"hidden_act": "gelu"}, "only with 'relu'"),
@@ -306,6 +312,69 @@ def test_a_vit_without_a_pooler_is_read_by_dinos_name_and_its_attention_can_be_l
     assert difference(result.last_hidden_state, found.x) < TOLERANCE
     for theirs_weights, reading in zip(result.attentions, looked.readings.values(), strict=True):
         assert difference(theirs_weights, reading[0].weights()) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["swin", mostly_slow(["swin, odd windows"])[0]])
+def test_attention_within_tiles_is_theirs_shifted_or_not(tmp_path: Path, name: str):
+    model = theirs(name)
+    model.set_attn_implementation("eager")
+    config, given = model.config, inputs_of(model)["pixel_values"]
+    imported = read_folder(saved(model, tmp_path / "a"))
+    with torch.inference_mode(), record(imported.model) as looked:
+        result = model(given, output_attentions=True)
+        imported.model(seen(imported.model, given))
+    readings, ends = list(looked.readings.values()), torch.tensor(config.depths).cumsum(0) - 1
+    for i, (end, windows) in enumerate(
+        zip(ends, result.attentions, strict=True)
+    ):  # theirs of the last block of a stage
+        side, tile = config.image_size // config.patch_size // 2**i, config.window_size
+        shift = tile // 2 if config.depths[i] % 2 == 0 and side > tile else 0
+        places = torch.arange(side**2).view(side, side).roll((-shift, -shift), (0, 1))
+        places = places.unfold(0, tile, tile).unfold(1, tile, tile).reshape(-1, tile**2)
+        whole = torch.zeros(2, config.num_heads[i], side**2, side**2)
+        for window, weights in zip(places, windows.unflatten(0, (2, -1)).unbind(1), strict=True):
+            whole[:, :, window[:, None], window] = weights
+        assert difference(whole, readings[end][0].weights()) < TOLERANCE
+
+
+def test_the_last_stage_of_a_swin_can_be_looked_at(tmp_path: Path):
+    imported = read_folder(saved(theirs("swin"), tmp_path / "a"))
+    found = attention_of(imported.model, Picture(torch.rand(1, 3, 32, 32)))
+    assert [weights.shape for weights in found] == [(1, 4, 16, 16)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["convnext", "swin"])
+def test_newer_models_of_pictures_are_written_as_graphs(tmp_path: Path, name: str):
+    pytest.importorskip("onnxruntime")
+    assert write_onnx(tmp_path / "o", read_folder(saved(theirs(name), tmp_path / "a")).model) < 1e-4
+
+
+def test_a_swin_is_read_at_the_size_that_its_stages_were_made_for(tmp_path: Path):
+    folder = saved(theirs("swin"), tmp_path / "a")
+    (folder / "preprocessor_config.json").write_text(json.dumps({"size": 32}))
+    assert read_folder(folder).preparation.sides == (32, 32)
+    changed(folder, "preprocessor_config.json", size=64)
+    with pytest.raises(ConfigError, match=r"prepared to \[64, 64\] pixels"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize("name", ["convnext", "swin"])
+def test_newer_models_of_pictures_answer_alike_in_eight_bits(tmp_path: Path, name: str):
+    imported, given = read_folder(saved(theirs(name), tmp_path / "a")), Picture(torch.rand(2, 3, 32, 32))
+    with torch.inference_mode():
+        exact = imported.model(given)
+        for precision, most in (("int8", 0.05), ("bf16", 0.1)):
+            near = prepared(imported.model, precision)(given)
+            assert 0 < difference(exact, near) < most * float(exact.abs().max())
+
+
+def test_the_last_stage_of_a_swin_takes_adapters_that_change_nothing_at_first(tmp_path: Path):
+    imported, given = read_folder(saved(theirs("swin"), tmp_path / "a")), Picture(torch.rand(2, 3, 32, 32))
+    small = adapted(imported.model, LowRank.Config(rank=2)).eval()
+    with torch.inference_mode():
+        assert difference(imported.model(given), small(given)) < TOLERANCE
+    assert {name.split(".")[0] for name, weight in small.named_parameters() if weight.requires_grad} >= {"trunk"}
 
 
 @pytest.mark.parametrize("change", ["mean of all tokens", "no class token", "places on the ground", "another norm"])

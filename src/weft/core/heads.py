@@ -150,7 +150,7 @@ class Pooled(Head):
     def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The values for the summary."""
         if self.norm is not None:
-            x = self.norm(x)
+            x = _normed(self.norm, x)
         if self.dense is not None:
             x = self.dense(x)
         x = dropout(x, self.rate, self.training)
@@ -200,7 +200,7 @@ class Summary(Head):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
         x = summary(tokens, first=self.first)
-        x = x if self.norm is None else self.norm(x)
+        x = x if self.norm is None else _normed(self.norm, x)
         x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
 
@@ -219,6 +219,12 @@ def known(size: int | None) -> int:
     if size is None:
         raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
     return size
+
+
+def _normed(norm: Norm, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+    """The norm in the precision of its weights: where there is no trunk, content comes in the embedder's precision."""
+    weight = next(norm.parameters(), None)
+    return norm(x if weight is None else x.to(weight.dtype))
 
 
 def _in_float32(values: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.llama import Llama
 from weft.interop.families.marian import Marian
 from weft.interop.families.resnet import Resnet
+from weft.interop.families.swin import Swin
 from weft.interop.families.t5 import T5
 from weft.interop.families.vision_encoder_decoder import VisionEncoderDecoder
 from weft.interop.families.vit import Vit
@@ -33,6 +34,7 @@ _ALL = (
     VitMae(),
     Resnet(),
     Convnext(),
+    Swin(),
     VisionEncoderDecoder(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
