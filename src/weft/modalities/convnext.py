@@ -74,10 +74,11 @@ class ConvNextBlock(nn.Module):
         self.transform = config.transform.build(dim=width)
         scale = config.layer_scale
         self.gain = None if scale is None else nn.Parameter(torch.full((width,), scale))
-        for layer in (self.mix, *(part for part in self.transform.modules() if isinstance(part, nn.Linear))):
-            nn.init.normal_(layer.weight, std=0.02)
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
+        for layer in (self.mix, *self.transform.modules()):
+            if isinstance(layer, nn.Linear | nn.Conv2d):
+                nn.init.normal_(layer.weight, std=0.02)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
 
     def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
         mixed = self.mix(x)

@@ -58,7 +58,7 @@ class Convnext(PictureFamily):
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream, embed, net = _parts(config)
-        head = only(stream.head, Pooled.Config if stream.outputs else Summary.Config, "head")
+        head = stream.head if isinstance(stream.head, Pooled.Config) else only(stream.head, Summary.Config, "head")
         height, width = (side * net.stride for side in embed.grid)
         return {
             "model_type": self.name,
