@@ -14,8 +14,8 @@ Who may read whom follows from `rank` alone: a token may read real tokens of ran
     0 0 0 1 2 3          a prefix blind to the suffix, then order (picture, then its caption)
     time of each token   everyone reads the present and the past  (forecasts)
 
-Facts that pick a fast kernel (`unpadded`, `order`, `padded_behind`, `line_axis`) are stated where tokens are made, where
-they are known, and are never found by scanning a mask.
+Facts that pick a fast kernel (`unpadded`, `order`, `padded_behind`, `line_axis`, `grid`) are stated where tokens are made,
+where they are known, and are never found by scanning a mask.
 """
 
 import dataclasses
@@ -52,6 +52,7 @@ class Tokens:
     order: Order = Order.ANY
     padded_behind: bool = False  # padding, if any, stands behind all real tokens
     line_axis: str | None = None  # the axis, if any, whose coordinate grows by at least one with each token
+    grid: tuple[int, int] | None = None  # rows and columns, where the axes `row` and `column` count them, row by row
 
     @staticmethod
     def free(
@@ -61,6 +62,7 @@ class Tokens:
         coords: Mapping[str, Tensor] | None = None,
         padded_behind: bool = False,
         line_axis: str | None = None,
+        grid: tuple[int, int] | None = None,
     ) -> "Tokens":
         """Tokens that all may read each other: sets, pictures, sentences to be understood."""
         rank = torch.zeros((), dtype=torch.long, device=x.device).expand(x.shape[:2])
@@ -74,6 +76,7 @@ class Tokens:
             order=Order.FREE,
             padded_behind=padded_behind or unpadded,
             line_axis=line_axis,
+            grid=grid,
         )
 
     @staticmethod

@@ -7,7 +7,7 @@ from weft.codecs.field import FieldCodec
 from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
-from weft.codecs.picture import PictureCodec
+from weft.codecs.picture import PictureCodec, Preparation, Resample
 from weft.codecs.places import PlaceCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
@@ -25,6 +25,8 @@ __all__ = [
     "NumberCodec",
     "PictureCodec",
     "PlaceCodec",
+    "Preparation",
+    "Resample",
     "TagCodec",
     "TextCodec",
     "TextMarks",

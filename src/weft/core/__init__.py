@@ -12,7 +12,7 @@ from weft.core.mixers import Average, Last, Mixer, TokenShift
 from weft.core.norms import LayerNorm, Norm, OnePlusRmsNorm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
-from weft.core.rules import Edges, Rule, Same, Stride, Window
+from weft.core.rules import Edges, Rule, Same, Stride, Tile, Window
 from weft.core.scope import Pass, Scope
 from weft.core.scores import Additive, Capped, Dot, Score
 from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
@@ -23,5 +23,5 @@ __all__ = [
     "Layer", "LayerNorm", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
     "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score", "SilentInit",
     "SineInit", "Slots", "Stride",
-    "Summary", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
+    "Summary", "Tile", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

@@ -124,10 +124,11 @@ class Pooled(Head):
     class Config(Head.Config):
         """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`.
 
-        `dense` stands between that token and W; in training, `dropout` zeroes that share of what W is given.
+        `norm` and `dense` stand between that token and W; in training, `dropout` zeroes that share of what W is given.
         """
 
         first: bool = False
+        norm: Norm.Config | None = None
         dense: Dense.Config | None = None
         dropout: float = 0.0
         std: float = 0.02
@@ -139,6 +140,7 @@ class Pooled(Head):
     def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()
         self.first, self.rate = config.first, config.dropout
+        self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
         self.out = nn.Linear(dim if self.dense is None else self.dense.width, known(size))
         nn.init.normal_(self.out.weight, std=config.std)
@@ -149,6 +151,8 @@ class Pooled(Head):
 
     def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The values for the summary."""
+        if self.norm is not None:
+            x = _normed(self.norm, x)
         if self.dense is not None:
             x = self.dense(x)
         x = dropout(x, self.rate, self.training)
@@ -183,19 +187,22 @@ class Summary(Head):
     """One vector for all tokens, the mean of the real ones or the first: what sentences and pictures are compared by."""
 
     class Config(Head.Config):
-        """`unit` brings the vector to length 1, so that products are cosines; `dense` is a layer before that."""
+        """`unit` brings the vector to length 1, so that products are cosines; `norm` and `dense` stand before that."""
 
         first: bool = False
+        norm: Norm.Config | None = None
         dense: Dense.Config | None = None
         unit: bool = False
 
     def __init__(self, config: Config, *, dim: int, size: int | None = None, table: nn.Embedding | None = None):
         super().__init__()
         self.first, self.unit = config.first, config.unit
+        self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
         x = summary(tokens, first=self.first)
+        x = x if self.norm is None else _normed(self.norm, x)
         x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
 
@@ -214,6 +221,12 @@ def known(size: int | None) -> int:
     if size is None:
         raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
     return size
+
+
+def _normed(norm: Norm, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+    """The norm in the precision of its weights: where there is no trunk, content comes in the embedder's precision."""
+    weight = next(norm.parameters(), None)
+    return norm(x if weight is None else x.to(weight.dtype))
 
 
 def _in_float32(values: Tensor) -> Tensor:

@@ -59,6 +59,30 @@ class Stride(Rule):
         return (q[:, :, None] - k[:, None, :]) % self.every == 0
 
 
+class Tile(Rule):
+    """Only keys in the same tile of a grid: tiles of `size` times `size` places side by side (Liu et al., 2021).
+
+    The first whole tile begins `shift` places from the edge. Tiles that are shifted in every second block join what the
+    others keep apart. The cost grows linearly with the grid.
+    """
+
+    size: int
+    shift: int = 0
+
+    def check(self) -> None:
+        if self.size < 1:
+            raise ConfigError(f"a size of at least 1 is needed, found {self.size}", where="Tile.size")
+        if not 0 <= self.shift < self.size:
+            raise ConfigError(f"must be from 0 to below the size, found {self.shift}", where="Tile.shift")
+
+    def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
+        def same(axis: str) -> Bool[Tensor, "B Q K"]:
+            q, k = (((side.coords[axis] - self.shift) / self.size).floor() for side in (queries, keys))
+            return q[:, :, None] == k[:, None, :]
+
+        return same("row") & same("column")
+
+
 class Edges(Rule):
     """Only keys joined to the query by an edge of the named relation; whether a node reads itself is the relation's.
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.distances import Distances
-from weft.core.rules import Edges, Rule, Window
+from weft.core.rules import Edges, Rule, Tile, Window
 from weft.position import Bias
 from weft.relations import EdgeList, matrix
 from weft.tokens import Order, Tokens
@@ -30,7 +30,7 @@ class Shape(Enum):
 
     ALL = "every key"
     CAUSAL = "keys up to the query's own place, as many keys as queries"
-    BAND = "keys near the query along the line"
+    BAND = "keys near the query along the line, or in its tile of a grid"
     EDGES = "keys joined to the query by an edge of a list"
     MASK = "whatever the mask says"
 
@@ -67,6 +67,38 @@ class Fold:
     def _pad(self, t: Tensor, value: Any) -> Tensor:
         missing = self.block * self.blocks - t.shape[1]
         return t if missing == 0 else F.pad(t, (0, 0) * (t.ndim - 2) + (0, missing), value=value)
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A grid cut into tiles: reading within tiles as a batch of small ones. Tiles at the edges are filled up.
+
+    tiles of 2, shifted by 1     . .|. .|. .
+                                 . 0|1 2|3 .
+    """
+
+    grid: tuple[int, int]
+    size: int
+    shift: int
+
+    def queries(self, t: Tensor, value: Any = 0) -> Tensor:
+        """(B N ...) -> (B*tiles size*size ...)"""
+        t = t.unflatten(1, self.grid)
+        first = -self.shift % self.size
+        (high, wide) = (-(first + side) % self.size for side in self.grid)
+        if first or high or wide:
+            t = F.pad(t, (0, 0) * (t.ndim - 3) + (first, wide, first, high), value=value)
+        return rearrange(t, "b (r p) (s q) ... -> (b r s) (p q) ...", p=self.size, q=self.size)
+
+    keys = queries
+
+    def unfold(self, t: Tensor, length: int) -> Tensor:
+        """(B*tiles size*size ...) -> (B N ...)"""
+        first, (rows, columns) = -self.shift % self.size, self.grid
+        across = -(-(first + columns) // self.size)
+        down = -(-(first + rows) // self.size)
+        whole = rearrange(t, "(b r s) (p q) ... -> b (r p) (s q) ...", r=down, s=across, p=self.size)
+        return whole[:, first : first + rows, first : first + columns].flatten(1, 2)
 
 
 class Scope:
@@ -137,8 +169,20 @@ class Scope:
             allowed = allowed & rule.allow(self.queries, self.keys)
         return allowed.expand(-1, self.queries.shape[1], -1)[:, None]
 
-    def fold(self, rules: tuple[Rule, ...]) -> Fold | None:
-        """The cut into blocks, where a window along the line makes it faster; otherwise None."""
+    def fold(self, rules: tuple[Rule, ...]) -> Fold | Tiling | None:
+        """The cut into blocks, where a window along the line or tiles of a grid make it faster; otherwise None."""
+        return self._tiling(rules) or self._line_fold(rules)
+
+    def _tiling(self, rules: tuple[Rule, ...]) -> Tiling | None:
+        grid, tiles = self.queries.grid, [rule for rule in rules if isinstance(rule, Tile)]
+        if not self.ranked or grid is None or not tiles or grid != self.keys.grid:
+            return None
+        if self.keys.pairs or any(isinstance(rule, Edges) for rule in rules):  # tiles keep places, not pairs
+            return None
+        smallest = min(tiles, key=lambda tile: tile.size)
+        return Tiling(grid, smallest.size, smallest.shift) if smallest.size < max(grid) else None
+
+    def _line_fold(self, rules: tuple[Rule, ...]) -> Fold | None:
         line_axis, length = self.queries.line_axis, self.queries.shape[1]
         if not self.ranked or line_axis is None or line_axis != self.keys.line_axis or length != self.keys.shape[1]:
             return None

@@ -219,9 +219,12 @@ def position_codes(embed: PictureEmbed) -> np.ndarray:
 
 @torch.inference_mode()
 def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
-    """The weights of every layer of attention, first to last, from one pass: (B H N N) each."""
+    """The weights of every layer of the trunk's attention, first to last, from one pass: (B H N N) each.
+
+    Stages of an embedder read among other, smaller places and are not among them.
+    """
     model.eval()
-    with record(model) as recorder:
+    with record(model.trunk) as recorder:
         model.encode(raw)
     found = [readings[0].weights() for readings in recorder.readings.values()]
     if not found:

@@ -62,7 +62,7 @@ def values_of(model: nn.Module, raw: Any) -> Tensor:
     return model(raw) if model.head is not None else model.encode(raw).x
 
 
-def output_of(model: Stream, each: tuple[str, ...]) -> dict[str, Port]:
+def output_of(model: Stream, each: tuple[str | int, ...]) -> dict[str, Port]:
     """The tensor that a model gives, by its name; `each` are the axes of its tokens."""
     size = model.config.outputs or model.config.embed.size
     if isinstance(model.head, Pooled | PerClassToken):

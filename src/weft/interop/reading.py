@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from weft.codecs import Preparation
 from weft.config import read_json
 from weft.errors import ConfigError, DataError, listed, nearest
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
 from weft.interop.marks import Marks
+from weft.interop.preprocessors import PREPROCESSOR_FILE, PROCESSOR_FILE
 from weft.interop.rules import Unused
 from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
@@ -43,7 +45,7 @@ class Imported:
     tokenizer_json: str | None = None
     labels: tuple[str, ...] = ()
     marks: Marks = Marks()
-    preprocessor: dict[str, Any] | None = None  # how pictures were prepared; their scale is part of the model
+    preparation: Preparation | None = None  # how pictures get their size; None where no file says it
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     warnings: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()  # tensors of theirs with NaN or infinity
@@ -82,8 +84,10 @@ def read_folder(source: str | Path) -> Imported:
     given = TheirConfig(data, where, known_code=family.known_code)
     config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
-    preprocessor = _json(folder, "preprocessor_config.json")
-    config = family.prepared(config, preprocessor, store.shown(folder / "preprocessor_config.json"))
+    preprocessor, place = _preprocessor(folder)
+    config = family.prepared(config, preprocessor, place)
+    preparation, unknown = family.preparation(preprocessor, place)
+    remarks += unknown
     model, noticed, broken = _filled(folder, family, config)
     remarks += noticed
     task = family.tasks[architecture]
@@ -103,7 +107,7 @@ def read_folder(source: str | Path) -> Imported:
         tokenizer_json=tokenizer,
         labels=_labels(data, getattr(config, "outputs", None) or 0, where) if task in LABEL_TASKS else (),
         marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
-        preprocessor=preprocessor,
+        preparation=preparation,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
         broken=broken,
@@ -157,6 +161,14 @@ def _json(folder: Path, name: str) -> dict[str, Any] | None:
     if not isinstance(data, dict):
         raise ConfigError("expected an object", where=store.shown(path))
     return data
+
+
+def _preprocessor(folder: Path) -> tuple[dict[str, Any] | None, str]:
+    """How pictures are prepared, and the file that says it; newer folders say it in a part of processor_config.json."""
+    whole = (_json(folder, PROCESSOR_FILE) or {}).get("image_processor")
+    if isinstance(whole, dict):
+        return whole, store.shown(folder / PROCESSOR_FILE)
+    return _json(folder, PREPROCESSOR_FILE), store.shown(folder / PREPROCESSOR_FILE)
 
 
 def _family(data: dict[str, Any], where: str) -> tuple[Family, str, list[str]]:

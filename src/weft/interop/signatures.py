@@ -6,6 +6,7 @@ side, and rows that are all padding. Knows no file format.
 
 import contextlib
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ from weft.interop.ports import (
 from weft.modalities.graph_embed import GraphEmbed, Graphs
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.points import PointEmbed, Points
+from weft.modalities.stages import StagedEmbed
 from weft.modalities.text import Text, TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
@@ -68,7 +70,7 @@ class TextSignature(Signature):
 
 
 class PictureSignature(Signature):
-    """pixel_values -> values for each picture, or for each of its tokens."""
+    """pixel_values -> values for each picture, or for each of its tokens. Stages of merged places have a fixed size."""
 
     def __init__(self, model: Stream):
         super().__init__(model)
@@ -77,19 +79,23 @@ class PictureSignature(Signature):
         self.channels, self.grid, self.stride = embed.channels, embed.grid, embed.stride
         size = [side * embed.stride for side in embed.grid]
         meaning = "from 0 (black) to 1, as files have them over 255; the graph itself brings them to the model's scale"
-        self.inputs = {"pixel_values": Port("float32", ("batch", embed.channels, "height", "width"), meaning)}
-        self.output = output_of(model, ("tokens",))
-        self.axes = {"batch": 1, "height": embed.stride, "width": embed.stride}
+        self.fixed = isinstance(embed, StagedEmbed.Config)
+        sides = tuple(size) if self.fixed else ("height", "width")
+        self.inputs = {"pixel_values": Port("float32", ("batch", embed.channels, *sides), meaning)}
+        self.output = output_of(model, (math.prod(embed.grid) if self.fixed else "tokens",))
+        self.axes = {"batch": 1} if self.fixed else {"batch": 1, "height": embed.stride, "width": embed.stride}
         self.note = {"made_for": {"height": size[0], "width": size[1]}, "sides_are_multiples_of": embed.stride}
 
     def forward(self, pixel_values: Tensor) -> Tensor:
         return values_of(self.model, Picture(pixel_values))
 
     def sample(self) -> Inputs:
-        return self._drawn(TRACED_SIZE[0], 3, 5)
+        return self._drawn(TRACED_SIZE[0], *(self.grid if self.fixed else (3, 5)))
 
     def trials(self) -> list[Inputs]:
         rows, columns = self.grid
+        if self.fixed:
+            return [self._drawn(batch, rows, columns) for batch in (1, 2, 5)]
         return [self._drawn(2, rows, columns), self._drawn(1, rows + 1, columns), self._drawn(3, 2, 4)]
 
     def _drawn(self, batch: int, rows: int, columns: int) -> Inputs:

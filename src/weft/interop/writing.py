@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.codecs import Preparation
 from weft.config import read_json, write_json
 from weft.errors import ConfigError
 from weft.interop.families import FAMILIES
@@ -36,11 +37,12 @@ def write_folder(
     settings: Mapping[str, Any] | None = None,
     extra: Mapping[str, Any] | None = None,
     model_type: str | None = None,
+    preparation: Preparation | None = None,
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
     `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name. `model_type` is
-    the one to write where several compute this model. The folder must not exist yet. It appears whole or not at all. Adapters
+    the one to write where several compute this model; `preparation` says how pictures get their size. The folder must not exist yet. It appears whole or not at all. Adapters
     are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
@@ -51,7 +53,7 @@ def write_folder(
     tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
     files = _json_files({**written, **trained}, tokenizer_json, marks, labels)
-    files |= {**family.files(config), **(extra or {})}  # type: ignore[arg-type]
+    files |= {**family.files(config, preparation), **(extra or {})}  # type: ignore[arg-type]
     with staged(target) as folder:
         for name, data in files.items():
             store.write_file(folder / name, write_json(data).encode())

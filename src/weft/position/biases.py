@@ -108,6 +108,38 @@ class Buckets(Bias):
         return side + torch.where(distance < exact, distance.long(), shared)
 
 
+class Offsets(Bias):
+    """b[head, rows apart, columns apart]: a learned number for each head and offset on a grid (Liu et al., 2021)."""
+
+    class Config(Bias.Config):
+        """Offsets of fewer than `size` rows and columns have a number each; farther ones count as the farthest."""
+
+        size: int
+        axes: tuple[str, ...] = ("row", "column")
+        std: float = 0.02
+
+        def check(self) -> None:
+            at_least(self, 1, "size")
+            if not self.axes:
+                raise ConfigError("needs one axis or more", where="Offsets.axes")
+
+    def __init__(self, config: Config, *, heads: int):
+        super().__init__()
+        self.config = config
+        self.table = nn.Embedding((2 * config.size - 1) ** len(config.axes), heads)
+        nn.init.normal_(self.table.weight, std=config.std)
+
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
+        far = self.config.size - 1
+        kinds: Tensor | int = 0
+        for axis in self.config.axes:
+            apart = (queries[axis][:, :, None] - keys[axis][:, None, :]).round().long().clamp(-far, far)
+            kinds = kinds * (2 * far + 1) + apart + far
+        return self.table(kinds).permute(0, 3, 1, 2)
+
+
 class Kinds(Bias):
     """b[head, kind]: a learned number for each head and kind of pair: types of edges, steps between nodes (Ying et al., 2021)."""
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, GraphCodec, NumberCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, GraphCodec, NumberCodec, PictureCodec, TagCodec, TextCodec
 from weft.errors import DataError, WeftError
 from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.interop.proof import trial_inputs
@@ -25,6 +25,10 @@ from weft.version import VERSION
 
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
 MIN_SPREAD_PARTS = 100  # a spread below this part of the mean is lost in fp32, as far as TOLERANCE sees
+KEPT_ASPECT = (
+    "weft reads pictures with their aspect kept. Tools that follow preprocessor_config.json scale every picture to one"
+    " size, whatever its aspect: the same for pictures of that size, other values for others."
+)
 TRIED = ("The quick brown fox jumps over the lazy dog.", "Once upon a time, 12 kings met.", "Ja, naïve façades: ½ × 3!")
 
 
@@ -47,14 +51,18 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
         difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit)
     else:
         origin = run.config["imported"]["family"] if run.imported else None
+        settings = run.config.get("training")
+        picture = run.codecs.get("picture")
+        preparation = picture.config.preparation if isinstance(picture, PictureCodec) else None
         kind = write_folder(
             out,
             model,
             tokenizer_json=text,
             marks=marks,
             labels=labels,
-            settings=run.config.get("training"),
+            settings=settings,
             model_type=origin,
+            preparation=preparation,
         )
         difference = _proved(Path(out), model, codec, TOLERANCE * (unit or 1.0))
     write_file(Path(out) / "README.md", _card(run, kind, difference, numbers=unit is not None).encode())
@@ -146,6 +154,9 @@ def _card(run: Loaded, kind: str, difference: float, *, numbers: bool) -> str:
     ]
     if numbers:
         lines += ["", "It gives numbers in the unit of the data that it learned from; nothing is left to be scaled."]
+    picture = run.codecs.get("picture")
+    if isinstance(picture, PictureCodec) and picture.config.preparation is None:
+        lines += ["", KEPT_ASPECT]
     if metrics:
         lines += ["", "| measured on held-out data | value |", "|---|---|"]
         lines += [f"| {name} | {value:.4g} |" for name, value in metrics.items()]

@@ -14,6 +14,7 @@ from weft.config import field_types
 from weft.data.images.frames import SMALL
 from weft.errors import WeftError
 from weft.interop import Imported, read_folder, read_source
+from weft.interop.preprocessors import PREPROCESSOR_FILE
 from weft.interop.word_files import is_word_file
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
@@ -97,7 +98,14 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
         {**config, "result": result},
         {**files, "README.md": _card(folder, imported, config, result)},
     )
-    return loaded(folder, folder.config(), imported.model), imported.warnings
+    return loaded(folder, folder.config(), imported.model), (*imported.warnings, *_unprepared(imported))
+
+
+def _unprepared(imported: Imported) -> tuple[str, ...]:
+    """What users should know of a model of pictures whose folder does not say how to prepare them."""
+    pictures = isinstance(imported.config.reader().embed, PictureEmbed.Config)
+    remark = f"no {PREPROCESSOR_FILE}: pictures are prepared as weft prepares its own, with their aspect kept"
+    return (remark,) if pictures and imported.preparation is None else ()
 
 
 def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
@@ -153,7 +161,8 @@ def _codecs(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -
     embed = imported.config.reader().embed
     if isinstance(embed, PictureEmbed.Config):
         shape = tuple(side * embed.stride for side in embed.grid)
-        found["picture"] = PictureCodec.Config(size=max(shape), shape=shape if max(shape) <= SMALL else None)
+        small = shape if max(shape) <= SMALL else None
+        found["picture"] = PictureCodec.Config(size=max(shape), shape=small, preparation=imported.preparation)
     return found
 
 

@@ -3,6 +3,7 @@
 from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
+from weft.interop.families.convnext import Convnext
 from weft.interop.families.deberta import DebertaV2
 from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
@@ -19,6 +20,7 @@ from weft.interop.families.phi3 import Phi3
 from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
 from weft.interop.families.smollm3 import SmolLm3
+from weft.interop.families.swin import Swin
 from weft.interop.families.t5 import T5
 from weft.interop.families.vision_encoder_decoder import VisionEncoderDecoder
 from weft.interop.families.vit import Vit
@@ -56,6 +58,8 @@ _ALL = (
     Deit(),
     VitMae(),
     Resnet(),
+    Convnext(),
+    Swin(),
     VisionEncoderDecoder(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
