@@ -88,5 +88,5 @@ def _row_by_row(twin: nn.Module) -> nn.Module:
         if isinstance(module, Attention):
             module.rows_apart = True
         if callable(act := getattr(module, "act", None)):
-            module.act = same_at_every_place(act)
+            module.act = same_at_every_place(act)  # type: ignore[assignment]
     return twin.eval()
