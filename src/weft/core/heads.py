@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core.linear import linear
 from weft.core.norms import Norm
 from weft.core.transforms import ACTIVATIONS, Activation, dropout
 from weft.errors import ConfigError
@@ -110,7 +111,7 @@ class PerToken(Head):
             x = x * self.scale
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
-        out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
+        out = linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
         out = _in_float32(out)
         return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
 

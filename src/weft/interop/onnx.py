@@ -78,23 +78,28 @@ def prove_onnx(folder: Path, shown: Signature, unit: float | None = None) -> flo
         write_tensors(files[0], {f"{i}.{name}": t for i, trial in trials.items() for name, t in trial.items()})
         run_reference(REFERENCE_RUN, folder, files, who="onnxruntime", where="model.onnx")
         theirs = read_tensors(files[1])
-    return max(_difference(shown, trial, theirs[i], unit) for i, trial in trials.items())
+    return max(
+        _difference(shown, name, trial, theirs[f"{i}.{name}"], unit)
+        for i, trial in trials.items()
+        for name in shown.outputs
+    )
 
 
-def _difference(shown: Signature, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
+def _difference(shown: Signature, name: str, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
     with torch.inference_mode():
-        ours = shown(**inputs)
-    sizes = ", ".join(f"{name} {list(t.shape)}" for name, t in inputs.items())
+        ours = shown.values(inputs)[name]
+    sizes = ", ".join(f"{given} {list(t.shape)}" for given, t in inputs.items())
+    where = f"{name} of {sizes}"
     if theirs.shape != ours.shape:
-        raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=sizes)
+        raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=where)
     if not theirs.isfinite().all():  # at padding too: nothing downstream should meet NaN
-        raise DataError("the graph gives values that are not finite", where=sizes)
-    counted = shown.counted(inputs)
+        raise DataError("the graph gives values that are not finite", where=where)
+    counted = shown.counted(shown.outputs[name], inputs)
     if counted is not None:
         ours, theirs = ours[counted], theirs[counted]
     largest = float((ours - theirs).abs().max())
     if not largest <= TOLERANCE * (unit or max(1.0, float(ours.abs().max()))):
-        raise DataError(f"the graph computes other values than the model: they differ by {largest:.2g}", where=sizes)
+        raise DataError(f"the graph computes other values than the model: they differ by {largest:.2g}", where=where)
     return largest
 
 
@@ -111,7 +116,7 @@ def _graph(shown: Signature) -> torch.onnx.ONNXProgram:
                 shown,
                 kwargs=shown.sample(),
                 input_names=list(shown.inputs),
-                output_names=list(shown.output),
+                output_names=list(shown.outputs),
                 dynamic_shapes=shapes,
                 dynamo=True,
                 verbose=False,
@@ -147,7 +152,7 @@ def _quiet() -> Iterator[None]:
 
 def _described(shown: Signature, tokenizer_json: str | None, labels: Sequence[str], marks: Marks) -> Mapping[str, Any]:
     """What weft.json says."""
-    (out,) = shown.output.values()
+    out = next(iter(shown.outputs.values()))
     if labels and len(labels) != out.shape[-1]:
         raise ConfigError(f"{len(labels)} labels for a model that tells {out.shape[-1]} apart", where="labels")
     if tokenizer_json is not None and shown.vocab is not None:
@@ -156,7 +161,7 @@ def _described(shown: Signature, tokenizer_json: str | None, labels: Sequence[st
         "weft": VERSION,
         "model": type(shown.model).__name__,
         "inputs": written(shown.inputs),
-        "outputs": written(shown.output),
+        "outputs": written(shown.outputs),
         "labels": list(labels),
         "marks": marks.write(),
         **shown.note,
