@@ -57,13 +57,17 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     return float(apart.max())
 
 
-def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
-    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given."""
+def trial_inputs(model: Model, vocab: int | None = None, *, pad: int | None = None) -> dict[str, Tensor]:
+    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given.
+
+    The token `pad` is not among them: some of their models give it no place, wherever it stands.
+    """
     draw, config = np.random.default_rng(0), model.config
     embed, target = config.reader().embed, getattr(config, "target", None)
 
     def ids(size: int | None, length: int) -> Tensor:
-        return torch.from_numpy(draw.integers(0, size or 2, (2, length)))
+        drawn = draw.integers(0, size or 2, (2, length))
+        return torch.from_numpy(drawn if pad is None else np.where(drawn == pad, (pad + 1) % (size or 2), drawn))
 
     if isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))

@@ -49,7 +49,7 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
         kind = write_folder(
             out, model, tokenizer_json=text, marks=marks, labels=labels, settings=run.config.get("training")
         )
-        difference = _proved(Path(out), model, codec, TOLERANCE * (unit or 1.0))
+        difference = _proved(Path(out), model, codec, marks.pad, TOLERANCE * (unit or 1.0))
     write_file(Path(out) / "README.md", _card(run, kind, difference, numbers=unit is not None).encode())
     return {"run": str(run.folder.path), "to": to, "folder": str(out), "model_type": kind, "difference": difference}
 
@@ -85,11 +85,11 @@ def _from_unit(run: Loaded, model: Model) -> Model:
     return twin
 
 
-def _proved(folder: Path, model: Model, codec: TextCodec | None, tolerance: float) -> float:
+def _proved(folder: Path, model: Model, codec: TextCodec | None, pad: int | None, tolerance: float) -> float:
     """The largest difference; an export that is not the same model is taken back."""
     vocab = None if codec is None else codec.tokenizer.size
     try:
-        difference = prove(folder, model, trial_inputs(model, vocab), TRIED if codec is not None else ())
+        difference = prove(folder, model, trial_inputs(model, vocab, pad=pad), TRIED if codec is not None else ())
         if not difference <= tolerance:
             raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
     except DataError:

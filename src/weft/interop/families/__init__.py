@@ -8,8 +8,9 @@ from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.llama import Llama
 from weft.interop.families.marian import Marian
+from weft.interop.families.mbart import M2m100, Mbart
 from weft.interop.families.resnet import Resnet
-from weft.interop.families.t5 import T5
+from weft.interop.families.t5 import T5, Mt5
 from weft.interop.families.vision_encoder_decoder import VisionEncoderDecoder
 from weft.interop.families.vit import Vit
 from weft.interop.families.vit_mae import VitMae
@@ -26,7 +27,10 @@ _ALL = (
     Albert(),
     Marian(),
     Bart(),
+    Mbart(),
+    M2m100(),
     T5(),
+    Mt5(),
     Vit(),
     Deit(),
     VitMae(),
