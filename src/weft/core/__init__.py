@@ -5,10 +5,10 @@ from weft.core.attention import Attention
 from weft.core.block import Block, Plain, PostNorm, PreNorm, Wiring
 from weft.core.cache import Cache, Slots
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken, MemoryVector
-from weft.core.heads import Dense, Head, PerClassToken, PerToken, Pooled, Summary
+from weft.core.heads import Dense, FirstAndMean, Head, PerClassToken, PerToken, Pooled, Summary
 from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer, TokenShift
-from weft.core.norms import LayerNorm, Norm, RmsNorm
+from weft.core.norms import LayerNorm, LayerScale, Norm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Window
@@ -18,8 +18,8 @@ from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Additive", "Attention", "Average", "Block", "Cache", "ContextGate", "DeepOutput", "Dense", "Dot", "Edges", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
-    "Layer", "LayerNorm", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
+    "Additive", "Attention", "Average", "Block", "Cache", "ContextGate", "DeepOutput", "Dense", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
+    "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "Out", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
     "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "Scope", "Score", "SilentInit",
     "SineInit", "Slots", "Stride",
     "Summary", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",

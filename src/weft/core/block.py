@@ -9,7 +9,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
 from weft.core.mixers import Mixer, TokenShift
-from weft.core.norms import LayerNorm, Norm
+from weft.core.norms import LayerNorm, LayerScale, Norm
 from weft.core.scope import Pass
 from weft.core.transforms import Transform, dropout
 from weft.errors import ConfigError
@@ -78,7 +78,10 @@ class Block(Part, nn.Module):
     """x -> mix -> read -> transform, each joined to the stream by the wiring."""
 
     class Config(BaseConfig):
-        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch."""
+        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch.
+
+        `scale` gives each branch learned gains before it joins the stream.
+        """
 
         mix: Mixer.Config | None = None
         read: Mixer.Config | None = None
@@ -86,6 +89,7 @@ class Block(Part, nn.Module):
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
         shift: TokenShift.Config | None = None
+        scale: LayerScale.Config | None = None
         dropout: float = 0.0
 
         def check(self) -> None:
@@ -110,6 +114,8 @@ class Block(Part, nn.Module):
         for name in ("mix", "read", "transform"):
             present = getattr(self, name) is not None and self.wiring.normed
             setattr(self, f"{name}_norm", config.norm.build(dim=dim) if present else None)
+            scaled = config.scale is not None and getattr(self, name) is not None
+            setattr(self, f"{name}_scale", config.scale.build(dim=dim) if scaled else None)
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
 
@@ -124,16 +130,21 @@ class Block(Part, nn.Module):
             def mixed(t: Tensor) -> Tensor:
                 return mix(t if mix_shift is None else mix_shift(t, at, slots, "mix"), at, slots)
 
-            x = self.wiring.join(x, mixed, self.mix_norm, drop)
+            x = self.wiring.join(x, _scaled(mixed, self.mix_scale), self.mix_norm, drop)
         if read is not None:
-            x = self.wiring.join(x, lambda t: read(t, at, slots), self.read_norm, drop)
+            x = self.wiring.join(x, _scaled(lambda t: read(t, at, slots), self.read_scale), self.read_norm, drop)
         if transform is not None:
 
             def transformed(t: Tensor) -> Tensor:
                 return transform(t if transform_shift is None else transform_shift(t, at, slots, "transform"))
 
-            x = self.wiring.join(x, transformed, self.transform_norm, drop)
+            x = self.wiring.join(x, _scaled(transformed, self.transform_scale), self.transform_norm, drop)
         return x
+
+
+def _scaled(branch: Branch, scale: Branch | None) -> Branch:
+    """The branch with its gains."""
+    return branch if scale is None else lambda t: scale(branch(t))
 
 
 def _reads(mix: Mixer.Config | None) -> bool:

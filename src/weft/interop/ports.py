@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.core import PerClassToken, Pooled, Summary
+from weft.core import FirstAndMean, PerClassToken, Pooled, Summary
 from weft.models.stream import Model, Stream
 
 TRACED_SIZE = (3, 7)  # rows and length of the inputs that a graph is made with
@@ -65,7 +65,7 @@ def values_of(model: nn.Module, raw: Any) -> Tensor:
 def output_of(model: Stream, each: tuple[str, ...]) -> dict[str, Port]:
     """The tensor that a model gives, by its name; `each` are the axes of its tokens."""
     size = model.config.outputs or model.config.embed.size
-    if isinstance(model.head, Pooled | PerClassToken):
+    if isinstance(model.head, Pooled | PerClassToken | FirstAndMean):
         assert size is not None
         meaning = "scores of the whole input, before a softmax" if size > 1 else "one number for the whole input"
         return {"logits": Port("float32", ("batch", size), meaning)}

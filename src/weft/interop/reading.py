@@ -43,6 +43,7 @@ class Imported:
     tokenizer_json: str | None = None
     labels: tuple[str, ...] = ()
     marks: Marks = Marks()
+    tokenizer_config: dict[str, Any] = field(default_factory=dict)  # how their library uses the tokenizer
     preprocessor: dict[str, Any] | None = None  # how pictures were prepared; their scale is part of the model
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     warnings: tuple[str, ...] = ()
@@ -112,6 +113,7 @@ def read_folder(source: str | Path) -> Imported:
         tokenizer_json=tokenizer,
         labels=_labels(data, where) if task in LABEL_TASKS else (),
         marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
+        tokenizer_config=_json(folder, "tokenizer_config.json") or {},
         preprocessor=preprocessor,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),

@@ -4,6 +4,7 @@ from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.deit import Deit
+from weft.interop.families.dinov2 import Dinov2
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.llama import Llama
@@ -34,6 +35,7 @@ _ALL = (
     Vit(),
     Deit(),
     VitMae(),
+    Dinov2(),
     Resnet(),
     VisionEncoderDecoder(),
 )
