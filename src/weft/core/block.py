@@ -1,6 +1,7 @@
 """Block: mix across tokens, maybe read a memory, then transform within each token; the wiring is a type in a slot."""
 
 from collections.abc import Callable
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -114,8 +115,8 @@ class Block(Part, nn.Module):
         for name in ("mix", "read", "transform"):
             present = getattr(self, name) is not None and self.wiring.normed
             setattr(self, f"{name}_norm", config.norm.build(dim=dim) if present else None)
-            scaled = config.scale is not None and getattr(self, name) is not None
-            setattr(self, f"{name}_scale", config.scale.build(dim=dim) if scaled else None)
+            scale = config.scale if getattr(self, name) is not None else None
+            setattr(self, f"{name}_scale", scale.build(dim=dim) if scale is not None else None)
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
 
@@ -142,7 +143,7 @@ class Block(Part, nn.Module):
         return x
 
 
-def _scaled(branch: Branch, scale: Branch | None) -> Branch:
+def _scaled(branch: Branch, scale: Any) -> Branch:
     """The branch with its gains."""
     return branch if scale is None else lambda t: scale(branch(t))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.languages import ChosenLanguages
 from weft.data.languages import marks_of
-from weft.errors import ConfigError, listed, nearest
+from weft.errors import ConfigError, listed
 from weft.generate.decode import Decoding
 from weft.tasks.request import Loaded
 
@@ -46,8 +46,8 @@ def _in(codec: TextCodec, name: str, end: str) -> TextCodec:
         raise ConfigError(problem, where=where, fix="leave it out")
     marks = marks_of(name, known)
     if not marks:
-        fix = f"{nearest(name, known)}; known: {', '.join(known)}"
-        raise ConfigError(f"the model does not know the language {name!r}", where=where, fix=fix)
+        problem = f"the model does not know the language {name!r}"
+        raise ConfigError(problem, where=where, fix=f"known: {', '.join(known)}")
     if len(marks) > 1:
         raise ConfigError(f"{name!r} may be {listed(marks)}", where=where, fix="name one of them")
     return codec.in_language(marks[0])
