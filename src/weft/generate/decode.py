@@ -65,11 +65,13 @@ def decode(
     limits: Sequence[int],
     how: Decoding,
     opening: Sequence[int] = (),
+    after: Sequence[int] = (),
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
 
-    Targets go on from `opening`, which is not part of them; by default from the end token.
+    Targets go on from `opening`, which is not part of them; by default from the end token. The ids `after` stand behind
+    each source; by default the end token does.
     Sources of like length are computed together; `listen` is called with the number of sources done.
     """
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
@@ -83,7 +85,7 @@ def decode(
             stop += 1
         rows = order[start:stop]
         some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
-        memory, keys = memorise(used, some, end), [source.tolist() for source in some]  # type: ignore[arg-type]
+        memory, keys = memorise(used, some, *(after or (end,))), [source.tolist() for source in some]  # type: ignore[arg-type]
         opened = list(opening) or [end]
         targets = written(used, memory, end=end, opening=opened, limits=longest, how=how, keys=keys)  # type: ignore[arg-type]
         for i, best in zip(rows, targets, strict=True):
@@ -129,7 +131,7 @@ def written(
 
 
 @torch.inference_mode()
-def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], end: int) -> Tokens:
-    """The encoder's tokens for sources of ids."""
-    lines = PaddedIds.of([np.append(source, end) for source in sources])
+def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], *after: int) -> Tokens:
+    """The encoder's tokens for sources of ids, with the ids `after` behind each."""
+    lines = PaddedIds.of([np.append(source, after) for source in sources])
     return model.memorise(lines.to(next(model.parameters()).device).raw())

@@ -58,14 +58,18 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     return float(apart.max())
 
 
-def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
-    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given."""
+def trial_inputs(model: Model, vocab: int | None = None, *, pad: int | None = None) -> dict[str, Tensor]:
+    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given.
+
+    The token `pad` is not among them: some of their models give it no place, wherever it stands.
+    """
     draw, config = np.random.default_rng(0), model.config
     embed, target = config.reader().embed, getattr(config, "target", None)
 
     def ids(size: int | None, length: int) -> Tensor:
         drawn = torch.from_numpy(draw.integers(0, size or 2, (2, length)))
-        return drawn.masked_fill(drawn == _padding(embed), size - 1) if size else drawn
+        unread = [id for id in (pad, _padding(embed)) if id is not None]
+        return drawn.where(~torch.isin(drawn, torch.tensor(unread)), max(size - 1, 0)) if size else drawn
 
     if isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))

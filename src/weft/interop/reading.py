@@ -45,6 +45,7 @@ class Imported:
     tokenizer_json: str | None = None
     labels: tuple[str, ...] = ()
     marks: Marks = Marks()
+    tokenizer_config: dict[str, Any] = field(default_factory=dict)  # how their library uses the tokenizer
     preparation: Preparation | None = None  # how pictures get their size; None where no file says it
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     warnings: tuple[str, ...] = ()
@@ -107,6 +108,7 @@ def read_folder(source: str | Path) -> Imported:
         tokenizer_json=tokenizer,
         labels=_labels(data, getattr(config, "outputs", None) or 0, where) if task in LABEL_TASKS else (),
         marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
+        tokenizer_config=_json(folder, "tokenizer_config.json") or {},
         preparation=preparation,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),

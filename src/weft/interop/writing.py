@@ -68,7 +68,7 @@ def _json_files(
 ) -> dict[str, Any]:
     named = {"id2label": {str(i): name for i, name in enumerate(labels)}} if labels else {}
     inverse = {"label2id": {name: i for i, name in enumerate(labels)}} if labels else {}
-    files: dict[str, Any] = {"config.json": dict(sorted({**config, **marks.write(), **named, **inverse}.items()))}
+    files: dict[str, Any] = {"config.json": dict(sorted({**marks.write(), **config, **named, **inverse}.items()))}
     if marks != Marks():
         files["generation_config.json"] = dict(sorted(marks.write().items()))
     if tokenizer_json is not None:

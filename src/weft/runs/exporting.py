@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, GraphCodec, NumberCodec, PictureCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, Codec, GraphCodec, NumberCodec, PictureCodec, TagCodec, TextCodec
 from weft.errors import DataError, WeftError
 from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.interop.proof import trial_inputs
@@ -45,7 +45,7 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
     labels = next((tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | TagCodec)), ())
     marks = _marks(run, codec)
-    text = None if codec is None else _written(codec)
+    text = None if codec is None else _written(codec, run.codecs.get("source"))
     if to == "onnx":
         kind = "onnx"
         difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit)
@@ -103,8 +103,9 @@ def _from_unit(run: Loaded, model: Model) -> Model:
 def _proved(folder: Path, model: Model, codec: TextCodec | None, tolerance: float) -> float:
     """The largest difference; an export that is not the same model is taken back."""
     vocab = None if codec is None else codec.tokenizer.size
+    pad = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("pad_token_id")
     try:
-        difference = prove(folder, model, trial_inputs(model, vocab), TRIED if codec is not None else ())
+        difference = prove(folder, model, trial_inputs(model, vocab, pad=pad), TRIED if codec is not None else ())
         if not difference <= tolerance:
             raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
     except DataError:
@@ -122,23 +123,28 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
     end, marks = codec.tokenizer.end, codec.marks
     if not isinstance(run.model, Seq2Seq):
         return Marks(bos=end, eos=(end,), pad=end)
-    return Marks(bos=marks.end, eos=(marks.end,), pad=marks.end, start=marks.start)
+    first = marks.before[1] if codec.config.languages and len(marks.before) > 1 else None
+    return Marks(bos=marks.end, eos=(marks.end,), pad=marks.end, start=marks.start, first=first)
 
 
-def _written(codec: TextCodec) -> str:
-    """The tokenizer.json; where texts are read whole, it says which marks stand around them."""
+def _written(codec: TextCodec, source: Codec | None) -> str:
+    """The tokenizer.json; it says which marks stand around texts that are read whole, and around sources in a language."""
     tokenizer = codec.tokenizer
     data = json.loads(tokenizer.to_json())
-    if codec.config.role != "whole" or data.get("post_processor") is not None:
+    if isinstance(source, TextCodec) and source.config.language is not None:
+        before, after = source.marks.before, source.marks.after
+    elif codec.config.role == "whole" and data.get("post_processor") is None:
+        before = after = (tokenizer.end,)
+    else:
         return tokenizer.to_json()
-    name = tokenizer.names[tokenizer.end]
-    mark, text = {"SpecialToken": {"id": name, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
-    other = {"Sequence": {"id": "B", "type_id": 1}}
+    names = {id: tokenizer.names[id] for id in (*before, *after)}
+    front, back = ([{"SpecialToken": {"id": names[id], "type_id": 0}} for id in side] for side in (before, after))
+    text, other = ({"Sequence": {"id": name, "type_id": kind}} for name, kind in (("A", 0), ("B", 1)))
     data["post_processor"] = {
         "type": "TemplateProcessing",
-        "single": [mark, text, mark],
-        "pair": [mark, text, mark, other, mark],
-        "special_tokens": {name: {"id": name, "ids": [tokenizer.end], "tokens": [name]}},
+        "single": [*front, text, *back],
+        "pair": [*front, text, *back, other, *back],
+        "special_tokens": {name: {"id": name, "ids": [id], "tokens": [name]} for id, name in names.items()},
     }
     return Tokenizer.from_json(json.dumps(data)).to_json()
 

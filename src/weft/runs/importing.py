@@ -14,6 +14,7 @@ from weft.config import field_types
 from weft.data.images.frames import SMALL
 from weft.errors import WeftError
 from weft.interop import Imported, read_folder, read_source
+from weft.interop.language_marks import LanguageMarks
 from weft.interop.preprocessors import PREPROCESSOR_FILE
 from weft.interop.word_files import is_word_file
 from weft.modalities.image import PictureEmbed
@@ -174,8 +175,10 @@ def _text_codecs(imported: Imported, task: str | None, tokenizer: Tokenizer) -> 
         before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
         return {"text": text.replace(role="line", opening=before)}
     if task == "translate":
-        target = text.replace(role="target", opening=opening, end=end)
-        return {"source": text.replace(role="source", end=end), "target": target}
+        known = LanguageMarks.read(tokenizer, imported.marks, imported.tokenizer_config)
+        text = text.replace(languages=known.tokens, language_place=known.place, end=end)
+        target = text.replace(role="target", opening=opening, language=known.target)
+        return {"source": text.replace(role="source", language=known.source), "target": target}
     if task == "caption":
         return {"caption": text.replace(role="caption", opening=opening, end=end)}
     return {"text": text}

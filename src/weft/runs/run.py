@@ -105,9 +105,9 @@ class Run:
         named = [data] if isinstance(data, str | Path) else list(data or ())
         as_trained = not named and (self.config.get("training") or {}).get("outside") is True
         allowed = as_trained or is_true(settings.pop("outside", False))
-        with_settings(NoSettings(), settings)
+        run = self.task.prepared(self._loaded, with_settings((self.task.Evaluate or NoSettings)(), settings))
         with outside_allowed(allowed):
-            found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
+            found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
