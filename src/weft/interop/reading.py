@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import read_json
-from weft.errors import ConfigError, DataError, StorageError, listed, nearest
+from weft.errors import ConfigError, DataError, StorageError, listed
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
+from weft.interop.generation import read_generation
+from weft.interop.labels import with_labels
 from weft.interop.marks import Marks
 from weft.interop.rules import Unused
 from weft.interop.their_config import TheirConfig
@@ -45,6 +47,7 @@ class Imported:
     marks: Marks = Marks()
     preprocessor: dict[str, Any] | None = None  # how pictures were prepared; their scale is part of the model
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
+    predict: dict[str, Any] = field(default_factory=dict)  # how its makers let it write, in the words of weft predict
     warnings: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()  # tensors of theirs with NaN or infinity
     hub: str | None = None  # owner/name, where the folder was fetched
@@ -88,6 +91,10 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
+    task, labels = family.tasks[architecture], ()
+    if task in LABEL_TASKS:
+        data, labels, noticed = with_labels(data, where)
+        remarks += noticed
     given = TheirConfig(data, where)
     config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
@@ -95,7 +102,6 @@ def read_folder(source: str | Path) -> Imported:
     config = family.prepared(config, preprocessor, store.shown(folder / "preprocessor_config.json"))
     model, noticed, broken = _filled(folder, family, config)
     remarks += noticed
-    task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
     if tokenizer is None and task in TEXT_TASKS:
         remarks.append("no tokenizer.json: texts have to be given as ids")
@@ -103,6 +109,9 @@ def read_folder(source: str | Path) -> Imported:
     vocab = data.get("vocab_size", nested.get("vocab_size"))
     if tokenizer is not None and type(vocab) is int:
         check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
+    marks = Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where)
+    predict, unfollowed = _writing(folder, data, task, config, marks)
+    remarks += unfollowed
     return Imported(
         model=model,
         family=family.name,
@@ -110,8 +119,9 @@ def read_folder(source: str | Path) -> Imported:
         task=task,
         source=folder,
         tokenizer_json=tokenizer,
-        labels=_labels(data, where) if task in LABEL_TASKS else (),
-        marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
+        labels=labels,
+        marks=marks,
+        predict=predict,
         preprocessor=preprocessor,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
@@ -139,6 +149,16 @@ def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, 
     remarks += [f"weights so small that computing with them is slow: {listed(found.denormal)}"] * bool(found.denormal)
     remarks += [f"weights of parts that weft leaves out were not read: {listed(unused)}"] * bool(unused)
     return model.eval(), remarks, tuple(found.broken)
+
+
+def _writing(
+    folder: Path, data: dict[str, Any], task: str | None, config: Model.Config, marks: Marks
+) -> tuple[dict[str, Any], list[str]]:
+    """How its makers let a model write; files from before generation_config.json have that in config.json."""
+    name = "generation_config.json" if inside(folder / "generation_config.json", folder) else "config.json"
+    given, where = _json(folder, name) or data, store.shown(folder / name)
+    context = getattr(getattr(config, "target", config.reader()).embed, "context", 0)
+    return read_generation(given, task, context=context, opening=len(marks.opening()) or 1, where=where)
 
 
 def _refuse_files(path: Path) -> None:
@@ -174,7 +194,9 @@ def _family(data: dict[str, Any], where: str) -> tuple[Family, str, list[str]]:
     if not isinstance(name, str):
         raise ConfigError("no model_type: not a config.json of the Hugging Face library", where=where)
     if name not in FAMILIES:
-        raise ConfigError(f"weft does not know the model type {name!r:.80}", where=where, fix=nearest(name, FAMILIES))
+        raise ConfigError(
+            f"weft does not know the model type {name!r:.80}", where=where, fix=f"known: {', '.join(sorted(FAMILIES))}"
+        )
     family, named = FAMILIES[name], data.get("architectures")
     if not named:
         first = next(iter(family.tasks))
@@ -185,17 +207,3 @@ def _family(data: dict[str, Any], where: str) -> tuple[Family, str, list[str]]:
         problem = f"weft does not know the architecture {named[0]!r:.80} of {name}"
         raise ConfigError(problem, where=where, fix=f"known: {', '.join(family.tasks)}")
     return family, named[0], []
-
-
-def _labels(data: dict[str, Any], where: str) -> tuple[str, ...]:
-    names = data.get("id2label")
-    if names is None:
-        return ()
-    try:
-        by_id = {int(id): name for id, name in names.items()}
-        ordered = tuple(by_id[id] for id in range(len(names)))
-    except (AttributeError, ValueError, KeyError):
-        raise ConfigError("id2label: expected a name for each number from 0 on", where=where) from None
-    if not all(isinstance(name, str) for name in ordered):
-        raise ConfigError("id2label: expected names", where=where)
-    return ordered

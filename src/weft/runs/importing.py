@@ -126,6 +126,7 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
             "family": imported.family,
             "architecture": imported.architecture,
             "marks": imported.marks.write(),
+            **({"predict": imported.predict} if imported.predict else {}),
             **({"broken": list(imported.broken)} if imported.broken else {}),
         },
     }
