@@ -19,6 +19,7 @@ from weft.interop.generation import read_generation
 from weft.interop.labels import with_labels
 from weft.interop.marks import Marks
 from weft.interop.rules import Unused
+from weft.interop.sentence_modules import read_modules
 from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
@@ -47,6 +48,8 @@ class Imported:
     marks: Marks = Marks()
     preprocessor: dict[str, Any] | None = None  # how pictures were prepared; their scale is part of the model
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
+    several: bool = False  # whether its labels do not exclude each other
+    embed: dict[str, Any] = field(default_factory=dict)  # how its makers sum up texts, in the words of weft embed
     predict: dict[str, Any] = field(default_factory=dict)  # how its makers let it write, in the words of weft predict
     warnings: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()  # tensors of theirs with NaN or infinity
@@ -120,6 +123,8 @@ def read_folder(source: str | Path) -> Imported:
         source=folder,
         tokenizer_json=tokenizer,
         labels=labels,
+        several=bool(labels) and data.get("problem_type") == "multi_label_classification",
+        embed=read_modules(lambda name: _content(folder, name), store.shown(folder)),
         marks=marks,
         predict=predict,
         preprocessor=preprocessor,
@@ -178,13 +183,16 @@ def _refuse_files(path: Path) -> None:
     raise DataError(f"{kind}; expected a folder", where=store.shown(path), fix="name the folder with config.json")
 
 
-def _json(folder: Path, name: str) -> dict[str, Any] | None:
+def _content(folder: Path, name: str) -> Any:
+    """What a JSON file of the folder holds; None where it is not there."""
     path = folder / name
-    if not inside(path, folder):
-        return None
-    data = read_json(store.read_file(path), where=store.shown(path))
-    if not isinstance(data, dict):
-        raise ConfigError("expected an object", where=store.shown(path))
+    return read_json(store.read_file(path), where=store.shown(path)) if inside(path, folder) else None
+
+
+def _json(folder: Path, name: str) -> dict[str, Any] | None:
+    data = _content(folder, name)
+    if data is not None and not isinstance(data, dict):
+        raise ConfigError("expected an object", where=store.shown(folder / name))
     return data
 
 

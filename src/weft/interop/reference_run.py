@@ -71,10 +71,10 @@ def answered(folder, model, wanted):
 def label(model, given):
     """The labels of the greatest values; all above 0 where each is a question of its own; a number for one value."""
     values, names = model(**given).logits[0], model.config.id2label
+    if model.config.problem_type == "multi_label_classification":
+        return [sorted(names[i] for i, value in enumerate(values.tolist()) if value > 0)]
     if len(values) == 1:
         return values.tolist()
-    if model.config.problem_type == "multi_label_classification":
-        return [[names[i] for i, value in enumerate(values.tolist()) if value > 0]]
     return [names[i] for i, value in enumerate(values.tolist()) if value >= float(values.max()) - TIE]
 
 

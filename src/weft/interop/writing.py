@@ -35,17 +35,19 @@ def write_folder(
     labels: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     generation: Mapping[str, Any] | None = None,
+    problem: str | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
     `settings` say how it was trained, as `Imported.settings` does; `generation` are keys of generation_config.json, `extra`
-    more JSON files by name. The folder must not exist yet. It appears whole or not at all. Adapters are merged into the weights.
+    more JSON files by name, `problem` the kind of labels (problem_type). The folder must not exist yet. It appears whole or not at all. Adapters are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config
     must_be_new(target)
     family, written = counterpart(config, FAMILIES.values())  # type: ignore[arg-type]
+    written |= {"problem_type": problem} if problem is not None else {}
     trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
     tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, GraphCodec, NumberCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, GraphCodec, NumberCodec, SeveralCodec, TagCodec, TextCodec
 from weft.config import Config, field_types
 from weft.errors import DataError, WeftError
 from weft.interop import Marks, prove, write_folder, write_onnx
@@ -43,13 +43,15 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
     model = _from_unit(run, model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
-    labels = next((tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | TagCodec)), ())
+    labels = next(
+        (tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | SeveralCodec | TagCodec)), ()
+    )
     marks = _marks(run, codec)
     text = None if codec is None else _written(codec)
-    trial = None
+    problem, trial = _problem(run), None
     if to == "onnx":
         kind = "onnx"
-        difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit)
+        difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit, problem=problem)
     else:
         kind = write_folder(
             out,
@@ -59,6 +61,7 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
             labels=labels,
             settings=run.config.get("training"),
             generation=_generation(run, marks),
+            problem=problem,
         )
         tolerance = TOLERANCE * (unit or 1.0)
         trial = trial_of(run, tolerance)
@@ -127,6 +130,12 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
     if not isinstance(run.model, Seq2Seq):
         return Marks(bos=end, eos=(end,), pad=end)
     return Marks(bos=marks.end, eos=(marks.end,), pad=marks.end, start=marks.start)
+
+
+def _problem(run: Loaded) -> str | None:
+    """What the other library calls labels that are not one of several classes."""
+    kinds = {SeveralCodec: "multi_label_classification", NumberCodec: "regression"}
+    return kinds.get(type(run.codecs.get("label")))  # type: ignore[arg-type]
 
 
 def _generation(run: Loaded, marks: Marks) -> dict[str, Any]:

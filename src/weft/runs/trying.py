@@ -185,7 +185,9 @@ def _pictures(run: Loaded, tolerance: float) -> Trial | None:
 
 def _said(run: Loaded, found: Iterable[dict[str, Any]]) -> list[Any]:
     number = isinstance(run.codecs.get("label"), NumberCodec)
-    return [float(one["value"]) if number else one["labels"] if "labels" in one else one["label"] for one in found]
+    return [
+        float(one["value"]) if number else sorted(one["labels"]) if "labels" in one else one["label"] for one in found
+    ]
 
 
 def _texts(run: Loaded, end: str) -> list[str]:

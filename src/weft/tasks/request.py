@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -46,9 +46,9 @@ class Loaded:
             raise WeftError(problem, where=str(self.folder.path), fix="use it for the task that it was trained for")
         return found
 
-    def usual(self, kind: type[P]) -> P:
-        """The settings of a prediction where the user gives none: those that the makers of an imported model say."""
-        return with_settings(kind(), self.config.get("imported", {}).get("predict", {}))
+    def usual(self, kind: type[P], use: Literal["predict", "embed"] = "predict") -> P:
+        """The settings of a use where the user gives none: those that the makers of an imported model say."""
+        return with_settings(kind(), self.config.get("imported", {}).get(use, {}))
 
     @property
     def described(self) -> dict[str, Any]:
