@@ -156,7 +156,7 @@ def bert(folder: Path, **keys: Any) -> Path:
         "num_hidden_layers": 1,
         "num_attention_heads": 1,
         "intermediate_size": 8,
-        "vocab_size": 30,
+        "vocab_size": 257,
     }
     config = transformers.BertConfig(**sizes, max_position_embeddings=16, num_labels=4)
     return changed(saved(randomised(transformers.BertForSequenceClassification(config)), folder), **keys)
@@ -182,11 +182,7 @@ def test_labels_that_do_not_exclude_each_other_have_probabilities_of_their_own(t
     names = {"0": "a", "1": "b", "2": "c", "3": "d"}
     folder = bert(tmp_path / "a", problem_type="multi_label_classification", id2label=names)
     words = made("bytes")
-    data = json.loads(marked_tokenizer(words, *words.marks))
-    kept = {name: id for name, id in data["model"]["vocab"].items() if id < 29}
-    data["model"]["vocab"], data["added_tokens"][0]["id"] = kept, 29
-    data["post_processor"]["special_tokens"]["<|end|>"]["ids"] = [29]
-    (folder / "tokenizer.json").write_text(json.dumps(data))
+    (folder / "tokenizer.json").write_text(marked_tokenizer(words, *words.marks))
     run = weft.load(folder)
     (found,) = run.predict("!$%")
     transformers = library()
