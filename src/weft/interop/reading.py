@@ -94,7 +94,8 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
-    task, labels = family.tasks[architecture], ()
+    task = family.tasks[architecture]
+    labels: tuple[str, ...] = ()
     if task in LABEL_TASKS:
         data, labels, noticed = with_labels(data, where)
         remarks += noticed

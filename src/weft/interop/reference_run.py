@@ -10,6 +10,7 @@ and answers are the other library's alone, by its own tokenizer, processor and s
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 TIE = 1e-3  # logits nearer to the best than this may come out in another order
 
@@ -38,11 +39,11 @@ def main(folder: str, inputs: str, outputs: str, asked: str = "", answers: str =
             Path(answers).write_text(json.dumps(found), encoding="utf-8")
 
 
-def answered(folder, model, wanted):
+def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
     """The ids of texts, and the answers to what is asked."""
     import transformers
 
-    found = {"ids": [], "answers": []}
+    found: dict[str, Any] = {"ids": [], "answers": []}
     if wanted["texts"] or wanted.get("kind") not in (None, "picture label"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         found["ids"] = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in wanted["texts"]]
@@ -68,7 +69,7 @@ def answered(folder, model, wanted):
     return found
 
 
-def label(model, given):
+def label(model: Any, given: Any) -> list[Any]:
     """The labels of the greatest values; all above 0 where each is a question of its own; a number for one value."""
     values, names = model(**given).logits[0], model.config.id2label
     if model.config.problem_type == "multi_label_classification":
@@ -78,7 +79,7 @@ def label(model, given):
     return [names[i] for i, value in enumerate(values.tolist()) if value >= float(values.max()) - TIE]
 
 
-def written(model, tokenizer, given, wanted):
+def written(model: Any, tokenizer: Any, given: Any, wanted: dict[str, Any]) -> list[list[str]]:
     """The texts that are generated; of continuations what is new."""
     found = []
     for i, one in enumerate(given):
@@ -89,14 +90,14 @@ def written(model, tokenizer, given, wanted):
     return found
 
 
-def filled(guess, text):
+def filled(guess: Any, text: str) -> list[str]:
     """The likeliest tokens for the blank that are not special."""
     special = guess.tokenizer.all_special_ids
     best = [one for one in guess(text, top_k=len(special) + 5) if one["token"] not in special]
     return [guess.tokenizer.decode([one["token"]]) for one in best if one["score"] >= best[0]["score"] * (1 - TIE)]
 
 
-def tagged(model, tokenizer, words):
+def tagged(model: Any, tokenizer: Any, words: list[str]) -> list[list[str]]:
     """For each word the tags of the greatest values at its first token, which may begin with the space before it."""
     given = tokenizer(" ".join(words), return_tensors="pt", return_offsets_mapping=True, truncation=True)
     places, found, before = given.pop("offset_mapping")[0].tolist(), [], 0

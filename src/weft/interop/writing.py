@@ -92,6 +92,7 @@ def _tokenizer_config(tokenizer_json: str, marks: Marks, config: Model.Config) -
     unknown = read_json(tokenizer_json, where="tokenizer.json")["model"].get("unk_token")
     special = {key: tokenizer.names[id] for key, id in ids.items() if id is not None}
     special |= {"unk_token": unknown} if isinstance(unknown, str) else {}
-    limit = {"model_max_length": embed.context} if getattr(embed, "context", None) else {}
+    context = getattr(embed, "context", None)
+    limit = {"model_max_length": context} if context is not None else {}
     fixed = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     return dict(sorted({**fixed, **special, **limit}.items()))

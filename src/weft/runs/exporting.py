@@ -48,10 +48,12 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     )
     marks = _marks(run, codec)
     text = None if codec is None else _written(codec)
-    problem, trial = _problem(run), None
+    kind_of_labels, trial = _problem(run), None
     if to == "onnx":
         kind = "onnx"
-        difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit, problem=problem)
+        difference = write_onnx(
+            out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit, problem=kind_of_labels
+        )
     else:
         kind = write_folder(
             out,
@@ -61,7 +63,7 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
             labels=labels,
             settings=run.config.get("training"),
             generation=_generation(run, marks),
-            problem=problem,
+            problem=kind_of_labels,
         )
         tolerance = TOLERANCE * (unit or 1.0)
         trial = trial_of(run, tolerance)

@@ -3,7 +3,7 @@
 The other library has to come to the same answers by its own tokenizer, processor and settings of generation.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from weft.codecs import NumberCodec, TextCodec
+from weft.core import PerToken
 from weft.data.images.settings import Ground
 from weft.data.readers.labelled_texts import Example
 from weft.data.readers.pair_texts import Held
@@ -79,20 +80,21 @@ class Trial:
 
 
 def trial_of(run: Loaded, tolerance: float) -> Trial | None:
-    """What an export of a run is tried with; None where it has no answers to inputs of its own, or is broken by hand."""
+    """What an export of a run is tried with; None where it has no answers: without a head, a tokenizer or a mask."""
     task = run.config.get("task")
-    kinds = {
+    kinds: dict[str, Callable[[Loaded, float], Trial | None]] = {
         "translate": _translated, "parse": _translated, "language-model": _continued, "fill-mask": _blanks,
         "classify-text": _labels, "tag-text": _tags, "classify-images": _pictures, "caption": _pictures,
     }  # fmt: skip
-    if task not in kinds or (task == "fill-mask" and getattr(run.model, "head", None) is None):
+    tokenizers = [codec.tokenizer for codec in run.codecs.values() if isinstance(codec, TextCodec)]
+    if task not in kinds or (task != "classify-images" and not tokenizers):
         return None
-    if task in ("classify-images", "caption"):
-        return _pictures(run, tolerance)
-    if not any(isinstance(codec, TextCodec) for codec in run.codecs.values()):
+    if task == "fill-mask" and (
+        tokenizers[0].mask is None or not isinstance(getattr(run.model, "head", None), PerToken)
+    ):
         return None
     found = kinds[task](run, tolerance)
-    return found if found.inputs else None
+    return found if found is not None and found.inputs else None
 
 
 def _predicted(run: Loaded, inputs: Sequence[Any], **settings: Any) -> list[dict[str, Any]]:
@@ -180,7 +182,7 @@ def _pictures(run: Loaded, tolerance: float) -> Trial | None:
     how = _searched(run, Captioning)
     plain = _plain(PictureWriter(run).write(given_pictures(run, inputs, Ground())[1], how))
     found = Trial("picture text", [inputs[i] for i in plain], list(plain.values()), _their_search(how))
-    return found if plain else None
+    return found
 
 
 def _said(run: Loaded, found: Iterable[dict[str, Any]]) -> list[Any]:
