@@ -108,6 +108,9 @@ def _translated(run: Loaded, tolerance: float) -> Trial:
     forced = len(writer.target.marks.written_from) - 1  # tokens of the opening that count as written there
     limits = [how.max_tokens or writer.limit(len(ids) + 1) for ids in writer.source_ids(texts)]
     plain = _plain(writer.write(texts, how))
+    if not plain:  # a model that has learned little: its greedy texts at least
+        how = how.replace(beam=1, best=1)
+        plain = _plain(writer.write(texts, how))
     return Trial(
         kind="text",
         inputs=[texts[i] for i in plain],
@@ -180,7 +183,11 @@ def _pictures(run: Loaded, tolerance: float) -> Trial | None:
     if run.config["task"] == "classify-images":
         return Trial("picture label", inputs, _said(run, _predicted(run, inputs)), within=2 * tolerance)
     how = _searched(run, Captioning)
-    plain = _plain(PictureWriter(run).write(given_pictures(run, inputs, Ground())[1], how))
+    writer, frames = PictureWriter(run), given_pictures(run, inputs, Ground())[1]
+    plain = _plain(writer.write(frames, how))
+    if not plain:  # a model that has learned little: its greedy texts at least
+        how = how.replace(beam=1, best=1)
+        plain = _plain(writer.write(frames, how))
     found = Trial("picture text", [inputs[i] for i in plain], list(plain.values()), _their_search(how))
     return found
 
