@@ -32,8 +32,10 @@ class Decoding(Beam, Compute):
 
     about: ClassVar[Mapping[str, str]] = {
         "beam": "hypotheses that are followed side by side; 1 is greedy",
-        "length_penalty": "above 0 favours longer answers: log p / ((5 + length) / 6)^this",
+        "length_penalty": "above 0 favours longer answers: log p / length^this",
+        "early_stopping": "stop as soon as as many answers have ended as are followed, though a better one might come",
         "best": "answers to give for each input, the best first",
+        "never": "ids of tokens that are never written",
         "precision": "fp32, bf16 or int8",
         "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
         "top_k": "drop all but the k likeliest tokens when drawing",
@@ -54,7 +56,8 @@ class Decoding(Beam, Compute):
     @property
     def drawing(self) -> Sampling:
         """The settings of drawing."""
-        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, seed=self.seed)
+        shape = {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.top_p}
+        return Sampling(**shape, seed=self.seed, never=self.never)  # type: ignore[arg-type]
 
 
 def decode(
@@ -114,7 +117,7 @@ def written(
     capacity = max(limits) + len(opening)
     if how.temperature == 0:
         session = Session(model.target, memory=memory, capacity=capacity)
-        beam = BeamSearch(end, limits, how, rule)
+        beam = BeamSearch(end, limits, how, rule, forced=len(opening) - 1)
         search(session, [opening for _ in limits], beam)
         return beam.found()
     many = torch.arange(len(limits)).repeat_interleave(how.best).to(memory.x.device)

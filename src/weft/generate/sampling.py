@@ -30,6 +30,7 @@ class Sampling(Config):
     stop: tuple[str, ...] = ()
     samples: int = 1
     seed: int = 0
+    never: tuple[int, ...] = ()
 
     about: ClassVar[Mapping[str, str]] = {
         "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
@@ -41,6 +42,7 @@ class Sampling(Config):
         "stop": "texts that end the writing, separated by commas",
         "samples": "continuations of each input",
         "seed": "another seed, another text",
+        "never": "ids of tokens that are never written",
     }
 
     def check(self) -> None:

@@ -52,8 +52,11 @@ def made(kind: str, names: list[str]) -> dict[str, Any]:
 
 
 def kind_of(data: dict[str, Any], names: list[str]) -> str:
-    """The kind of a tokenizer.json: bytes and characters are exactly what weft writes, others go by their model."""
-    alone, own = {**data, "added_tokens": []}, 2 if names[-2:] == [END, MASK] else 1
+    """The kind of a tokenizer.json: bytes and characters are what weft writes, whatever marks it puts around a text.
+
+    Others go by their model.
+    """
+    alone, own = {**data, "added_tokens": [], "post_processor": None}, 2 if names[-2:] == [END, MASK] else 1
     if names[-own] == END and len(data["added_tokens"]) == own:
         if names[:-own] == byte_letters() and alone == made("bytes", names[:-own]):
             return "bytes"

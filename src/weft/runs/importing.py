@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
 from weft.config import field_types
 from weft.data.images.frames import SMALL
 from weft.errors import WeftError
@@ -115,6 +115,7 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
     task = imported.task or _use_without_head(imported)
     codecs = _codecs(imported, task, tokenizer)
     objective = Number.Config() if isinstance(codecs.get("label"), NumberCodec.Config) else OBJECTIVES.get(task or "")
+    objective = None if imported.several else objective
     record = DataRecord(described=f"data of its makers ({imported.name})", rule="not known")
     config = {
         "format": FORMAT,
@@ -135,6 +136,8 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
             "family": imported.family,
             "architecture": imported.architecture,
             "marks": imported.marks.write(),
+            **({"embed": imported.embed} if imported.embed else {}),
+            **({"predict": imported.predict} if imported.predict else {}),
             **({"broken": list(imported.broken)} if imported.broken else {}),
         },
     }
@@ -155,6 +158,8 @@ def _codecs(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -
     if task == "tag-text":
         scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
         found["tags"] = TagCodec.Config(names=names, scheme=scheme)
+    elif imported.several:
+        found["label"] = SeveralCodec.Config(names=names)
     elif (task in ("classify-text", "classify-images") and len(names) == 1) or (task == "classify-text" and not names):
         found["label"] = NumberCodec.Config()
     elif task in ("classify-text", "classify-images") and names:

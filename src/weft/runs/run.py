@@ -92,7 +92,9 @@ class Run:
         """
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
         with outside_allowed(is_true(settings.pop("outside", False))):
-            return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
+            return self.task.predict(
+                self._loaded, many, with_settings(self._loaded.usual(self.task.Predict), settings), listen
+            )
 
     def evaluate(
         self,

@@ -41,8 +41,11 @@ def look_at(run: Loaded, given: object, how: LookAtText) -> View:
 
 def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
     """One vector for each text."""
-    rows = text_of(run.codecs).encode(inputs, context_of(run.model.config)).rows
-    return text_vectors(stream_of(run), rows, with_settings(TextVectors(), settings))
+    how = with_settings(run.usual(TextVectors, "embed"), settings)
+    texts = [text.lower() if how.lower else text for text in only_texts(inputs)]
+    context = context_of(run.model.config)
+    rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
+    return text_vectors(stream_of(run), rows, how)
 
 
 def training_of(run: Loaded, kind: type[T]) -> T:

@@ -143,7 +143,7 @@ def answer_all(
         problem = f"no source has fewer than {writer.context} tokens"
         raise DataError(problem, fix="train with a longer context")
     total, tokens = writer.score([(one.source, spelt(one.references[0])) for one in fitting])
-    found = write(writer, [one.source for one in fitting], Decoding(), progress)
+    found = write(writer, [one.source for one in fitting], run.usual(Decoding), progress)
     answers = [best[0][0] for best in found]
     return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 
