@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import read_json
-from weft.errors import ConfigError, DataError, StorageError, listed, nearest
+from weft.errors import ConfigError, DataError, StorageError, listed, nearest, placed
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
@@ -89,7 +89,8 @@ def read_folder(source: str | Path) -> Imported:
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
     given = TheirConfig(data, where)
-    config = family.read(given, architecture)
+    with placed(where):
+        config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor = _json(folder, "preprocessor_config.json")
     config = family.prepared(config, preprocessor, store.shown(folder / "preprocessor_config.json"))

@@ -11,6 +11,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
 from weft.position.codes import some_axes
+from weft.tokens import axis_of
 
 
 def turn(
@@ -89,5 +90,5 @@ class Rotary(Turn):
         self, coords: Mapping[str, Tensor], dtype: torch.dtype
     ) -> tuple[Float[Tensor, "B N 1 half"], Float[Tensor, "B N 1 half"]]:
         frequency = self.frequency.float()
-        angles = torch.cat([coords[axis][..., None].float() * frequency for axis in self.axes], -1)[:, :, None]
+        angles = torch.cat([axis_of(coords, axis)[..., None].float() * frequency for axis in self.axes], -1)[:, :, None]
         return angles.cos().to(dtype), angles.sin().to(dtype)

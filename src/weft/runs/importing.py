@@ -28,6 +28,7 @@ from weft.storage.store import make_folder, shown
 from weft.tasks.record import DataRecord
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Loaded
+from weft.training.base_run import WEIGHTS
 from weft.training.card import model_card
 from weft.training.folder import FORMAT, RunFolder, check_place
 from weft.training.places import fresh_folder
@@ -75,7 +76,7 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
     """A Hugging Face folder, ready for use."""
     imported = read_folder(source)
     if not broken:
-        refuse_broken(imported.broken, imported.source)
+        refuse_broken(imported.broken, shown(imported.source / WEIGHTS))
     config, files = as_run(imported)
     return loaded(ForeignFolder(imported.source, files), config, imported.model)
 
