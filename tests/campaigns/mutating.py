@@ -212,6 +212,8 @@ def change_tensors(path: Path, chance: random.Random) -> str:
     from safetensors.torch import load_file, save_file
 
     tensors = load_file(path)
+    if not tensors:
+        return change_bytes(path, chance)
     name = chance.choice(sorted(tensors))
     one = tensors[name]
     how = chance.choice(("gone", "added", "renamed", "longer", "shorter", "flat", "turned", "double", "int", "half", "nan", "inf", "huge",

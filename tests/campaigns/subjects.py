@@ -120,6 +120,9 @@ def seal_again(folder: Path, changed: str) -> bool:
     config = json.loads(path.read_text(encoding="utf-8"))
     if "seal" not in config:
         return False
+    for codec in config["codecs"].values():
+        if codec.get("file") == changed and "digest" in codec:
+            codec["digest"] = None  # so that what is in the file is looked at
     files = {p.name: FileSeal.of_file(p) for p in folder.iterdir() if p.is_file() and p.name in config["seal"]["files"]}
     path.write_bytes(sealed_config({k: v for k, v in config.items() if k != "seal"}, files))
     return True
@@ -148,6 +151,8 @@ def _seal_checkpoint(folder: Path) -> bool:
     from weft.training.manifest import MANIFEST, _seal
 
     path = folder / MANIFEST
+    if not path.is_file():
+        return False
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         for name, entry in manifest["files"].items():

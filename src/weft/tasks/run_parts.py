@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from weft.codecs import (
+    ClassCodec,
     Codec,
     Codecs,
     FieldCodec,
@@ -81,12 +82,8 @@ def check_parts(task: str, codecs: Codecs, model: Model.Config, where: str, *, i
             raise ConfigError(f"a run of the task {task} has a {kind.__name__} here", where=f"{where}: codecs.{name}")
     for name in ("label", "tags"):
         codec = codecs.get(name)
-        if isinstance(codec, LabelCodec | TagCodec) and isinstance(model, Stream.Config):
-            _check_outputs(codec, model, f"{where}: codecs.{name}")
-
-
-def _check_outputs(codec: LabelCodec | TagCodec, model: Stream.Config, where: str) -> None:
-    wanted = codec.outputs if isinstance(codec, LabelCodec) else len(codec.names)
-    if model.head is not None and model.outputs != wanted:
-        problem = f"there are {wanted} values to be said of a sample, and the model has {model.outputs} outputs"
-        raise ConfigError(problem, where=where, fix="config.json and the weights are of different runs")
+        outputs = model.outputs if isinstance(model, Stream.Config) and model.head is not None else None
+        if isinstance(codec, ClassCodec | TagCodec) and outputs not in (None, len(codec.names)):
+            problem = f"there are {len(codec.names)} names, and the model has {outputs} outputs"
+            fix = "config.json and the weights are of different runs"
+            raise ConfigError(problem, where=f"{where}: codecs.{name}", fix=fix)

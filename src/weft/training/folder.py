@@ -291,7 +291,7 @@ class RunFolder:
             )
         found = latest(self.path)
         if found is None:
-            raise WeftError("this run has no weights yet", where=str(self.path), fix="train it with --resume")
+            raise WeftError("this run has no weights yet", where=store.shown(path), fix="train it with --resume")
         return found.tensors("model")
 
     def weights_place(self) -> Path:

@@ -139,7 +139,9 @@ def _saved(found: Checkpoint, work: Work, model: Model) -> tuple[loop.State, dic
     where = shown(found.path / STATE)
     state = loop.State.from_json(found.state(), where)
     end = state.horizon.end
-    if not 0 <= state.step <= end or state.step != found.step or work.budget.steps not in (None, end):
+    if (
+        not 0 <= state.step <= end or state.step != found.step or end > (work.budget.steps or end)
+    ):  # patience ends earlier
         problem = f"the run stands at step {state.step} of {end}, against {found.step} of {work.budget.steps or end}"
         raise ConfigError(problem, where=where, fix="restore the folder from a copy, or start a new run")
     names = [name.removesuffix(".safetensors") for name in found.manifest["files"] if name.endswith(".safetensors")]
