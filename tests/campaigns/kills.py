@@ -64,9 +64,11 @@ def _calls(run: Path) -> list[str]:
         finally:
             inside.pop()
 
-    with mock.patch.object(checkpoint, "save_checkpoint", saving):
-        with at_call(0, lambda name: None, every=lambda name: kinds.append(SAVE if inside else ELSEWHERE)):
-            train(run)
+    def note(name: str) -> None:
+        kinds.append(SAVE if inside else ELSEWHERE)
+
+    with mock.patch.object(checkpoint, "save_checkpoint", saving), at_call(0, lambda name: None, every=note):
+        train(run)
     return kinds
 
 

@@ -29,7 +29,7 @@ def nested(depth: int) -> Any:
 def walk(tree: Any, chance: random.Random) -> tuple[Any, Any]:
     """A container somewhere in a tree, and the key or index of something in it. Half the time any container is as likely."""
     if chance.random() < 0.5:
-        tree = chance.choice([tree, *(one for one in _containers(tree) if one)])
+        tree = chance.choice([*(one for one in (tree, *_containers(tree)) if one)])
         return tree, chance.choice(list(tree) if isinstance(tree, dict) else range(len(tree)))
     while True:
         keys = list(tree) if isinstance(tree, dict) else range(len(tree))
@@ -66,6 +66,8 @@ def other_value(value: Any, chance: random.Random) -> Any:
 
 def change_tree(tree: Any, chance: random.Random) -> str:
     """Change one thing somewhere in a tree of JSON values, in place."""
+    if not tree:
+        return "nothing to change"
     home, key = walk(tree, chance)
     how = chance.choice(("value", "value", "value", "value", "remove", "rename", "add", "swap"))
     if how == "remove" or (how == "rename" and isinstance(home, list)):

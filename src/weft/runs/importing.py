@@ -103,7 +103,9 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
 
 def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
     """The config.json of a run with this model, and the texts that go with it."""
-    tokenizer = None if imported.tokenizer_json is None else Tokenizer.from_json(imported.tokenizer_json)
+    tokenizer = None
+    if imported.tokenizer_json is not None:
+        tokenizer = Tokenizer.from_json(imported.tokenizer_json, shown(imported.source / "tokenizer.json"))
     task = imported.task or _use_without_head(imported)
     codecs = _codecs(imported, task, tokenizer)
     objective = Number.Config() if isinstance(codecs.get("label"), NumberCodec.Config) else OBJECTIVES.get(task or "")
