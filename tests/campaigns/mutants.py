@@ -13,9 +13,12 @@ from campaigns.tally import Tally
 MEASURED = ("known.safetensors", "usual_answers.json", "metrics.jsonl", "climatology.nc")  # read when a run is measured
 
 
-def mutants(subjects: Sequence[Subject], count: int, place: Path, *, seed: int = 0,
+def mutants(subjects: Sequence[Subject], count: int, place: Path, *, seed: int = 0, measured: float = 0.1,
             tell: Callable[[str], None] = lambda line: None) -> Tally:  # fmt: skip
-    """Try `count` mutants, as many of each subject; every third one that has a seal is not sealed again."""
+    """Try `count` mutants, as many of each subject; every third one that has a seal is not sealed again.
+
+    The share `measured` is also verified, measured or gone on with.
+    """
     warm((subject.use(copied(subject, place / "run"), measure=False) for subject in subjects), place)
     tally = Tally()
     for number in range(count):
@@ -25,7 +28,7 @@ def mutants(subjects: Sequence[Subject], count: int, place: Path, *, seed: int =
         name = chance.choice([*subject.files, "config.json", "config.json"])
         said = chance.choice(changes_of(folder / name))(folder / name, chance)
         sealed = chance.random() < 2 / 3 and _sealed_again(folder, name)
-        measure = Path(name).name in MEASURED or chance.random() < 0.1
+        measure = Path(name).name in MEASURED or chance.random() < measured
         names = {"config.json", *(Path(one).name for one in subject.files), *([str(folder)] * subject.resumed)}
         verdict = judged(subject.use(folder, measure=measure), names, place)
         kind = f"{_kind(subject)}, {'sealed again' if sealed else 'as it is'}"

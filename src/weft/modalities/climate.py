@@ -120,6 +120,6 @@ class Climate:
             wrong.append("columns")
         if wrong:
             raise DataError(f"a climatology whose {', '.join(wrong)} do not fit its cells {cells}", where=where)
-        numbers = all(np.isfinite(part).all() for part in (*parts.values(), self.spread, self.phase))
-        if not numbers or not (self.spread > 0).all():
+        numbers = all(np.isfinite(part).all() for part in (*parts.values(), self.spread))
+        if not numbers or not np.isfinite(self.phase) or not (self.spread > 0).all():
             raise DataError("a climatology with numbers that are not finite, or a spread of 0", where=where)

@@ -14,6 +14,15 @@ from weft.training.schedule import Budget
 TEXTS = ("weft", "task", "model_name", "preset", "from", "fingerprint")
 OBJECTS = ("model", "objective", "training", "budget", "data", "codecs", "result", "base", "began_with", "imported")
 NEVER_NONE = ("result", "codecs", "began_with", "imported", "data")  # are left out where there is nothing to say
+OF_A_TASK = (
+    "model",
+    "objective",
+    "training",
+    "budget",
+    "data",
+    "codecs",
+    "fingerprint",
+)  # stand in every run of a task
 NAMES_IN_IMPORTED = {"source": str, "family": str, "marks": dict}
 
 
@@ -22,8 +31,12 @@ def check_types(config: Mapping[str, Any], where: str) -> None:
     for name in TEXTS:
         _expect(config.get(name), str, "text", f"{where}: {name}", optional=True)
     for name in OBJECTS:
-        optional = name not in config or name not in NEVER_NONE
+        optional = name not in config or name not in (*NEVER_NONE, *(("training",) if config.get("task") else ()))
         _expect(config.get(name), dict, "an object", f"{where}: {name}", optional=optional)
+    absent = [name for name in OF_A_TASK if name not in config] if config.get("task") is not None else []
+    if absent:
+        fix = "put the run's own config.json back"
+        raise ConfigError(f"not what weft wrote: there is no {', '.join(absent)}", where=where, fix=fix)
     for name in ("codecs", "began_with"):
         for key, value in config.get(name, {}).items():
             _expect(value, dict, "an object", f"{where}: {name}.{key:.60}")
@@ -33,7 +46,7 @@ def check_types(config: Mapping[str, Any], where: str) -> None:
             _expect(
                 config["imported"][name], kind, "an object" if kind is dict else "text", f"{where}: imported.{name}"
             )
-    if config.get("budget") is not None:
+    if config.get("budget") is not None or config.get("task") is not None:
         budget_of(config, where)
 
 
@@ -41,7 +54,7 @@ def budget_of(config: Mapping[str, Any], where: str) -> Budget:
     """How long a run is to be trained, as its config.json says."""
     said = config.get("budget")
     known = {field.name for field in fields(Budget)}
-    if not isinstance(said, dict) or not set(said) <= known:
+    if not isinstance(said, dict) or set(said) != known:
         raise ConfigError(
             f"expected an object with {', '.join(sorted(known))}, found {shown_value(said)}", where=f"{where}: budget"
         )
