@@ -12,7 +12,7 @@ import torch
 from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, TagCodec, TextCodec
 from weft.config import field_types
 from weft.data.images.frames import SMALL
-from weft.errors import WeftError
+from weft.errors import WeftError, placed
 from weft.interop import Imported, read_folder, read_source
 from weft.interop.word_files import is_word_file
 from weft.modalities.image import PictureEmbed
@@ -179,7 +179,8 @@ def _training(imported: Imported, task: str | None) -> dict[str, Any]:
     """The settings of a training as the task would have written them, as far as they are known."""
     kind = CARDS[task].training if task in CARDS else CARDS["language-model"].training
     known = {name: value for name, value in _shape(imported).items() if name in field_types(kind)}
-    return kind(**known).to_json()
+    with placed(shown(imported.source / "config.json")):
+        return kind(**known).to_json()
 
 
 def _shape(imported: Imported) -> dict[str, Any]:
