@@ -54,7 +54,17 @@ def other_value(value: Any, chance: random.Random) -> Any:
     if isinstance(value, bool):
         near += [not value, int(value)]
     elif isinstance(value, int | float):
-        near += [-value, value + 1, value - 1, value * 2, value * 1000, value / 2, float(value), str(value), [value]]
+        near += [
+            -value,
+            value + 1,
+            value - 1,
+            value * 2,
+            value * 1000,
+            value // 2,
+            value * 0.5 if abs(value) < 2**63 else 0,
+            str(value)[:99],
+            [value],
+        ]
     elif isinstance(value, str):
         near += [value + "x", value[:-1], value.upper(), [value], {value: value}, value * 2]
     elif isinstance(value, list):
