@@ -29,7 +29,8 @@ def mutants(subjects: Sequence[Subject], count: int, place: Path, *, seed: int =
         said = chance.choice(changes_of(folder / name))(folder / name, chance)
         sealed = chance.random() < 2 / 3 and _sealed_again(folder, name)
         measure = Path(name).name in MEASURED or chance.random() < measured
-        names = {"config.json", *(Path(one).name for one in subject.files), *([str(folder)] * subject.resumed)}
+        files = [*subject.files, *subject.data, "config.json"]  # data that no longer fits is named as well
+        names = {*(Path(one).name for one in files), *([str(folder)] * subject.resumed)}
         verdict = judged(subject.use(folder, measure=measure), names, place)
         kind = f"{_kind(subject)}, {'sealed again' if sealed else 'as it is'}"
         problem = None if verdict in ("works", "refused") else f"{number} {subject.name}, {name}: {said}: {verdict}"
