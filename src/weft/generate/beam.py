@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.config import Config
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, NotNumbers
 from weft.generate.choices import Rule, limited
 from weft.generate.search import Move
 
@@ -109,7 +109,7 @@ class BeamSearch:
         written = [ids for running in self.running for ids in running]
         best, tokens = limited(logits, written, self.rule, self.how.never).topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
-            raise WeftError("the model's scores are not numbers", fix=BAD_SCORES_FIX)
+            raise NotNumbers("the model's scores are not numbers", fix=BAD_SCORES_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]

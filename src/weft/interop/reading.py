@@ -12,7 +12,7 @@ from typing import Any
 
 from weft.codecs import Preparation
 from weft.config import read_json
-from weft.errors import ConfigError, DataError, listed
+from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
@@ -94,7 +94,8 @@ def read_folder(source: str | Path) -> Imported:
         data, labels, noticed = with_labels(data, where)
         remarks += noticed
     given = TheirConfig(data, where, known_code=family.known_code)
-    config = family.read(given, architecture)
+    with placed(where):
+        config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor, place = _preprocessor(folder)
     config = family.prepared(config, preprocessor, place)

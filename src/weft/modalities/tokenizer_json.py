@@ -4,6 +4,7 @@ A file made elsewhere is believed only after its tokens, ids and sizes were look
 makes of it is then compared with that.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,6 +30,15 @@ def typed(where: str) -> Iterator[None]:
         if type(error).__name__ != "PanicException" and type(error) not in (Exception, ValueError, TypeError):
             raise
         problem = f"the tokenizers library cannot work with this: {error!s:.300}"
+        raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None
+
+
+def check_unicode(data: Any, where: str) -> None:
+    """Refuse a file in which a text holds half of a surrogate pair: no text of it can be written again."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        problem = f"a text in it holds {error.object[error.start]!r}, half of a surrogate pair"
         raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
+from weft.tokens import axis_of
 
 
 def some_axes(axes: tuple[str, ...], *, where: str) -> None:
@@ -68,7 +69,7 @@ class Learned(Code):
         nn.init.normal_(self.table.weight, std=config.std)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        place = coords[self.axis].clamp(min=0).long()
+        place = axis_of(coords, self.axis).clamp(min=0).long()
         try:
             return self.table(place + self.start if self.start else place)
         except IndexError:
@@ -111,7 +112,7 @@ class Grid(Code):
         nn.init.normal_(self.table.weight, std=config.std)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        row, column = (coords[axis].to(self.table.weight.dtype) for axis in self.axes)
+        row, column = (axis_of(coords, axis).to(self.table.weight.dtype) for axis in self.axes)
         columns = self.beside(column, self.columns)
         return sum(
             (down * across)[..., None] * self.table(y * self.columns + x)
@@ -167,7 +168,7 @@ class Sinusoidal(Code):
         self.register_buffer("frequency", frequency.float(), persistent=False)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        angles = [(coords[axis][..., None] + self.start) * self.frequency for axis in self.axes]
+        angles = [(axis_of(coords, axis)[..., None] + self.start) * self.frequency for axis in self.axes]
         return torch.cat([part for angle in angles for part in (angle.sin(), angle.cos())], -1)
 
 
@@ -195,7 +196,7 @@ class Fourier(Code):
         self.register_buffer("directions", directions)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        place = torch.stack([coords[axis] for axis in self.axes], -1).to(self.directions.dtype)
+        place = torch.stack([axis_of(coords, axis) for axis in self.axes], -1).to(self.directions.dtype)
         angle = place @ self.directions
         return torch.cat([angle.sin(), angle.cos()], -1)
 

@@ -12,7 +12,7 @@ import torch
 from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
 from weft.config import field_types
 from weft.data.images.frames import SMALL
-from weft.errors import WeftError
+from weft.errors import WeftError, placed
 from weft.interop import Imported, read_folder, read_source
 from weft.interop.language_marks import LanguageMarks
 from weft.interop.preprocessors import PREPROCESSOR_FILE
@@ -30,6 +30,7 @@ from weft.storage.store import make_folder, shown
 from weft.tasks.record import DataRecord
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Loaded
+from weft.training.base_run import WEIGHTS
 from weft.training.card import model_card
 from weft.training.folder import FORMAT, RunFolder, check_place
 from weft.training.places import fresh_folder
@@ -77,7 +78,7 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
     """A Hugging Face folder, ready for use."""
     imported = read_folder(source)
     if not broken:
-        refuse_broken(imported.broken, imported.source)
+        refuse_broken(imported.broken, shown(imported.source / WEIGHTS))
     config, files = as_run(imported)
     return loaded(ForeignFolder(imported.source, files), config, imported.model)
 
@@ -111,7 +112,9 @@ def _unprepared(imported: Imported) -> tuple[str, ...]:
 
 def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
     """The config.json of a run with this model, and the texts that go with it."""
-    tokenizer = None if imported.tokenizer_json is None else Tokenizer.from_json(imported.tokenizer_json)
+    tokenizer = None
+    if imported.tokenizer_json is not None:
+        tokenizer = Tokenizer.from_json(imported.tokenizer_json, shown(imported.source / "tokenizer.json"))
     task = imported.task or _use_without_head(imported)
     codecs = _codecs(imported, task, tokenizer)
     objective = Number.Config() if isinstance(codecs.get("label"), NumberCodec.Config) else OBJECTIVES.get(task or "")
@@ -193,7 +196,8 @@ def _training(imported: Imported, task: str | None) -> dict[str, Any]:
     """The settings of a training as the task would have written them, as far as they are known."""
     kind = CARDS[task].training if task in CARDS else CARDS["language-model"].training
     known = {name: value for name, value in _shape(imported).items() if name in field_types(kind)}
-    return kind(**known).to_json()
+    with placed(shown(imported.source / "config.json")):
+        return kind(**known).to_json()
 
 
 def _shape(imported: Imported) -> dict[str, Any]:

@@ -43,7 +43,11 @@ class Loaded:
         found = self.codecs.get(name)
         if not isinstance(found, kind):
             problem = f"this run has no {kind.__name__} for its {name}"
-            raise WeftError(problem, where=str(self.folder.path), fix="use it for the task that it was trained for")
+            raise WeftError(
+                problem,
+                where=f"{self.folder.path}/config.json: codecs",
+                fix="use it for the task that it was trained for",
+            )
         return found
 
     def usual(self, kind: type[P], use: Literal["predict", "embed"] = "predict") -> P:

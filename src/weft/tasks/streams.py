@@ -8,6 +8,7 @@ import numpy as np
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
 from weft.config import from_json
+from weft.errors import WeftError
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
 from weft.inspect.views import View
 from weft.models.stream import Stream
@@ -20,7 +21,10 @@ T = TypeVar("T", bound=SizedTraining)
 
 def text_of(codecs: Codecs) -> TextCodec:
     """The codec of the text."""
-    codec = codecs["text"]
+    codec = codecs.get("text")
+    if codec is None:
+        fix = "put its tokenizer.json beside its config.json"
+        raise WeftError("this model came without a tokenizer: it reads no texts", where="tokenizer.json", fix=fix)
     assert isinstance(codec, TextCodec)
     return codec
 
