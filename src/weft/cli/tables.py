@@ -8,6 +8,7 @@ from weft.errors import harmless
 from weft.runs.cleaning import Cleaned
 from weft.runs.comparing import Comparison, Interval
 from weft.runs.listing import DAMAGED, STOPPED, TRAINING, Entry
+from weft.runs.sweep import Sweep
 from weft.runs.verifying import Verified
 
 MEASURES = 2  # of a run, in the table of all runs
@@ -42,6 +43,14 @@ def comparison(found: Comparison) -> None:
         show(["measure", *found.runs], rows)
     for remark in found.remarks:
         print(f"note: {harmless(remark)}")
+
+
+def swept(done: Sweep) -> None:
+    """The result of a sweep."""
+    rows = [[str(one.round), *one.words.values(), f"{one.metrics[done.measure]:.4g}", one.run] for one in done.runs]
+    show(["round", *done.best.words, done.measure, "run folder"], rows)
+    chosen = ", ".join(f"{name}={value}" for name, value in done.best.words.items())
+    print(harmless(f"\nbest: {chosen}\nrun folder: {done.best.run}"))
 
 
 def cleaned(found: Sequence[Cleaned], *, dry: bool) -> None:
