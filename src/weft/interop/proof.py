@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +17,11 @@ from torch import Tensor
 from weft.config import read_json
 from weft.errors import DataError, WeftError
 from weft.interop.families import FAMILIES
+from weft.modalities.embedder import Embedder
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
 from weft.models.autoencoder import Autoencoder
+from weft.models.dual_encoder import DualEncoder
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
 
@@ -70,6 +72,8 @@ def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
         inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
         if isinstance(config, Autoencoder.Config):
             inputs["noise"] = torch.from_numpy(draw.random((2, math.prod(embed.grid)))).float()
+        if isinstance(config, DualEncoder.Config):
+            inputs |= _ended_ids(config.text.embed, ids, vocab)
     else:
         assert isinstance(embed, TextEmbed.Config)
         inputs = {"input_ids": ids(vocab or embed.size, min(16, embed.context))}
@@ -77,6 +81,17 @@ def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
             inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
             inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0
     return inputs if target is None else {**inputs, "decoder_input_ids": ids(target.embed.size, 7)}
+
+
+def _ended_ids(
+    embed: Embedder.Config, ids: Callable[[int | None, int], Tensor], vocab: int | None
+) -> dict[str, Tensor]:
+    """Ids of two texts, which end at different places where the model knows an end mark."""
+    assert isinstance(embed, TextEmbed.Config)
+    found = ids(vocab or embed.vocab, min(16, embed.context))
+    if embed.end is not None:
+        found[0, -1] = found[1, found.shape[1] // 2] = embed.end
+    return {"input_ids": found}
 
 
 def run_reference(script: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:

@@ -26,7 +26,7 @@ def main(folder: str, inputs: str, outputs: str, texts: str = "", ids: str = "")
         raise SystemExit(f"not every weight found its place: {odd}")
     with torch.inference_mode():
         result = model.eval()(**load_file(inputs))
-    values = result["logits"] if "logits" in result else result["last_hidden_state"]
+    values = next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
     save_file({"values": values.float().contiguous()}, outputs)
     if texts:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)

@@ -71,7 +71,7 @@ def _json_files(
     if marks != Marks():
         files["generation_config.json"] = dict(sorted(marks.write().items()))
     if tokenizer_json is not None:
-        text = config.get("decoder", config)  # the part that writes words
+        text = config.get("decoder", config.get("text_config", config))  # the part that knows words
         vocab, length = text.get("vocab_size"), text.get("max_position_embeddings", text.get("n_positions"))
         if vocab is not None:
             check_tokenizer(tokenizer_json, vocab, where="tokenizer.json")

@@ -3,6 +3,7 @@
 from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
+from weft.interop.families.clip import Clip, ClipText, ClipVision
 from weft.interop.families.convnext import Convnext
 from weft.interop.families.deit import Deit
 from weft.interop.families.distilbert import DistilBert
@@ -36,6 +37,9 @@ _ALL = (
     Convnext(),
     Swin(),
     VisionEncoderDecoder(),
+    Clip(),
+    ClipVision(),
+    ClipText(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
 
