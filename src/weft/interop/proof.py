@@ -77,6 +77,8 @@ def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
     else:
         assert isinstance(embed, TextEmbed.Config)
         inputs = {"input_ids": ids(vocab or embed.size, min(16, embed.context))}
+        if embed.end is not None:  # what stands behind an end is nothing here
+            inputs["input_ids"].masked_fill_(inputs["input_ids"] == embed.end, int(embed.end == 0))
         if embed.reading == "free" and target is None:
             inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
             inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0

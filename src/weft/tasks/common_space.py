@@ -17,7 +17,7 @@ from weft.data.images.album import Album
 from weft.data.images.formats import named_as_picture
 from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, DataError, WeftError
 from weft.modalities.text import Text
 from weft.models.common_space import CommonSpace
 from weft.objectives.measures.retrieval import retrieval_measures
@@ -181,6 +181,7 @@ def retrieval(run: Loaded, album: Album) -> tuple[dict[str, float], dict[str, in
     kept = [one for one, row in zip(flat, ids, strict=True) if 0 < len(row) <= room]
     owner, texts = [row for row, _ in kept], [text for _, text in kept]
     if not texts:
-        return {}, {}
+        problem = f"no caption fits the {room} tokens that the model reads"
+        raise DataError(problem, fix="name shorter ones")
     found = picture_vectors(run, pictures.frames_for(run, album)).numpy(), text_vectors(run, texts).numpy()
     return retrieval_measures(*found, texts, owner), {"candidates": len(album), "candidate_texts": len(texts)}
