@@ -10,6 +10,7 @@ import torch
 from foreign import TOLERANCE, changed, difference, library, perturbed, randomised, saved
 from foreign_models.newer_pictures import CLIP, CLIP_PICTURES, CLIP_TEXT
 from PIL import Image
+from safetensors.torch import load_file, save_file
 
 import weft
 from weft.core import LowRank, record
@@ -100,7 +101,7 @@ def test_recall_is_measured_and_what_the_picture_was_read_for_is_shown(imported,
     assert found["metrics"]["recall_at_5"] == 1.0 and found["candidates"] == found["candidate_texts"] == 3
     assert "bleu" not in found["metrics"] and "loss" not in found["metrics"]
     view = imported.look(str(pictures[0]))
-    assert view.maps.weights.shape[-2:] == (3, 3)
+    assert view.maps.layers.shape == (3, 4, 3, 3)
     with pytest.raises(ConfigError, match="writes no captions"):
         imported.look(str(pictures[0]), caption="a dog")
 
@@ -240,3 +241,11 @@ def test_an_older_copy_of_the_keys_of_a_tower_counts_as_in_their_library(tmp_pat
     changed(folder, text_config={**CLIP_TEXT, "hidden_act": "relu"}, text_config_dict=text)
     assert library().CLIPConfig.from_pretrained(folder).text_config.hidden_act == "quick_gelu"
     assert read_folder(folder).config.text.trunk.all_blocks()[0].transform.activation == "quick"
+
+
+def test_numbers_of_places_that_older_files_hold_are_no_weights(tmp_path):
+    folder = saved(made(**CLIP), tmp_path / "a")
+    tensors = load_file(folder / "model.safetensors")
+    tensors |= {f"{side}_model.embeddings.position_ids": torch.arange(10)[None] for side in ("text", "vision")}
+    save_file(tensors, folder / "model.safetensors")
+    assert read_folder(folder).family == "clip"

@@ -18,7 +18,9 @@ from weft.modalities.text import Text, TextEmbed
 from weft.models.dual_encoder import DualEncoder
 from weft.models.stream import Model, Stream
 
-HARMLESS = names("attention_dropout projection_dim logit_scale_init_value text_config vision_config")
+HARMLESS = names(
+    "attention_dropout projection_dim logit_scale_init_value text_config vision_config tie_word_embeddings"
+)
 PICTURES, TEXTS = "visual_projection.weight", "text_projection.weight"
 
 
