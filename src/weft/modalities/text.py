@@ -173,7 +173,8 @@ class TextEmbed(Embedder):
 
     def _ended(self, raw: Text, slots: Slots | None) -> Bool[Tensor, "B N"]:
         """True for the tokens up to the first end, which counts too."""
-        ends = (raw.ids == self.end).long()
+        assert self.end is not None
+        ends = raw.ids.eq(self.end).long()
         seen = ends.cumsum(1)
         if slots is not None:
             earlier = slots.get("ends")
