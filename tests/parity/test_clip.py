@@ -138,6 +138,27 @@ def test_an_import_exported_again_is_opened_by_their_processor_and_answers_the_s
     assert difference(before.logits_per_image, after.logits_per_image) < TOLERANCE
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{}, {"lora": 2}, {"task": "caption", "vocab": 300}])
+def test_other_runs_start_from_its_pictures(imported, tmp_path, settings):
+    draw, rows = np.random.default_rng(1), ["image\tcaption"]
+    for number in range(16):
+        kind, place = (
+            ("dark", "light")[number % 2],
+            tmp_path / "photos" / ("dark", "light")[number % 2] / f"{number}.png",
+        )
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(draw.integers(120 * (number % 2), 120 + 120 * (number % 2), (24, 24, 3), np.uint8)).save(place)
+        rows.append(f"photos/{kind}/{place.name}\ta {kind} square")
+    (tmp_path / "captions.tsv").write_text("\n".join(rows))
+    data = tmp_path / "captions.tsv" if "task" in settings else tmp_path / "photos"
+    given = {"from_": imported.folder, "steps": 2, "out": tmp_path / "run", "quiet": True, **settings}
+    run = weft.train(data, **given)
+    stream = run.model.source if "task" in settings else run.model
+    assert stream.embed.last_norm is not None and len(stream.trunk.blocks) == 3
+    assert run.predict(str(tmp_path / "photos"))
+
+
 @pytest.mark.parametrize("kind", ["CLIPTextModel", pytest.param("CLIPTextModelWithProjection", marks=pytest.mark.slow)])
 def test_the_tower_of_texts_alone_gives_the_same_vectors_and_is_written_again(tmp_path, kind):
     model = made(kind, **CLIP_TEXT, projection_dim=12)
