@@ -96,6 +96,8 @@ def test_a_summary_may_go_through_a_dense_layer():
 def test_a_summary_may_be_the_last_real_token_wherever_padding_stands():
     last = Summary.Config(last=True).build(dim=DIM)
     assert close(last(HALF), torch.stack([X[0, 2], X[1, 3]])) and close(last(Tokens.free(X)), X[:, -1])
+    behind = Tokens.free(X, valid=torch.tensor([[1, 0, 0, 0], [1, 1, 1, 0]]).bool())
+    assert close(last(behind), torch.stack([X[0, 0], X[1, 2]]))
     with pytest.raises(ConfigError, match="the first token or the last"):
         Summary.Config(first=True, last=True)
 

@@ -35,11 +35,10 @@ class Clip(PictureFamily):
 
     def read(self, given: TheirConfig, architecture: str) -> DualEncoder.Config:
         width = given.whole("projection_dim", 512)
-        sides = {
-            "picture": towers.read_pictures(_part(given, "vision")),
-            "text": towers.read_texts(_part(given, "text")),
-        }
-        return DualEncoder.Config(**{n: towers.projected(side, width, unit=True) for n, side in sides.items()})
+        picture, text = towers.read_pictures(_part(given, "vision")), towers.read_texts(_part(given, "text"))
+        return DualEncoder.Config(
+            picture=towers.projected(picture, width, unit=True), text=towers.projected(text, width, unit=True)
+        )
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         both = only(config, DualEncoder.Config, "the model")
