@@ -16,6 +16,7 @@ from weft.interop.generation import write_generation
 from weft.interop.proof import trial_inputs
 from weft.interop.tokenizer_files import marked_tokenizer
 from weft.models.adapted import has_adapters, merged
+from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
@@ -134,6 +135,9 @@ def _proved(
 
 def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
     """The ids that begin and end texts, under the names that the other library has for them."""
+    if codec is not None and isinstance(run.model, DualEncoder):
+        before, after = codec.marks.before, codec.marks.after
+        return Marks(bos=next(iter(before), None), eos=after[:1], pad=next(iter(after), None))
     if run.imported:
         return Marks.read(run.config["imported"]["marks"], where="config.json")
     if codec is None:

@@ -45,7 +45,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     training = PictureLabelTraining
     recipe = recipes.CLASSIFYING
     unit = "picture"
-    starts_from = ("reconstruct-images", "distill-images")
+    starts_from = ("reconstruct-images", "distill-images", "caption")
     Look = LookAtPicture
 
     class Predict(Ground):
@@ -80,7 +80,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         backbone = recipes.continued_backbone(origin, draft.training, drop)
         same = draft.codecs["label"].same(origin.codecs.get("label"))
         if not same:
-            head = Pooled.Config(first=embed_of(backbone).class_tokens > 0)
+            head = Pooled.Config(first=embed_of(backbone).class_tokens > 0, norm=getattr(backbone.head, "norm", None))
             backbone = backbone.replace(head=head, outputs=labels.codec_of(draft.codecs).outputs)
         return with_lora(backbone, draft.training), with_head_lr(self._decided(draft, backbone), same_head=same)
 
