@@ -10,7 +10,7 @@ from torch import nn
 
 from weft.codecs import codecs_from_json
 from weft.config import Config, from_json
-from weft.data.bounds import is_true, outside_allowed
+from weft.data.ways import reading, ways_of
 from weft.errors import ConfigError, StorageError, WeftError, listed
 from weft.inspect.views import View
 from weft.models.outline import own_tensors
@@ -88,10 +88,11 @@ class Run:
     ) -> list[dict[str, Any]]:
         """One object for each input, as the command line's `--json` gives them.
 
-        With `outside=True`, links and paths in inputs may lead out of the folders that are named; so in all that follows.
+        With `outside=True`, links and paths in inputs may lead out of the folders that are named; with `encoding="cp1252"`,
+        files of text are decoded so. Both hold in all that follows.
         """
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with outside_allowed(is_true(settings.pop("outside", False))):
+        with reading(**ways_of(settings)):
             return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
 
     def evaluate(
@@ -103,10 +104,10 @@ class Run:
     ) -> dict[str, Any]:
         """Measures on data; on the run's own held-out part when none is named, which is read as it was in training."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
-        as_trained = not named and (self.config.get("training") or {}).get("outside") is True
-        allowed = as_trained or is_true(settings.pop("outside", False))
+        as_trained = {} if named else ways_of(dict(self.config.get("training") or {}))
+        ways = {name: said or as_trained.get(name) for name, said in ways_of(settings).items()}
         with_settings(NoSettings(), settings)
-        with outside_allowed(allowed):
+        with reading(**ways):
             found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
@@ -127,7 +128,8 @@ class Run:
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""
-        document = self.task.document(Path(path))
+        with reading(**ways_of(dict(settings))):
+            document = self.task.document(Path(path))
         if document is None:
             return None
         found = self.predict(document.texts, **settings) if document.texts else []
@@ -142,7 +144,7 @@ class Run:
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with outside_allowed(is_true(settings.pop("outside", False))):
+        with reading(**ways_of(settings)):
             return self.task.embedded(self._loaded, many, settings)
 
     def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
@@ -153,7 +155,7 @@ class Run:
 
     def look(self, input: Any, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook."""
-        with outside_allowed(is_true(settings.pop("outside", False))):
+        with reading(**ways_of(settings)):
             return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
 
     def __repr__(self) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from weft.config import field_types, from_json
-from weft.data.bounds import outside_allowed
 from weft.data.datasets import stem
 from weft.data.source import Source
+from weft.data.ways import reading
 from weft.errors import ConfigError, WeftError
 from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
@@ -73,13 +73,13 @@ def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: 
     """A new run that starts from the weights of another."""
     origin = open_run(asked.origin or "")
     was = origin.config.get("task")
-    with outside_allowed(asked.outside):
+    with reading(outside=asked.outside, encoding=asked.encoding):
         card, why = choose(asked, was)
     if was not in (card.name, *card.task.starts_from):
         raise WeftError(f"the run to start from is of the task {was}, not {card.name}", where="--from")
     kept = {name: origin.config["training"].get(name) for name in card.task.recipe.kept}
     settings = reading_settings(card, asked, {name: value for name, value in kept.items() if value is not None})
-    with outside_allowed(asked.outside):
+    with reading(outside=asked.outside, encoding=asked.encoding):
         data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
     progress.stop()
     return train_new(asked, card, data, why, place, progress, stop, origin)
@@ -126,7 +126,7 @@ def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress:
     """The plan of a run that was begun, its data read again."""
     config, where = folder.config(), f"{folder.path}/config.json"
     record, training = record_of(config, where), training_of(card.task, config, where)
-    with outside_allowed(training.outside):
+    with reading(outside=training.outside, encoding=training.encoding):
         data = card.reader.read(sources or record.sources, record.valid, training, read_counter(progress))
     progress.stop()
     return restore(card.task, folder, data, sources, progress)

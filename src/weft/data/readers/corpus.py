@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.decoding import read_text, shown
+from weft.data.decoding import current_encoding, read_text, shown
 from weft.data.files import Found, ending, find
 from weft.data.jsonl import numbered, read_object, read_string
 from weft.data.readers import labelled, pairs, tagged, trees
@@ -66,12 +66,13 @@ class Corpus:
     documents: int
     distinct: int  # different characters
     marks: np.ndarray = field(repr=False, compare=False)
+    encoding: str | None = None  # of the files, where the user named one
 
     def pieces(self) -> Iterator[str | None]:
         """The text again, from the files. A file that has changed since it was first read is refused at its end."""
         for file in self.files:
             digest = _Digest()
-            for piece in _documents(file.path):
+            for piece in _documents(file.path, self.encoding):
                 if digest.take(piece) is not None or piece:
                     yield piece
             if digest.hex() != file.digest:
@@ -131,6 +132,7 @@ def read_corpus(sources: Sequence[str | Path | Given]) -> Corpus:
         documents=len(table),
         distinct=int(seen.sum()),
         marks=table,
+        encoding=current_encoding(),
     )
 
 
@@ -152,18 +154,18 @@ def _scan(path: Path | Given, whole: Callable[[bytes], Any], marks: array, seen:
     return SourceFile(path, total, documents, digest.hex()), empty
 
 
-def _documents(path: Path | Given) -> Iterator[str | None]:
+def _documents(path: Path | Given, encoding: str | None = None) -> Iterator[str | None]:
     """Pieces of the documents of a file, and None at the end of each."""
     if isinstance(path, Given):
         yield from (path.text, None)
     elif ending(path, ENDINGS) == ".jsonl":
-        for number, line in numbered(path):
+        for number, line in numbered(path, encoding):
             if line and not line.isspace():
                 where = f"{shown(path)}, line {number}"
                 text = read_string(read_object(line, where=where, fix=FIX), "text", where=where, fix=FIX)
                 yield from (text, None) if text else (None,)
     else:
-        yield from read_text(path)
+        yield from read_text(path, encoding)
         yield None
 
 
