@@ -57,7 +57,9 @@ def check_encoding(name: str) -> None:
         b"".decode(name)
         codecs.getincrementaldecoder(name)
     except (LookupError, ValueError, TypeError):
-        fix = "usual ones: utf-8, utf-16, cp1252 (Western Windows), latin-1, cp1251 (Cyrillic), cp932 (Japanese), gb18030"
+        fix = (
+            "usual ones: utf-8, utf-16, cp1252 (Western Windows), latin-1, cp1251 (Cyrillic), cp932 (Japanese), gb18030"
+        )
         raise ConfigError(f"no encoding of text is named {name!r}", where="--set encoding", fix=fix) from None
 
 
@@ -128,7 +130,10 @@ def read_text(path: str | Path, encoding: str | None = None) -> Iterator[str]:
 
 def _read_as(path: Path, encoding: str) -> Iterator[str]:
     """The text of a file by an encoding that the user named."""
-    decoder, newlines = codecs.getincrementaldecoder(encoding)("strict"), io.IncrementalNewlineDecoder(None, translate=True)
+    decoder, newlines = (
+        codecs.getincrementaldecoder(encoding)("strict"),
+        io.IncrementalNewlineDecoder(None, translate=True),
+    )
     line, first = 1, True
     for chunk in chain(_chunks(path, binary=True), [b""]):
         try:
@@ -196,13 +201,15 @@ def _wrong_wrapping(path: Path, packed: bool) -> DataError:
     if known := foreign.by_ending(path):
         return foreign.refusal(known, path, shown(path))
     new = shlex.quote(f"{shown(path)}.gz")
-    return DataError("this is gzip, not plain text", where=shown(path), fix=f"rename it: mv {shlex.quote(shown(path))} {new}")
+    return DataError(
+        "this is gzip, not plain text", where=shown(path), fix=f"rename it: mv {shlex.quote(shown(path))} {new}"
+    )
 
 
 def _binary(path: Path, head: bytes) -> DataError:
     if encoding := wide_encoding(head):
-        problem = f"byte offset 0: not UTF-8; it looks like {encoding}"
-        return DataError(problem, where=f"{shown(path)}, line 1", fix=_as_encoding(path, encoding))
+        problem = f"byte offset 0: not UTF-8; it looks like {encoding} ({_setting(encoding)})"
+        return DataError(problem, where=f"{shown(path)}, line 1", fix=f"convert it: {_iconv(path, encoding)}")
     if known := foreign.by_ending(path):
         return foreign.refusal(known, path, shown(path))
     problem = f"binary, not text: {head.count(0)} of its first {len(head)} bytes are NUL"
@@ -215,8 +222,8 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
     if plain or wide:
         near = data[max(0, start - HEAD) : start + HEAD]
         latin = "Windows-1252" if any(0x80 <= byte < 0xA0 for byte in near) else "ISO-8859-1"
-        guess, fix = wide or latin, _as_encoding(path, wide or latin)
-        guess = guess.replace("ISO-8859-1", "Latin-1 (ISO-8859-1)")
+        guess, fix = wide or latin, f"convert it: {_iconv(path, wide or latin)}"
+        guess = f"{guess.replace('ISO-8859-1', 'Latin-1, ISO-8859-1')} ({_setting(guess)})"
     else:
         guess = "damaged UTF-8, since letters before it are UTF-8"
         fix = f"mend that place, or drop the bytes that do not fit: {_iconv(path, 'UTF-8', '-c ')}"
@@ -225,10 +232,10 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
     return DataError(problem, where=f"{shown(path)}, line {line}", fix=fix)
 
 
-def _as_encoding(path: Path, encoding: str) -> str:
-    """How to read a file in another encoding: by a setting, or by a command that writes it as UTF-8."""
+def _setting(encoding: str) -> str:
+    """The setting by which a file in another encoding is read."""
     name = {"Windows-1252": "cp1252", "ISO-8859-1": "latin-1"}.get(encoding, encoding.lower())
-    return f"convert it: {_iconv(path, encoding)}; or let weft read it so: --set encoding={name}"
+    return f"--set encoding={name} reads it so"
 
 
 def _iconv(path: Path, encoding: str, options: str = "") -> str:

@@ -19,6 +19,7 @@ from weft.data.images.formats import is_archive
 from weft.errors import DataError, nearest
 
 TWICE = "already taken"
+NOT_TEXT = (".xlsx", ".parquet")  # files of rows, which have libraries of their own
 FEW = 20  # names that can be listed in a message
 
 
@@ -181,7 +182,7 @@ class _Search:
             return f"not {_listed(self.endings)}"
         with opened(path) as file:
             # Text in the wrong wrapping (gzip, UTF-16) is let through: reading refuses it aloud, with the remedy.
-            head = file.read(HEAD) if self.text else b""
+            head = file.read(HEAD) if self.text and ending(path, NOT_TEXT) is None else b""
         if known := foreign.by_content(path, head):
             return known.name
         packed = head.startswith(GZIP) and path.name.lower().endswith(".gz") and not is_archive(path)

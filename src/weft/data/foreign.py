@@ -44,9 +44,7 @@ OLD_WORD = Foreign("an old Word document", f"{OFFICE} txt {{file}}")
 OPEN_TEXT = Foreign("an OpenDocument text", "pandoc {file} -t plain -o {stem}.txt")
 RTF = Foreign("a rich text file (RTF)", "pandoc {file} -t plain -o {stem}.txt")
 EPUB = Foreign("an e-book (EPUB)", "pandoc {file} -t plain -o {stem}.txt")
-SLIDES = Foreign(
-    "a presentation (slides)", f"{OFFICE} pdf {{file}} --outdir . && pdftotext {{stem}}.pdf {{stem}}.txt"
-)
+SLIDES = Foreign("a presentation (slides)", f"{OFFICE} pdf {{file}} --outdir . && pdftotext {{stem}}.pdf {{stem}}.txt")
 WORKBOOK = Foreign("an Excel workbook", f"{OFFICE} csv {{file}}")
 OLD_WORKBOOK = Foreign("an old Excel workbook (.xls)", f"{OFFICE} xlsx {{file}}")
 OPEN_SHEET = Foreign("an OpenDocument spreadsheet", f"{OFFICE} csv {{file}}")
@@ -67,7 +65,9 @@ FEATHER = Foreign("a Feather or Arrow table", _pandas("read_feather", "parquet")
 PARQUET = Foreign("a Parquet table, without the ending .parquet", "cp {file} {stem}.parquet")
 PROGRAM = Foreign("a program")
 FONT = Foreign("a font")
-WEIGHTS = Foreign("weights of a model", "weft import FOLDER   # the folder with its config.json, if it is of Hugging Face")
+WEIGHTS = Foreign(
+    "weights of a model", "weft import FOLDER   # the folder with its config.json, if it is of Hugging Face"
+)
 DRAWN = Foreign("a picture of a kind that weft does not read", "magick {file} {stem}.png")
 RAW = Foreign("a camera's raw picture", "magick {file} {stem}.jpg")
 GRIB = Foreign("a GRIB file", "cdo -f nc copy {file} {stem}.nc")
@@ -137,7 +137,9 @@ def by_content(path: Path, head: bytes) -> Foreign | None:
 def by_ending(path: Path) -> Foreign | None:
     """The format that a file's name announces."""
     name = path.name.lower()
-    return TAR if name.endswith((".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")) else ENDINGS.get(path.suffix.lower())
+    return (
+        TAR if name.endswith((".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")) else ENDINGS.get(path.suffix.lower())
+    )
 
 
 def refusal(known: Foreign, path: Path, shown: str) -> DataError:
@@ -154,4 +156,6 @@ def refusal_of_folder(where: str, files: Sequence[Path], shown: Sequence[str]) -
     most, count = kinds.most_common(1)[0]
     known, path, name = next(one for one in found if one[0].name == most)
     problem = f"{count} of its {len(files)} files are each {most}, which weft does not read"
-    return DataError(problem, where=where, fix=f"{known.remedy(path, name)} (and the others alike), then name the folder again")
+    return DataError(
+        problem, where=where, fix=f"{known.remedy(path, name)} (and the others alike), then name the folder again"
+    )

@@ -1,8 +1,9 @@
 """Documents of text, in files with any ending. Refuses to know tokens.
 
 Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in a
-.jsonl file every line is an object whose field "text" is one. Empty documents are left out and listed. Of a folder, the
-files that end in .txt, .md or .jsonl are taken; where it has none, all that are text.
+.jsonl file every line is an object whose field "text" is one, in other tables every row with a column "text", in a mailbox
+every mail. Empty documents are left out and listed. Of a folder, the files that end in .txt, .md, .jsonl, .mbox or .parquet are
+taken; where it has none, all that are text.
 """
 
 import hashlib
@@ -17,12 +18,16 @@ import numpy as np
 from weft.data.decoding import current_encoding, read_text, shown
 from weft.data.files import Found, ending, find
 from weft.data.jsonl import numbered, read_object, read_string
+from weft.data.known_roles import ALL
 from weft.data.readers import labelled, pairs, tagged, trees
+from weft.data.readers.mailboxes import ENDINGS as MAILS
+from weft.data.readers.mailboxes import mails
 from weft.data.survey import NO, Judgement, Survey, Surveyed
-from weft.data.tables import is_table
+from weft.data.table_files import PARQUET
+from weft.data.tables import is_table, open_table
 from weft.errors import DataError
 
-ENDINGS = (".txt", ".md", ".jsonl")
+ENDINGS = (".txt", ".md", ".jsonl", *MAILS, PARQUET)
 OWNED = (*pairs.OWN, *tagged.OWN, *trees.OWN)  # endings of other readers' files
 FEW = 20  # files of a folder that are opened to tell whether it holds text
 FIX = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
@@ -164,9 +169,30 @@ def _documents(path: Path | Given, encoding: str | None = None) -> Iterator[str 
                 where = f"{shown(path)}, line {number}"
                 text = read_string(read_object(line, where=where, fix=FIX), "text", where=where, fix=FIX)
                 yield from (text, None) if text else (None,)
+    elif ending(path, MAILS):
+        for text in mails(path, encoding):
+            yield from (text, None) if text else (None,)
+    elif is_table(path) and (ending(path, (".csv", ".tsv")) is None):
+        yield from _rows(path)
     else:
         yield from read_text(path, encoding)
         yield None
+
+
+def _rows(path: Path) -> Iterator[str | None]:
+    """The texts in the column "text" of a table."""
+    table = open_table(path, ALL)
+    if "text" not in table.names:
+        found = ", ".join(repr(shown(name)) for name in table.names[:8] if name) or "none"
+        raise DataError(
+            f'no column "text"; its columns: {found}', where=shown(path), fix='name the column of texts "text"'
+        )
+    for item in table.rows():
+        if isinstance(item, DataError):
+            raise item
+        if item.cells:
+            text = table.text(item, table.names.index("text"))
+            yield from (text, None) if text else (None,)
 
 
 # Recognition
@@ -189,10 +215,15 @@ def _judge_source(source: Surveyed) -> Judgement:
         some = some or any(isinstance(Surveyed(file).start, str) for file in first)
         unmatched = source.kind == "pattern" and not source.files  # which reading it says
         return Judgement("possible", "text") if some or unmatched else NO
-    if source.kind == "archive" or ending(source.path, OWNED) or (is_table(source.path) and known is None):
+    if source.kind == "archive" or ending(source.path, OWNED) or ending(source.path, (".csv", ".tsv")):
         return NO
     if any("text" in table.names for table in source.tables):
-        return Judgement("sure", 'a text on every line, in the field "text"')
+        where = "on every line" if ending(source.path, (".jsonl",)) else "in every row"
+        return Judgement("sure", f'a text {where}, in the field "text"')
+    if is_table(source.path) and not ending(source.path, (".jsonl",)):
+        return NO
+    if ending(source.path, MAILS):
+        return Judgement("sure", "a mailbox: every mail is a text")
     if known is not None:
         return Judgement("possible", "text, by its ending")
     if isinstance(source.start, str):
