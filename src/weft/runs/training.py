@@ -55,18 +55,30 @@ def train_new(
     """A new run on data that was read; `why` says why the task was taken."""
     device = pick_device()
     with torch.random.fork_rng(devices=[]), World.join(device) as world:
-        request = Request(asked.sources, asked.model, asked.preset, asked.budget, asked.valid, asked.settings, device,
-                          origin, progress=progress)  # fmt: skip
-        request = card.task.starting(_with_decoder(request, card))
-        card.task.recipe.check(request)
-        made = plan(card.task, request, data)
-        lines = {"task": f"{card.name}: {card.summary}", **({"because": why} if why else {}), **made.lines}
+        made = plan(card.task, _request(asked, card, device, origin, progress), data)
+        taken = {"because": f"weft found {why} (--task NAME takes another task)"} if why else {}
+        lines = {"task": f"{card.name}: {card.summary}", **taken, **made.lines}
         work, name = made.work.decided(device), stem(asked.sources, card.reader.sample)
         with claim(work, None if place is None else place.path, resume=False, world=world, stem=name) as folder:
             for title, text in {**lines, "run": shown(folder.path)}.items():
                 progress.say(f"  {title:<10} {text}")
             outcome = perform(work, folder, resume=False, progress=progress, stop=stop, world=world)
             return _finished(card, made, outcome, progress)
+
+
+def _request(asked: Asked, card: Card, device: torch.device, origin: Loaded | None, progress: Progress) -> Request:
+    """What is asked of a task, checked against its recipe."""
+    request = Request(asked.sources, asked.model, asked.preset, asked.budget, asked.valid, asked.settings, device,
+                      origin, progress=progress)  # fmt: skip
+    request = card.task.starting(_with_decoder(request, card))
+    card.task.recipe.check(request)
+    return request
+
+
+def planned_lines(asked: Asked, card: Card, data: AnyData, progress: Progress) -> dict[str, str]:
+    """The lines of the plan for data that was read; nothing is written and nothing trained."""
+    with torch.random.fork_rng(devices=[]):
+        return dict(plan(card.task, _request(asked, card, pick_device(), None, progress), data).lines)
 
 
 def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> Run:
