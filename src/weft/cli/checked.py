@@ -13,6 +13,7 @@ DEFECTS = 20  # that are listed
 COLUMNS = 20
 USES = 6
 WIDE = 100  # characters of a line
+DEEP = " " * 6
 SURE = {
     "sure": "weft is sure",
     "likely": "weft takes it for this, as nothing else fits",
@@ -87,7 +88,11 @@ def _columns(found: "Checked") -> list[str]:
 def _uses(uses: Sequence[dict[str, str]]) -> list[str]:
     lines = []
     for use in uses[:USES]:
-        lines += [f"  {use['command']}", f"      {use['learns']}" + (f"; found {use['why']}" if use["why"] else "")]
+        why = f"; weft found {use['why']}" if use["why"] else ""
+        lines += [
+            f"  {use['command']}",
+            *textwrap.wrap(use["learns"] + why, WIDE, initial_indent=DEEP, subsequent_indent=DEEP),
+        ]
     return lines
 
 

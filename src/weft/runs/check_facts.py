@@ -107,7 +107,7 @@ def scripts_of(survey: Survey) -> dict[str, float]:
         )
         for table in survey.tables
     )
-    for source in survey.sources if not text else ():
+    for source in survey.sources if not survey.tables else ():
         text += source.start[:LETTERS] if isinstance(source.start, str) else ""
     counts = Counter(_script(c) for c in islice(filter(str.isalpha, text), LETTERS))
     total = max(sum(counts.values()), 1)

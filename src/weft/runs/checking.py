@@ -26,7 +26,6 @@ from weft.training.schedule import Budget
 
 ANY_SHARE = 0.999999  # of rows may be bad while data is checked: all of them are listed
 MOST = 1_000_000  # bad rows that are listed
-DEFAULT_COMMAND = "weft train"
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,7 @@ def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> C
         "scripts": scripts_of(survey),
     }
     if taken is None:
-        error = unclear(survey, judged)
-        return Checked(**known, defects=_uneven_rows(survey), refused=_plain(error))
+        return _unclear(known, asked, survey, unclear(survey, judged), found, progress)
     try:
         data = _read(taken.card, asked, progress)
     except DataError as error:
@@ -133,8 +131,26 @@ def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> C
     finally:
         progress.stop()
     defects = tuple(Defect(where, problem) for where, problem in data.skipped)
+    refused = _refused_for_bad_rows(taken, asked, progress, len(defects)) if defects else None
     lines = _plan(taken.card, asked, data, progress) if plans else {}
-    return Checked(**known, facts=facts_of(data), defects=defects, plan=lines, data=data)
+    return Checked(**known, facts=facts_of(data), defects=defects, refused=refused, plan=lines, data=data)
+
+
+def _unclear(
+    known: dict[str, Any], asked: Asked, survey: Survey, error: DataError, found: Sequence[Use], progress: Progress
+) -> Checked:
+    """What is known of data that has no task yet: a table by its columns, other data as the first task would read it."""
+    data = None
+    if not survey.tables and found:
+        try:
+            data = _read(found[0].card, asked, progress)
+        except DataError as wrong:
+            return Checked(**known, defects=(Defect(wrong.where, wrong.problem),), refused=_plain(error))
+        finally:
+            progress.stop()
+    left_out = tuple(Defect(where, problem) for where, problem in data.skipped) if data is not None else ()
+    facts = DataFacts() if data is None else facts_of(data)
+    return Checked(**known, facts=facts, defects=(*_uneven_rows(survey), *left_out), refused=_plain(error), data=data)
 
 
 def _in_words(use: Use, taken: Use | None, asked: Asked) -> dict[str, str]:
@@ -149,15 +165,27 @@ def _in_words(use: Use, taken: Use | None, asked: Asked) -> dict[str, str]:
     }
 
 
-def _read(card: Card, asked: Asked, progress: Progress) -> Dataset[Any, Any]:
-    """The data as the task reads it; rows that are bad are left out and listed, however many they are."""
+def _read(card: Card, asked: Asked, progress: Progress, *, skip: float | None = ANY_SHARE) -> Dataset[Any, Any]:
+    """The data as the task reads it; a share `skip` of its rows may be bad, where the user says nothing else."""
     check_words(card, asked)
     settings = dict(asked.training_settings)
     if "skip" in field_types(card.training):
-        settings.setdefault("skip", ANY_SHARE)
+        settings.setdefault("skip", skip)
     elif "skip" in settings:
         raise ConfigError("no such setting", where="--set skip", fix=f"{card.name} reads no rows that could be bad")
     return card.reader.read(asked.sources, None, with_settings(card.training(), settings), read_counter(progress))
+
+
+def _refused_for_bad_rows(taken: Use, asked: Asked, progress: Progress, count: int) -> dict[str, str] | None:
+    """Why `weft train` would refuse data some of whose rows are bad, if it would, and how to leave them out."""
+    try:
+        _read(taken.card, asked, progress, skip=None)
+    except DataError as error:
+        leave = f"{taken.command(asked.sources, named=asked.task is not None)} --set skip={count}"
+        return {"problem": error.problem, "where": error.where, "fix": f"mend them, or leave them out: {leave}"}
+    finally:
+        progress.stop()
+    return None
 
 
 def _plan(card: Card, asked: Asked, data: Dataset[Any, Any], progress: Progress) -> dict[str, str]:

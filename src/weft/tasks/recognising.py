@@ -68,7 +68,7 @@ def uses(judged: Mapping[str, Judgement]) -> list[Use]:
     for name in order:
         for other in ALSO.get(name, ()):
             if all(use.card.name != other for use in found):
-                found.append(Use(CARDS[other], "possible", f"the same files, for another end: {CARDS[other].summary}"))
+                found.append(Use(CARDS[other], "possible", ""))
     return found
 
 
