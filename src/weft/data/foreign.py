@@ -129,7 +129,7 @@ def by_content(path: Path, head: bytes) -> Foreign | None:
         return {b"WAVE": SOUND, b"AVI ": FILM}.get(head[8:12])
     if head[4:8] == b"ftyp" and not head[8:12].startswith((b"hei", b"hev", b"mif", b"msf", b"avi")):
         return SOUND if head[8:12] in FTYP_SOUND else FILM
-    if head.startswith(b"PK\3\4"):
+    if head.startswith(b"PK\3\4") and path.suffix.lower() != ".npz":
         return named or next((known for mark, known in INSIDE_ZIP.items() if mark in head[:8192]), ZIP)
     return None
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from weft.data import foreign
 from weft.data.columns import listed
 from weft.data.decoding import opened, shown
+from weft.data.files import ending
+from weft.data.readers.corpus import TABBED, is_tabbed
 from weft.data.survey import LEVELS, Judgement, Level, Survey, Surveyed
 from weft.data.tables import Table
 from weft.errors import DataError
@@ -63,13 +65,18 @@ def surest(survey: Survey, judged: Mapping[str, Judgement]) -> Use | None:
 
 def uses(judged: Mapping[str, Judgement]) -> list[Use]:
     """All that could be done with the data, the surest first; tasks that are only done when asked for stand last."""
-    order = sorted((name for name in judged if judged[name].level != "no"), key=lambda n: judged[n].level != "sure")
+    order = sorted((name for name in judged if judged[name].level != "no"), key=lambda name: _doubt(name, judged[name]))
     found = [Use(CARDS[name], judged[name].level, judged[name].why, judged[name].settings) for name in order]
     for name in order:
         for other in ALSO.get(name, ()):
             if all(use.card.name != other for use in found):
                 found.append(Use(CARDS[other], "possible", ""))
     return found
+
+
+def _doubt(name: str, judgement: Judgement) -> tuple[bool, bool]:
+    """What is unlikely stands last: any two columns of text might be a translation, and few are."""
+    return judgement.level != "sure", name == "translate" and judgement.level == "possible"
 
 
 def unclear(survey: Survey, judged: Mapping[str, Judgement]) -> DataError:
@@ -98,12 +105,36 @@ def refusal(source: Surveyed) -> DataError | None:
                 known = foreign.by_content(source.path, file.read(2**16)) or foreign.by_ending(source.path)
         except (DataError, OSError):
             return None
-        if source.kind == "archive" and known is not None:
+        if known is None or known is foreign.NOTEBOOK:
+            return _text_refusal(source, known, name)
+        if source.kind == "archive":
             fix = f"unpack it and name the folder: {known.remedy(source.path, name).removeprefix('convert it: ')}"
             return DataError(f"{known.name} that holds no pictures in the main", where=name, fix=fix)
-        return None if known is None else foreign.refusal(known, source.path, name)
+        return foreign.refusal(known, source.path, name)
     names = [shown(file) for file in source.files]
     return foreign.refusal_of_folder(shown(source.path), source.files, names) if names else None
+
+
+def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) -> DataError | None:
+    """The error for text that is data in a form weft does not take for any task; None where nothing is known of it."""
+    if known is not None:
+        return foreign.refusal(known, source.path, name)
+    suffix = ending(source.path, (".json", ".geojson", ".npz"))
+    quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or ".txt")[0])
+    if suffix == ".npz":
+        fix = (
+            "name them as a task does: x and y (pictures), edges, x and labels (a graph), lat, lon and values (a field)"
+        )
+        return DataError("arrays of no task, by their names and shapes", where=name, fix=fix)
+    if suffix is not None and isinstance(source.start, str):
+        unpacked = f"gunzip -c {quoted} | jq -c" if name.lower().endswith(".gz") else "jq -c"
+        given = "" if name.lower().endswith(".gz") else f" {quoted}"
+        objects = ".features[].properties" if suffix == ".geojson" else ".[]"
+        fix = f"write the objects in it a line each: {unpacked} '{objects}'{given} > {stem}.jsonl"
+        return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
+    if source.kind == "file" and is_tabbed(source):
+        return DataError(TABBED, where=name, fix=f"give it the ending of such a table: cp {quoted} {stem}.tsv")
+    return None
 
 
 def _several(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
@@ -114,7 +145,8 @@ def _several(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
     if table is not None:
         problem = f"what to learn from this table is not clear; its columns:{listed(table.columns)}"
     sources = [str(source.path) for source in survey.sources]
-    ways = [f"{Use(CARDS[name], found.level, '', found.settings).command(sources)}" for name, found in possible.items()]
+    ways = [f"{Use(CARDS[name], found.level, '', found.settings).command(sources)}"
+            for name, found in sorted(possible.items(), key=lambda item: _doubt(*item))]  # fmt: skip
     lines = "\n     ".join(ways)
     fix = f"say what to learn, for example:\n     {lines}" if ways else _no_task(table)
     return DataError(problem, where=str(survey), fix=fix)

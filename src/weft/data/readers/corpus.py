@@ -17,18 +17,22 @@ import numpy as np
 
 from weft.data.decoding import current_encoding, read_text, shown
 from weft.data.files import Found, ending, find
+from weft.data.images.formats import named_as_picture
 from weft.data.jsonl import numbered, read_object, read_string
-from weft.data.known_roles import ALL
+from weft.data.known_roles import ALL, ENOUGH
 from weft.data.readers import labelled, pairs, tagged, trees
 from weft.data.readers.mailboxes import ENDINGS as MAILS
 from weft.data.readers.mailboxes import mails
 from weft.data.survey import NO, Judgement, Survey, Surveyed
 from weft.data.table_files import PARQUET
-from weft.data.tables import is_table, open_table
+from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
 
 ENDINGS = (".txt", ".md", ".jsonl", *MAILS, PARQUET)
 OWNED = (*pairs.OWN, *tagged.OWN, *trees.OWN)  # endings of other readers' files
+STRUCTURED = (".json", ".geojson", ".ipynb")
+TABBED = "columns with tabs between them, in a file that ends in .txt"
+TAB_LINES = 200  # lines looked at to tell a table from a text
 FEW = 20  # files of a folder that are opened to tell whether it holds text
 FIX = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
 
@@ -198,6 +202,19 @@ def _rows(path: Path) -> Iterator[str | None]:
 # Recognition
 
 
+def _has_texts(table: Table) -> bool:
+    """Whether most rows have a text in a column that is named so; where fewer do, nobody calls it a text in every row."""
+    column = next((column for column in table.columns if column.name == "text"), None)
+    return column is not None and 2 * len(column.values) > max(len(other.values) for other in table.columns)
+
+
+def is_tabbed(source: Surveyed) -> bool:
+    """Whether the first lines of a text all have the same number of tabs: a table without the ending of one."""
+    lines = [line for _, line in source.lines[:TAB_LINES] if line.strip()]
+    counts = {line.count("\t") for line in lines}
+    return len(lines) >= ENOUGH and len(counts) == 1 and counts != {0}
+
+
 def judge(survey: Survey) -> Judgement:
     """Whether these are text. Nearly all files of other readers are text too, so that it is never more than possible.
 
@@ -210,6 +227,8 @@ def judge(survey: Survey) -> Judgement:
 def _judge_source(source: Surveyed) -> Judgement:
     known = ending(source.path, ENDINGS)
     if source.kind in ("folder", "pattern"):
+        if sum(map(named_as_picture, source.names)) * 2 > len(source.names) > 0:
+            return NO  # pictures with a text or two beside them
         some = any(ending(name, ENDINGS) for name in source.names)
         first = [file for file in source.files[:FEW] if ending(file, OWNED) is None and not is_table(file)]
         some = some or any(isinstance(Surveyed(file).start, str) for file in first)
@@ -217,13 +236,17 @@ def _judge_source(source: Surveyed) -> Judgement:
         return Judgement("possible", "text") if some or unmatched else NO
     if source.kind == "archive" or ending(source.path, OWNED) or ending(source.path, (".csv", ".tsv")):
         return NO
-    if any("text" in table.names for table in source.tables):
+    if any(map(_has_texts, source.tables)):
         where = "on every line" if ending(source.path, (".jsonl",)) else "in every row"
         return Judgement("sure", f'a text {where}, in the field "text"')
     if is_table(source.path) and not ending(source.path, (".jsonl",)):
         return NO
     if ending(source.path, MAILS):
         return Judgement("sure", "a mailbox: every mail is a text")
+    if ending(source.path, STRUCTURED) and isinstance(source.start, str):
+        return Judgement("no", "JSON that is no list of objects")
+    if ending(source.path, (".txt",)) and is_tabbed(source):
+        return Judgement("no", TABBED)
     if known is not None:
         return Judgement("possible", "text, by its ending")
     if isinstance(source.start, str):

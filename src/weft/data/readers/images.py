@@ -98,7 +98,7 @@ def _judge_table(table: Table) -> Judgement:
     if table.header and pictures & set(PICTURE.by_name(table.names)) and is_picture_table(table.path):
         return Judgement("sure", "a table of pictures, by the names of its columns")
     why = "names of pictures: with a header line that names the columns, as in path,label, their classes can be learned"
-    return Judgement("possible", why) if pictures else NO
+    return Judgement("possible", why) if pictures and is_picture_table(table.path) else NO
 
 
 def _sure(why: str, is_so: bool) -> Judgement:
