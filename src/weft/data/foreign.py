@@ -12,6 +12,8 @@ from pathlib import Path
 
 from weft.errors import DataError
 
+TAR_ENDINGS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar")
+
 
 @dataclass(frozen=True)
 class Foreign:
@@ -27,7 +29,8 @@ class Foreign:
         """What to do with one file of this format."""
         if not self.command:
             return "leave this file out"
-        stem = shown[: len(shown) - len(path.suffix)] if path.suffix else f"{shown}-converted"
+        ending = next((one for one in TAR_ENDINGS if shown.lower().endswith(one)), path.suffix)
+        stem = shown[: len(shown) - len(ending)] if ending else f"{shown}-converted"
         return f"convert it: {self.command.format(file=shlex.quote(shown), stem=shlex.quote(stem))}"
 
 
@@ -137,9 +140,7 @@ def by_content(path: Path, head: bytes) -> Foreign | None:
 def by_ending(path: Path) -> Foreign | None:
     """The format that a file's name announces."""
     name = path.name.lower()
-    return (
-        TAR if name.endswith((".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")) else ENDINGS.get(path.suffix.lower())
-    )
+    return TAR if name.endswith(TAR_ENDINGS) else ENDINGS.get(path.suffix.lower())
 
 
 def refusal(known: Foreign, path: Path, shown: str) -> DataError:

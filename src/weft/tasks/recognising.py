@@ -8,9 +8,10 @@ from weft.data import foreign
 from weft.data.columns import listed
 from weft.data.decoding import opened, shown
 from weft.data.files import ending
+from weft.data.known_roles import ALL
 from weft.data.readers.corpus import TABBED, is_tabbed
 from weft.data.survey import LEVELS, Judgement, Level, Survey, Surveyed
-from weft.data.tables import Table
+from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
 from weft.tasks.registry import CARDS, Card
 
@@ -85,7 +86,7 @@ def unclear(survey: Survey, judged: Mapping[str, Judgement]) -> DataError:
     possible = {name: judgement for name, judgement in judged.items() if judgement.level == "possible"}
     if sure or possible or survey.tables:
         return _several(survey, sure or possible)
-    refused = next(filter(None, map(refusal, survey.sources)), None)
+    refused = next(filter(None, (_broken_table(source) or refusal(source) for source in survey.sources)), None)
     if refused is not None:
         return refused
     reasons = ", ".join(dict.fromkeys(judgement.why for judgement in judged.values() if judgement.why))
@@ -94,6 +95,20 @@ def unclear(survey: Survey, judged: Mapping[str, Judgement]) -> DataError:
         where=str(survey),
         fix=f"name the task with --task, or give other data: {OTHER_KINDS}",
     )
+
+
+def _broken_table(source: Surveyed) -> DataError | None:
+    """What is wrong with a file that is a table by its name and cannot be opened as one."""
+    if source.kind != "file" or not is_table(source.path):
+        return None
+    try:
+        table = open_table(source.path, ALL)
+        for item in table.rows() if not table.columns else ():
+            if isinstance(item, DataError):
+                return item
+    except DataError as error:
+        return error
+    return None if table.columns else DataError("a table without rows", where=shown(source.path), fix="name other data")
 
 
 def refusal(source: Surveyed) -> DataError | None:
