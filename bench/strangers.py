@@ -20,7 +20,7 @@ from weft.errors import WeftError
 from weft.tasks.recognising import recognise
 from weft.tasks.registry import CARDS
 
-NO_TASK = "no task of weft's learns from such columns"
+NO_TASK = "what to learn from this table is not clear"
 
 
 @dataclass(frozen=True)
