@@ -34,7 +34,7 @@ ORDER = [
 LAYER = {name: number for number, row in enumerate(ORDER) for name in row}
 FACADE = {"__init__", "__main__"}  # the public names, and `python -m weft`
 FILES = {file: file.relative_to(SOURCE).parts for file in sorted(SOURCE.rglob("*.py"))}
-NAMES = ["Run", "Tokens", "WeftError", "__version__", "fit", "load", "record", "train"]
+NAMES = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
 
 
 def imports(file: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""Commands that make models: train, soup, demo."""
+"""Commands that make models, and the one that looks at data first: check, train, soup, demo."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +10,36 @@ from weft.cli.config_file import with_file
 from weft.cli.words import Json, Out, Set, examples, number, settings_of
 
 commands = typer.Typer()
+
+
+@commands.command(
+    epilog=examples(
+        "weft check reviews.csv                     what it is, what could be learned, what is wrong, the plan",
+        "weft check photos/ -o sheet.png            a contact sheet of the pictures",
+        "weft check letters.txt --set encoding=cp1252",
+        "weft check pairs.xlsx --minutes 20 --json",
+    )
+)
+def check(
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    task: Annotated[str | None, typer.Option(metavar="TASK", help="Look at it as data of this task.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(parser=number(float, "--minutes"), metavar="X", help="Plan a training of this length."),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan/--no-plan", help="Without a plan, torch is not loaded.")] = True,
+    output_: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A .png or .svg with a sheet of the pictures.")
+    ] = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Look at data before training: what it is, what could be learned from it, what is wrong with it."""
+    output.prepare()
+    from weft.runs.checking import check as check_
+
+    found = check_(data, task=task, minutes=minutes, plan=plan, quiet=False, **settings_of(set_, check_))
+    output.checked(found, json, output_)
 
 
 @commands.command(

@@ -49,6 +49,25 @@ def emit(report: Report) -> None:
     print(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text), flush=True)
 
 
+def checked(found: Any, as_json: bool, path: Path | None) -> None:
+    """The result of `weft check`."""
+    if path is not None:
+        from weft.storage.store import write_file
+
+        kind = path.suffix.lower()
+        if kind not in (".png", ".svg"):
+            raise WeftError(f"a sheet cannot be written as {kind or 'a file without an ending'}", where=f"-o {path}",
+                            fix="use .png or .svg")  # fmt: skip
+        write_file(path, found.sheet(kind[1:]))
+        say(f"wrote {path}")
+    if as_json:
+        emit(found.to_json())
+        return
+    from weft.cli.checked import report
+
+    print(report(found))
+
+
 def trained(report: Report, as_json: bool) -> None:
     """The result of `weft train`."""
     if as_json:

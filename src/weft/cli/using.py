@@ -44,7 +44,9 @@ def predict(
         if document is not None:
             output.document(document[0], output_)
             return
-    named = [] if input is None else [str(input)] if loaded.task.reads_files else lines_in(input)
+    named = (
+        [] if input is None else [str(input)] if loaded.task.reads_files else lines_in(input, settings.get("encoding"))
+    )
     writes = output_ is not None and output_.suffix.lower() in loaded.task.writes
     settings |= {"output": str(output_)} if writes else {}
     asked = [*(inputs or ()), *named] or (piped() if loaded.task.needs_input or not settings else [])

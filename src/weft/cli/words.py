@@ -67,11 +67,12 @@ def load_run(folder: str, *, broken: bool = False) -> "Run":
     return load(folder, broken=broken)
 
 
-def lines_in(path: Path) -> list[str]:
-    """The lines of a text file."""
-    from weft.data.decoding import read_text
+def lines_in(path: Path, encoding: str | None = None) -> list[str]:
+    """The lines of a text file; UTF-8 where no encoding is named."""
+    from weft.data.decoding import read_text, reading_as
 
-    return "".join(read_text(path)).splitlines()
+    with reading_as(encoding):
+        return "".join(read_text(path)).splitlines()
 
 
 def piped() -> list[str]:

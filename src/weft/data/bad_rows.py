@@ -5,7 +5,9 @@ may be bad, since a bad row there often means that columns are shifted; of pictu
 since collections of files are rarely without a broken one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from weft.errors import ConfigError, DataError
 
@@ -15,6 +17,18 @@ SHARE = 0.01  # of pictures that may be bad if nobody says otherwise
 
 Skip = int | float | None
 Reasons = list[tuple[str, str]]  # (where, what is wrong)
+
+_listed: ContextVar[int] = ContextVar("listed", default=LISTED)
+
+
+@contextmanager
+def listing(most: int) -> Iterator[None]:
+    """Within this block, this many bad rows are recorded one by one."""
+    token = _listed.set(most)
+    try:
+        yield
+    finally:
+        _listed.reset(token)
 
 
 def check_skip(skip: Skip, unit: str = "rows") -> None:
@@ -37,7 +51,7 @@ class BadRows:
         if self.skip is None and not gap:
             fix = f"{error.fix}; or allow for some bad rows, which are then left out and counted"
             raise DataError(error.problem, where=error.where, fix=fix)
-        if len(self.first) < LISTED:
+        if len(self.first) < _listed.get():
             self.first.append(error)
         if isinstance(self.skip, int) and self.count > self.skip:
             raise self._too_many(f"{self.count} so far, allowed: {self.skip}")
