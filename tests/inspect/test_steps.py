@@ -28,7 +28,8 @@ from weft.core import (
 from weft.core.distances import Disentangled, Distances
 from weft.core.recording import Reading
 from weft.errors import ConfigError
-from weft.inspect.steps import Steps, steps, table
+from weft.inspect.steps import Steps, steps
+from weft.inspect.steps_table import table
 from weft.position import Alibi, Rotary
 from weft.tokens import Tokens
 

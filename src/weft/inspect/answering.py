@@ -144,7 +144,7 @@ def _asked(what: AnsweredPicture) -> Any:
     return raw
 
 
-class QuestionView:
+class QuestionView(View):
     """How much each word of an answer read of each word of its question. Shows itself in a notebook.
 
     `picture` (words) is how much each word of the answer read of the whole picture. The rest was read of marks and class tokens.
@@ -153,6 +153,10 @@ class QuestionView:
     def __init__(self, alignment: Alignment, picture: np.ndarray, title: str = "", choice: AttentionChoice = ALL):
         self.alignment, self.picture_shares, self.title, self.choice = alignment, picture, title, choice
         choice.indices(*alignment.weights.shape[:2])
+
+    @property
+    def about(self) -> str:
+        return f"what the answer read of the question, {self.title}"
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The answer's words down the side, the question's along the top."""
@@ -185,9 +189,3 @@ class QuestionView:
     @property
     def _shown(self) -> np.ndarray:
         return self.alignment.of(self.choice).mean().weights[0, 0]
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()

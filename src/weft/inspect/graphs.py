@@ -17,7 +17,7 @@ from weft.core.recording import Reading
 from weft.data.encoded.graphs import Places, batch_of
 from weft.errors import ConfigError, DataError, nearest
 from weft.inspect.graph_drawing import draw_graph, layout
-from weft.inspect.views import AttentionChoice, page, svg_figure
+from weft.inspect.views import AttentionChoice, View, page, svg_figure
 from weft.modalities.graph import Graph, SparseRows
 from weft.models.stream import Stream
 
@@ -39,8 +39,8 @@ class LookAtGraph(Config):
     }
 
 
-@dataclass(frozen=True)
-class GraphView:
+@dataclass(frozen=True, repr=False)
+class GraphView(View):
     """Shares of what one node read of each node, and the graph around it."""
 
     graph: Graph
@@ -74,6 +74,10 @@ class GraphView:
     def name(self, node: int) -> str:
         """A node by its name."""
         return self.graph.node(node) if self.graph.names else f"node {node}"
+
+    @property
+    def about(self) -> str:
+        return f"{self.title} ({self.which})"
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """As a picture."""
@@ -119,9 +123,6 @@ class GraphView:
         """As plain values."""
         read = {self.name(int(i)): round(float(self.shares[i]), 6) for i in np.flatnonzero(self.shares)}
         return {"graph": self.graph.name, "node": self.name(self.node), "which": self.which, "read": read}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture()
 
 
 @torch.inference_mode()

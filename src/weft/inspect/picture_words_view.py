@@ -11,11 +11,11 @@ from weft.inspect.picture_words import Boxes, LookAtWords, PictureWords, Sentenc
 from weft.inspect.picture_words_film import film
 from weft.inspect.picture_words_page import words_page
 from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_boxes, percent
-from weft.inspect.views import ALL, AttentionChoice
+from weft.inspect.views import ALL, AttentionChoice, View
 from weft.inspect.vision import MapsView
 
 
-class PictureWordsView:
+class PictureWordsView(View):
     """One picture, and for each word about it what counted. Shows itself in a notebook."""
 
     def __init__(self, shown: PictureWords, choice: AttentionChoice = ALL):
@@ -38,6 +38,10 @@ class PictureWordsView:
         """Rows and columns of the maps."""
         rows, columns = self.shown.last.weights.shape[3:]
         return rows, columns
+
+    @property
+    def about(self) -> str:
+        return f"what counted in {self.shown.title or 'a picture'} for each word of: {self.shown.last.text}"
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The picture, and again for each word under what counted for it."""
@@ -70,12 +74,6 @@ class PictureWordsView:
         earlier = {one.name: _plain(one, one.maps(self.choice)) for one in self.shown.sentences[:-1]}
         title = {"input": self.shown.title}
         return {**title, **_plain(self.shown.last, self.maps), **score, "by": self.shown.by, **earlier}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 class OneWordView(MapsView):

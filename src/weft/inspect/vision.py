@@ -95,19 +95,9 @@ class MapsView:
         """The map in characters, for a terminal."""
         return maps.as_text(self.maps)
 
-    def note(self) -> str | None:
-        """Nothing to add."""
-        return None
-
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return maps.to_json(self.maps)
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 class PictureView(MapsView):
@@ -193,16 +183,9 @@ class LearnedView:
             lines.append(f"positions, mean cosine similarity {alike.mean():.3f}")
         return "\n".join(lines)
 
-    def note(self) -> str | None:
-        """Nothing to add."""
-        return None
-
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {"what": list(self.what), "text": self.text()}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
 
 
 @torch.no_grad()

@@ -13,6 +13,7 @@ from weft.config import Config
 from weft.errors import ConfigError, listed
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
+from weft.inspect.views import Answer
 from weft.objectives import Classify, Number, Objective
 from weft.objectives.classify import balanced
 from weft.objectives.measures import class_measures, confusion_counts, number_measures, reliability
@@ -77,6 +78,14 @@ def in_a_line(prediction: Prediction) -> str:
         return f"{prediction['value']:g}\t{prediction['input']}"
     best = prediction["label"]
     return f"{best} {prediction['probabilities'][best]:.2f}\t{prediction['input']}"
+
+
+def answer(codec: LabelCodec, values: Tensor, top: int = 3) -> Answer:
+    """The answer to one input, given the head's values (1, outputs): the likeliest labels, or a number."""
+    (said,) = codec.decode(values, top)
+    if "value" in said:
+        return Answer(((f"{said['value']:g}", None),))
+    return Answer(tuple(said["probabilities"].items()))
 
 
 def ability(codec: LabelCodec, thing: str) -> str:

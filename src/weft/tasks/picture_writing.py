@@ -113,7 +113,7 @@ def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Pred
         return named_classes(run, inputs, how.named, how.templates)
     names, frames = given_pictures(run, inputs, Ground())
     return [
-        {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
+        {"input": name, "text": text, "score": round(one.score, 4) + 0.0, **({} if one.ended else {"cut": True})}
         for name, best in zip(names, PictureWriter(run).write(frames, how), strict=True)
         for text, one in best
     ]
