@@ -66,7 +66,10 @@ def find_token(names: Sequence[str], token: str | int) -> int:
             return int(token) - 1
         raise ConfigError(f"expected a place from 1 to {len(names)}, found {token}", where="token")
     wanted, plain = token.strip().casefold(), [name.strip().casefold() for name in names]
-    for same in ((wanted, f"patch {wanted}", f"<|{wanted}|>", f"[{wanted}]", f"<{wanted}>"), tuple(name for name in plain if name and wanted.startswith(name))):
+    for same in (
+        (wanted, f"patch {wanted}", f"<|{wanted}|>", f"[{wanted}]", f"<{wanted}>"),
+        tuple(name for name in plain if name and wanted.startswith(name)),
+    ):
         found = [place for place, name in enumerate(plain) if name in same]
         if found:
             return found[0]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -11,12 +11,16 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from weft.core.recording import record
+from weft.core.recording import Reading, record
 from weft.data.images.settings import Ground
 from weft.errors import ConfigError, WeftError
 from weft.inspect import learned, maps
+from weft.inspect.picture_reading import NoAttention
 from weft.inspect.rollout import rollout
-from weft.inspect.views import AttentionChoice, picture_page
+from weft.inspect.steps import Steps
+from weft.inspect.token_steps import TOKEN, Readers
+from weft.inspect.views import Answer, AttentionChoice, View, picture_page
+from weft.modalities.convnet import ConvEmbed
 from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.stream import Stream
@@ -47,6 +51,9 @@ class LookAtPicture(Ground):
     head: int | None = None
     every: bool = False
     patch: str | None = None
+    by: Literal["attention", "gradient", "occlusion"] | None = None
+    label: str | None = None
+    token: str | None = None
     what: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
@@ -54,6 +61,10 @@ class LookAtPicture(Ground):
         "head": "show one head, counted from 1",
         "every": "show every layer and head in a panel of its own",
         "patch": "row,column: what this patch reads, instead of the class token or all",
+        "by": "attention: what was read; gradient: what speaks for the answer (Grad-CAM); occlusion: what makes it less "
+        "probable when it is painted over; by default attention, else gradient, else occlusion, as the model allows",
+        "label": "by gradient or occlusion: explain this class instead of the model's answer",
+        "token": f"{TOKEN}; tokens are class, and patches as row,column",
         "what": "filters, positions or both: what the embedder learned; needs no picture",
         **Ground.about,
     }
@@ -63,6 +74,18 @@ class LookAtPicture(Ground):
         learned_names(self.what)
         if self.patch is not None and not re.fullmatch(r"\d{1,6},\d{1,6}", self.patch):
             raise ConfigError(f"expected row,column, found {self.patch!r}", where="patch")
+        if self.by in ("gradient", "occlusion"):
+            self.refuse_attention(self.by)
+        elif self.by == "attention" and self.label is not None:
+            problem = "attention is the same whatever class is asked about"
+            raise ConfigError(problem, where="label", fix="use by=gradient or by=occlusion")
+
+    def refuse_attention(self, by: str) -> None:
+        """Refuses settings of attention where the map is made otherwise."""
+        for name in ("layer", "head", "every", "patch", "token"):
+            if getattr(self, name):
+                problem = f"a look by {by} is of the whole model, it has no layers, heads and readers"
+                raise ConfigError(problem, where=name, fix=f"leave {name} away, or look by=attention with a vit")
 
     @property
     def glance(self) -> Glance:
@@ -71,7 +94,7 @@ class LookAtPicture(Ground):
         return Glance(self.layer, self.head, self.every, None if self.patch is None else (int(row), int(column)))
 
 
-class MapsView:
+class MapsView(View):
     """Maps over a picture as a picture, a page, words and plain values. Shows itself in a notebook."""
 
     @cached_property
@@ -85,30 +108,58 @@ class MapsView:
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The maps as a picture."""
-        return maps.draw(self.maps, self.chosen(), format=format)
+        return maps.draw(self.maps, self.chosen(), format=format, answer=str(self.answer or ""))
 
     def page(self) -> bytes:
         """The maps as a page that needs nothing else."""
-        return picture_page(self.maps.title or "attention", self.picture())
+        drawn = maps.draw(replace(self.maps, title=""), self.chosen())
+        return picture_page(self.maps.title or "attention", drawn, answer=self.answer)
 
     def text(self) -> str:
         """The map in characters, for a terminal."""
-        return maps.as_text(self.maps)
+        return maps.as_text(self.maps, self.chosen(), str(self.answer or ""))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return maps.to_json(self.maps)
+        answer = {} if self.answer is None else {"answer": self.answer.to_json()}
+        return {**maps.to_json(self.maps), **answer}
 
 
 class PictureView(MapsView):
     """One picture, and what was read of it in every layer. Shows itself in a notebook."""
 
-    def __init__(self, model: Stream, raw: Picture, pixels: np.ndarray, how: Glance = Glance(), title: str = ""):
+    def __init__(
+        self,
+        model: Stream,
+        raw: Picture,
+        pixels: np.ndarray,
+        how: Glance = Glance(),
+        title: str = "",
+        answer: Answer | None = None,
+    ):
         """`raw` is the picture as the model reads it, `pixels` as people see it."""
         self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title
+        self.answer = answer
         self.asked = self._asked()
-        self.weights = attention_of(model, raw)
+        self._readings = readings_in(model, raw)
+        if not self._readings:
+            fix = "look by=gradient or by=occlusion, or train with --model vit or vit-hybrid"
+            raise NoAttention("this model has no attention to look at", where="weft look", fix=fix)
+        self.weights = [readings[0].weights() for readings in self._readings]
         how.indices(len(self.weights), self.weights[0].shape[1])
+
+    @property
+    def about(self) -> str:
+        layers, heads = len(self.weights), self.weights[0].shape[1]
+        return f"attention in {layers} layers × {heads} heads over {self.title or 'a picture'}"
+
+    def steps(self, token: str | int = 1) -> Steps:
+        """The numbers of one head for one token: a class token, or a patch as row,column."""
+        rows, columns = self.grid
+        first = self.weights[0].shape[-1] - rows * columns
+        names = [f"class {n + 1}" if n else "class" for n in range(first)]
+        names += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
+        return Readers(self._readings, names, names).steps(token, self.how)
 
     @cached_property
     def grid(self) -> tuple[int, int]:
@@ -146,7 +197,7 @@ class PictureView(MapsView):
         return self.how
 
 
-class LearnedView:
+class LearnedView(View):
     """What the embedder learned: its filters' principal components, and how alike the codes of places are."""
 
     def __init__(self, model: Stream, what: tuple[str, ...]):
@@ -156,13 +207,13 @@ class LearnedView:
             raise WeftError("this model reads no pictures")
         self.weights, self.size, self.codes = None, None, None
         if "filters" in what:
-            if not isinstance(embed, PatchEmbed):
-                raise WeftError("this model has no patch filters: its tokens come from a convolutional network")
-            side = embed.patch
-            self.weights = embed.project.weight.detach().float().numpy()
-            self.size = (side, side, embed.config.channels)
+            self.weights, self.size = first_filters(embed)
         if "positions" in what:
             self.codes = position_codes(embed)
+
+    @property
+    def about(self) -> str:
+        return f"the {' and '.join(self.what)} that the picture embedder learned"
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """All that was asked for in one picture."""
@@ -188,11 +239,25 @@ class LearnedView:
         return {"what": list(self.what), "text": self.text()}
 
 
+def first_filters(embed: PictureEmbed) -> tuple[np.ndarray, tuple[int, int, int]]:
+    """The filters that meet the pixels, (filters, height x width x channels), and height, width and channels.
+
+    They are those of the patches, or of the first convolution.
+    """
+    if isinstance(embed, ConvEmbed):
+        filters = embed.net.stem[0][0].weight.detach().float().cpu()  # type: ignore[index]
+        flat = rearrange(filters, "o c y x -> o (y x c)").contiguous().numpy()
+        return flat, (filters.shape[2], filters.shape[3], filters.shape[1])
+    assert isinstance(embed, PatchEmbed)
+    return embed.project.weight.detach().float().cpu().numpy(), (embed.patch, embed.patch, embed.config.channels)
+
+
 @torch.no_grad()
 def position_codes(embed: PictureEmbed) -> np.ndarray:
     """The code of each place of the grid that was learned, (rows, columns, D)."""
     if embed.place is None:
-        raise WeftError("this model has no codes of places")
+        fix = "leave positions away: a convolutional network has none"
+        raise WeftError("this model has no codes of places", where="what", fix=fix)
     rows, columns = embed.config.grid
     side = embed.config.stride
     blank = Picture(torch.zeros(1, embed.config.channels, rows * side, columns * side))
@@ -201,12 +266,9 @@ def position_codes(embed: PictureEmbed) -> np.ndarray:
 
 
 @torch.inference_mode()
-def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
-    """The weights of every layer of attention, first to last, from one pass: (B H N N) each."""
+def readings_in(model: Stream, raw: Picture) -> list[list[Reading]]:
+    """What every layer of attention read, first to last, in one pass; nothing where the model has no attention."""
     model.eval()
     with record(model) as recorder:
         model.encode(raw)
-    found = [readings[0].weights() for readings in recorder.readings.values()]
-    if not found:
-        raise WeftError("this model has no attention to look at", fix="train with --model vit or vit-hybrid")
-    return found
+    return list(recorder.readings.values())
