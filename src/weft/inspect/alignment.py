@@ -180,6 +180,13 @@ def piece_labels(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
     return labels
 
 
+def text_labels(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
+    """What each id is called: marks by their names, other tokens as they are written."""
+    ids, special = [int(id) for id in ids], set(tokenizer.special.tolist())
+    named = zip(ids, piece_labels(tokenizer, ids), strict=True)
+    return [tokenizer.names[id] if id in special else label for id, label in named]
+
+
 def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.ndarray:
     """(layers, heads, queries, keys) from the readings of a memory, layer by layer, of one row of the batch.
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from weft.inspect.picture_words import Boxes, LookAtWords, PictureWords, Sentenc
 from weft.inspect.picture_words_film import film
 from weft.inspect.picture_words_page import words_page
 from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_boxes, percent
-from weft.inspect.views import ALL, AttentionChoice, View
+from weft.inspect.views import ALL, Answer, AttentionChoice, View
 from weft.inspect.vision import MapsView
 
 
@@ -20,6 +21,8 @@ class PictureWordsView(View):
 
     def __init__(self, shown: PictureWords, choice: AttentionChoice = ALL):
         self.shown, self.choice = shown, choice
+        if shown.last.text:
+            self.answer = Answer(((shown.last.text, shown.chance),), shown.last.name)
         for sentence in shown.sentences:
             choice.indices(*sentence.weights.shape[:2])
 
@@ -57,7 +60,7 @@ class PictureWordsView(View):
 
     def text(self) -> str:
         """For each word the place that counted most, in shares of height and width from the upper left."""
-        lines = [f"{self.shown.title}: {self.shown.last.text}" if len(self.shown.sentences) == 1 else self.shown.title]
+        lines = [PurePath(self.shown.title).name, *([str(self.answer)] if self.answer is not None else [])]
         for sentence in self.shown.sentences:
             lines += ["", *([f"{sentence.name}: {sentence.text}"] if len(self.shown.sentences) > 1 else [])]
             lines += _listed(sentence, sentence.maps(self.choice)) or [f"  {EMPTY}"]
@@ -70,10 +73,11 @@ class PictureWordsView(View):
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: the words of the last text, and for each how much every part counted; earlier texts by name."""
-        score = {} if self.shown.score is None else {"score": round(self.shown.score, 4)}
+        score = {} if self.shown.score is None else {"score": round(self.shown.score, 4) + 0.0}
+        chance = {} if self.shown.chance is None else {"probability": round(self.shown.chance, 6)}
         earlier = {one.name: _plain(one, one.maps(self.choice)) for one in self.shown.sentences[:-1]}
         title = {"input": self.shown.title}
-        return {**title, **_plain(self.shown.last, self.maps), **score, "by": self.shown.by, **earlier}
+        return {**title, **_plain(self.shown.last, self.maps), **score, **chance, "by": self.shown.by, **earlier}
 
 
 class OneWordView(MapsView):
@@ -82,6 +86,7 @@ class OneWordView(MapsView):
     def __init__(self, view: PictureWordsView, word: str, *, every: bool = False):
         self.view, self.every = view, every
         self.sentence, self.place = view.shown.find(word)
+        self.answer = view.answer
 
     @cached_property
     def maps(self) -> maps.Maps:
@@ -94,6 +99,10 @@ class OneWordView(MapsView):
             boxes=self.sentence.boxes[self.place],
             name=None if shown.by == "attention" else METHOD[shown.by].name,
         )
+
+    @property
+    def about(self) -> str:
+        return f"what counted for the word {self.sentence.words[self.place]!r} in: {self.sentence.text}"
 
     def chosen(self) -> AttentionChoice:
         return replace(self.view.choice, every=self.every)

@@ -10,7 +10,7 @@ import torch
 from weft.core.recording import record
 from weft.errors import WeftError
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import Alignment, most_read, piece_labels, weights_of
+from weft.inspect.alignment import Alignment, most_read, text_labels, weights_of
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import Readers
 from weft.inspect.views import ALL, Answer, AttentionChoice, View, page, svg_figure
@@ -60,9 +60,7 @@ class ReadingView(View):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Marks by their names, other tokens as they are written."""
-        special = set(self.tokenizer.special.tolist())
-        named = zip(self.ids, piece_labels(self.tokenizer, self.ids), strict=True)
-        return tuple(self.tokenizer.names[id] if id in special else label for id, label in named)
+        return tuple(text_labels(self.tokenizer, self.ids))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ from weft.modalities.convnet import ConvEmbed
 from weft.modalities.image import Picture
 from weft.models.stream import Stream
 
+MIN_PLACES = 4  # along the shorter side of the features whose gradient is followed: of fewer there is no map to see
+
 By = Literal["gradient", "occlusion"]
 Values = Float[Tensor, "B V"]
 
@@ -111,24 +113,37 @@ def gradient_map(model: Stream, raw: Picture, index: int) -> np.ndarray:
     kept: list[Tensor] = []
 
     def keep(features: Tensor) -> Tensor:
-        kept.append(features.detach().requires_grad_())
-        return kept[-1]
+        kept.append(features if features.requires_grad else features.requires_grad_())
+        return features
 
-    if len(model.trunk.blocks):
-        last = model.trunk.blocks[-1]
-        hook = last.register_forward_pre_hook(lambda _, given: (keep(given[0]), *given[1:]))
-    else:
-        assert isinstance(model.embed, ConvEmbed), "a stream without blocks is a convolutional network"
-        hook = model.embed.net.register_forward_hook(lambda _, given, made: keep(made))
+    hooks = _hooks(model, keep)
     try:
         with torch.inference_mode(False), torch.enable_grad():
-            value = model(raw)[0, index]
-            (slope,) = torch.autograd.grad(value, kept[-1])
+            value = model(Picture(raw.pixels.clone(), raw.missing, raw.metres))[0, index]
+            chosen = next((one for one in reversed(kept) if _places(one, raw, model) >= MIN_PLACES), kept[0])
+            (slope,) = torch.autograd.grad(value, chosen)
     finally:
-        hook.remove()
-    features, slope = (_by_places(t, raw, model) for t in (kept[-1].detach(), slope))
+        for hook in hooks:
+            hook.remove()
+    features, slope = (_by_places(t.detach(), raw, model) for t in (chosen, slope))
     found = (features * slope.mean((1, 2), keepdim=True)).sum(0).clamp_min(0).float().cpu().numpy()
     return found / found.max() if found.max() > 0 else found
+
+
+def _hooks(model: Stream, keep: Callable[[Tensor], Tensor]) -> list[Any]:
+    """Hands on the features that may be followed, as they are computed: of each stage, or ahead of the last block."""
+    if len(model.trunk.blocks):
+        last = model.trunk.blocks[-1]
+        return [last.register_forward_pre_hook(lambda _, given: (keep(given[0]), *given[1:]))]
+    if isinstance(model.embed, ConvEmbed):
+        stages: Any = model.embed.net.stages
+        return [stage.register_forward_hook(lambda _, given, made: keep(made)) for stage in stages]
+    return [model.trunk.register_forward_pre_hook(lambda _, given: (given[0].with_x(keep(given[0].x)), *given[1:]))]
+
+
+def _places(features: Tensor, raw: Picture, model: Stream) -> int:
+    """The places along the shorter side of features."""
+    return min(_by_places(features, raw, model).shape[1:])
 
 
 def _by_places(features: Tensor, raw: Picture, model: Stream) -> Float[Tensor, "C R S"]:

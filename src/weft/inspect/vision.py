@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 from einops import rearrange
-from torch import Tensor
+from torch import Tensor, nn
 
 from weft.core.recording import Reading, record
 from weft.data.images.settings import Ground
@@ -20,7 +20,6 @@ from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import TOKEN, Readers
 from weft.inspect.views import Answer, AttentionChoice, View, picture_page
-from weft.modalities.convnet import ConvEmbed
 from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.stream import Stream
@@ -244,11 +243,13 @@ def first_filters(embed: PictureEmbed) -> tuple[np.ndarray, tuple[int, int, int]
 
     They are those of the patches, or of the first convolution.
     """
-    if isinstance(embed, ConvEmbed):
-        filters = embed.net.stem[0][0].weight.detach().float().cpu()  # type: ignore[index]
+    first = next((part for part in embed.modules() if isinstance(part, nn.Conv2d)), None)
+    if first is not None:
+        filters = first.weight.detach().float().cpu()
         flat = rearrange(filters, "o c y x -> o (y x c)").contiguous().numpy()
         return flat, (filters.shape[2], filters.shape[3], filters.shape[1])
-    assert isinstance(embed, PatchEmbed)
+    if not isinstance(embed, PatchEmbed):
+        raise WeftError("this model has no filters that meet the pixels", where="what", fix="leave filters away")
     return embed.project.weight.detach().float().cpu().numpy(), (embed.patch, embed.patch, embed.config.channels)
 
 
