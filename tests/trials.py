@@ -88,7 +88,6 @@ TRIALS: dict[str, Trial] = {
         input="The dog sees a house .",
         answer={"source", "text", "score", "well_formed"},
         metrics={"f1", "precision", "recall", "exact", "well_formed", "loss", "perplexity"},
-        looks=False,
         hf={"model": "transformer", "tokenizer": "bytes"},
         returns="translate",
     ),

@@ -125,5 +125,7 @@ def _vector(numbers: np.ndarray, shown: int) -> str:
 
 
 def _short(label: str) -> str:
-    shown = harmless(label).replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣")
+    shown = harmless(label).replace("\n", "↵").replace("\t", "⇥")
+    bare = shown.strip(" ")
+    shown = "␣" * (len(shown) - len(shown.lstrip(" "))) + bare if bare else "␣" * len(shown)
     return shown if cell_len(shown) <= LABEL_COLUMNS else set_cell_size(shown, LABEL_COLUMNS - 1) + "…"

@@ -14,6 +14,7 @@ from weft.inspect.views import Answer, AttentionChoice, View, page
 
 PAGE_COLUMNS = 110  # of a table on a page
 USUAL_COLUMNS = 100  # of a table, where nobody knows how wide the terminal is
+LISTED = 20  # tokens named where one was not found
 TOKEN = "the numbers of one token step by step, in one head: a token, or its place from 1"
 
 
@@ -73,7 +74,7 @@ def find_token(names: Sequence[str], token: str | int) -> int:
         found = [place for place, name in enumerate(plain) if name in same]
         if found:
             return found[0]
-    listed = ", ".join(name.strip() for name in names[:40]) + (", …" if len(names) > 40 else "")
+    listed = ", ".join(name.strip() for name in names[:LISTED]) + (", …" if len(names) > LISTED else "")
     fix = f"they are: {listed}; or give a place from 1"
     raise ConfigError(f"{token!r} is not among the tokens", where="token", fix=fix)
 

@@ -45,6 +45,13 @@ def probability(chance: float) -> str:
     return f"{100 * chance:.1f} %" if chance < 0.0995 or chance > 0.995 else f"{100 * chance:.0f} %"
 
 
+def check_ending(path: Path) -> None:
+    """Refuse a file that no look can be written to."""
+    if path.suffix.lower() not in (".png", ".svg", ".html", ".gif"):
+        problem = f"a picture cannot be written as {path.suffix or 'a file without an ending'}"
+        raise WeftError(problem, where=str(path), fix="use .png, .svg, .html or .gif")
+
+
 class View(ABC):
     """Something to look at. It shows itself in a notebook, and is written to a file by `save`."""
 
@@ -73,7 +80,7 @@ class View(ABC):
 
     def film(self) -> bytes:
         """As a GIF, where there is something to see one after another."""
-        raise WeftError("this look has no frames", fix="use .png, .svg or .html")
+        raise WeftError("this look has no frames", where=".gif", fix="use .png, .svg or .html")
 
     def note(self) -> str | None:
         """What a user should know of the picture."""
@@ -82,16 +89,9 @@ class View(ABC):
     def save(self, path: str | Path) -> Path:
         """Write a .png, .svg, .html or .gif, by the ending of the name."""
         path = Path(path)
+        check_ending(path)
         made = {".html": self.page, ".gif": self.film, ".png": self.picture, ".svg": lambda: self.picture("svg")}
-        kind = path.suffix.lower()
-        if kind not in made:
-            problem = f"a look cannot be written as {kind or 'a file without an ending'}"
-            raise WeftError(problem, where=str(path), fix="use .png, .svg, .html or .gif")
-        try:
-            content = made[kind]()
-        except WeftError as error:
-            raise type(error)(error.problem, where=error.where or str(path), fix=error.fix) from None
-        write_file(path, content)
+        write_file(path, made[path.suffix.lower()]())
         return path
 
     def _repr_html_(self) -> str:
