@@ -3,8 +3,8 @@
 import math
 
 from weft.inspect.answering import AnsweredPicture, LookAtAnswer, answer_view
+from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.tasks.answer_inputs import one_question
 from weft.tasks.answering import Answering, AnswerWriter, PictureQuestion
 from weft.tasks.named_scenes import named_scene

@@ -7,9 +7,9 @@ from dataclasses import replace
 from weft.data.images.album import Album, Region
 from weft.data.images.settings import Ground
 from weft.inspect.captioning import LookAtCaption, Written, caption_steps, caption_words
+from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.tasks.named_scenes import named_scene
 from weft.tasks.picture_writing import Captioning, PictureWriter
 from weft.tasks.pictures import one_picture

@@ -22,11 +22,12 @@ from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
+from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.picture_reading import NoAttention
 from weft.inspect.saliency import By, SaliencyView, saliency
 from weft.inspect.token_steps import StepView
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, LookAtPicture, PictureView, learned_names
+from weft.inspect.vision import LookAtPicture, PictureView
 from weft.modalities.image import Picture
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream

@@ -73,6 +73,7 @@ class Progress:
     def __init__(self, *, quiet: bool = False):
         self.quiet = quiet
         self._bar: _TerminalBar | _NotebookBar | None = None
+        self._output: _NotebookBar | None = None  # one for all that is counted
         self._began = self._next = time.monotonic()
 
     def say(self, text: str) -> None:
@@ -91,8 +92,12 @@ class Progress:
         """Training begins, or goes on from a share already done."""
         self._began = time.monotonic()
         self._next = self._began + FIRST_LINE_AFTER
-        if not self.quiet and (_terminal() or _notebook()):
-            self._bar = _NotebookBar(done) if _notebook() else _TerminalBar(done)
+        if self.quiet:
+            return
+        if _notebook():
+            self._bar = self._output = self._output or _NotebookBar(done)
+        elif _terminal():
+            self._bar = _TerminalBar(done)
 
     def step(self, progress: float, values: dict[str, str], left: float) -> None:
         """The share done, what to show, and the seconds left."""
