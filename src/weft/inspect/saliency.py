@@ -66,7 +66,7 @@ class SaliencyView(MapsView):
 
     @property
     def about(self) -> str:
-        return f"{self.maps.title or 'a picture'} by {self.by}: {self.maps.name}"
+        return f"{self.maps.title or 'a picture'}, by {self.maps.name}"
 
     def chosen(self) -> AttentionChoice:
         return ALL
@@ -88,11 +88,13 @@ def saliency(model: Stream, raw: Picture, explained: Explained | None, by: By) -
             raise WeftError(problem, where="by", fix="use --set by=occlusion, or by=attention where the model has it")
         return gradient_map(model, raw, explained.index), f"gradient (Grad-CAM): what speaks for {explained.name}"
     if explained is None:
-        return _occluded(raw, _likeness(model, raw)), "how far the picture's vector turns when a part is covered"
+        return _occluded(
+            raw, _likeness(model, raw)
+        ), "occlusion: how far the picture's vector turns when a part is covered"
     found = _occluded(raw, lambda some: explained.probability(model(some).float()))
     if explained.classes:
-        return np.clip(found, 0, None), f"fall of the probability of {explained.name} when a part is covered"
-    return np.abs(found), "change of the number when a part is covered"
+        return np.clip(found, 0, None), f"occlusion: fall of the probability of {explained.name} when a part is covered"
+    return np.abs(found), "occlusion: change of the number when a part is covered"
 
 
 def _occluded(raw: Picture, score: Callable[[Picture], Tensor]) -> np.ndarray:
