@@ -95,7 +95,7 @@ def _heading(on: Sheet, shown: PictureWords, choice: AttentionChoice) -> float:
 
 
 def facts(shown: PictureWords, choice: AttentionChoice) -> str:
-    """The picture's file, the probability of the text, and whose attention is shown, in a line."""
+    """The picture's file, the probability and the score of the text, and whose attention is shown, in a line."""
     layers, heads = shown.last.weights.shape[:2]
     which = METHOD[shown.by].name
     if not shown.last.words:
@@ -105,7 +105,8 @@ def facts(shown: PictureWords, choice: AttentionChoice) -> str:
         head = f"mean of {heads} heads" if choice.head is None else f"head {choice.head}"
         which = f"attention, {layer if layers > 1 else 'one layer'}, {head if heads > 1 else 'one head'}"
     sure = [] if shown.chance is None else [f"probability of the {shown.last.name} {probability(shown.chance)}"]
-    return "   ·   ".join(part for part in (PurePath(shown.title).name, *sure, which) if part)
+    score = [] if shown.score is None else [f"score {round(shown.score, 2) + 0.0:.2f}"]  # never -0.00
+    return "   ·   ".join(part for part in (PurePath(shown.title).name, *sure, *score, which) if part)
 
 
 def _word(

@@ -4,6 +4,7 @@ import html
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 from weft.amounts import duration
 from weft.errors import harmless
@@ -22,7 +23,7 @@ class _TerminalBar:
         from rich.progress import Progress as Bar
 
         columns = (BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.description}"))
-        self._bar = Bar(*columns, console=Console(stderr=True), refresh_per_second=4)
+        self._bar: Any = Bar(*columns, console=Console(stderr=True), refresh_per_second=4)
         self._bar.start()
         self._task = self._bar.add_task("", total=1.0, completed=done)
 
