@@ -4,7 +4,6 @@ import html
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 from weft.amounts import duration
 from weft.errors import harmless
@@ -23,9 +22,9 @@ class _TerminalBar:
         from rich.progress import Progress as Bar
 
         columns = (BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.description}"))
-        self._bar: Any = Bar(*columns, console=Console(stderr=True), refresh_per_second=4)
+        self._bar = Bar(*columns, console=Console(stderr=True), refresh_per_second=4)
         self._bar.start()
-        self._task = self._bar.add_task("", total=1.0, completed=done)
+        self._task = self._bar.add_task("", total=1.0, completed=done)  # type: ignore[arg-type]
 
     def show(self, share: float, text: str) -> None:
         self._bar.update(self._task, completed=share, description=text)
