@@ -51,7 +51,7 @@ def test_the_notebook_runs_with_one_bar_for_each_training(tmp_path):
     pytest.importorskip("sklearn")
     notebook = nbformat.read(ROOT / "docs" / "notebook.ipynb", as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "the notebook is kept without outputs"
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(tmp_path)}}).execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for cell in cells:
         bars = [out for out in cell.outputs if "<progress" in out.get("data", {}).get("text/html", "")]
