@@ -101,6 +101,20 @@ def test_a_model_is_made_ready_and_steps_without_torchs_compiler():
     assert done.stdout.split() == []
 
 
+def test_a_process_that_opens_runs_knows_every_part_of_a_model():
+    code = """if True:
+        import importlib, pkgutil, weft.config, weft.runs.run
+        known = set(weft.config._parts)
+        for package in ("modalities", "core", "position"):
+            for found in pkgutil.iter_modules(importlib.import_module(f"weft.{package}").__path__, f"weft.{package}."):
+                importlib.import_module(found.name)
+        print(*sorted(set(weft.config._parts) - known))
+    """
+    environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == []
+
+
 def test_the_public_names_are_these():
     assert weft.__all__ == NAMES == sorted(NAMES)
     assert dir(weft) == NAMES

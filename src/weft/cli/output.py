@@ -202,31 +202,15 @@ def document(text: str, path: Path | None) -> None:
 def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
     """The result of `weft look`."""
     if path is not None:
-        from weft.storage.store import write_file
-
-        kind = path.suffix.lower()
-        write_file(path, drawn(view, kind, path))
+        view.save(path)
         say(f"wrote {path}")
         note = view.note()
-        if note and kind in (".png", ".gif"):
+        if note and path.suffix.lower() in (".png", ".gif"):
             say(f"warning: {note}")
     if as_json:
         emit(report)
     elif path is None:
         print(harmless(view.text()))
-
-
-def drawn(view: Any, kind: str, path: Path) -> bytes:
-    """A view as a file of a kind: a page, frames or a picture."""
-    if kind == ".html":
-        content: bytes = view.page()
-    elif kind == ".gif":
-        if not hasattr(view, "film"):
-            raise WeftError("this look has no frames", where=f"-o {path}", fix="use .png, .svg or .html")
-        content = view.film()
-    else:
-        content = view.picture(kind[1:])
-    return content
 
 
 def _texts(found: Sequence[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:

@@ -91,6 +91,7 @@ def evaluate(
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set every=true -o heads.svg',
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set token=maison --set layer=1 --set head=2',
         "weft look runs/photos-1 picture.jpg -o look.png",
+        "weft look runs/photos-1 picture.jpg --set by=occlusion -o look.png",
         "weft look runs/photos-1 --what filters,positions -o learned.png",
         "weft look runs/words-1 paris france rome italy -o words.png       words on a plane",
     )
@@ -116,10 +117,10 @@ def look(
 ) -> None:
     """See what a model attends to."""
     output.prepare()
-    kind = None if output_ is None else output_.suffix.lower()
-    if kind not in (None, ".png", ".svg", ".html", ".gif"):
-        raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
-                        fix="use .png, .svg, .html or .gif")  # fmt: skip
+    if output_ is not None:
+        from weft.inspect.views import check_ending
+
+        check_ending(output_)
     asked = inputs or ([] if what else piped())
     loaded = load_run(run, broken=broken)
     several = loaded.task.looks_at_several and len(asked) > 1 and not what

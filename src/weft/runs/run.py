@@ -170,8 +170,11 @@ class Run:
 
         return export_run(self._loaded, out, to)
 
-    def look(self, input: Any, **settings: Any) -> View:
-        """What the model does inside with an input; shows itself in a notebook."""
+    def look(self, input: Any = None, **settings: Any) -> View:
+        """What the model does inside with an input; shows itself in a notebook, and `save` writes it to a file.
+
+        Without an input, what was learned from all of them: `run.look(what="filters")` of a model for pictures.
+        """
         with self._used(**ways_of(settings)):
             return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
 

@@ -1,15 +1,17 @@
 """A look at a picture with a run that writes about pictures: its own caption, or one that is given, word by word."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from weft.data.images.album import Album, Region
 from weft.data.images.settings import Ground
 from weft.errors import ConfigError
-from weft.inspect.captioning import LookAtCaption, Written, caption_words
+from weft.inspect.captioning import LookAtCaption, Written, caption_steps, caption_words
+from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, LookAtPicture, learned_names
+from weft.inspect.vision import LookAtPicture
 from weft.models.dual_encoder import DualEncoder
 from weft.tasks.named_scenes import named_scene
 from weft.tasks.picture_writing import Captioning, PictureWriter
@@ -29,12 +31,14 @@ def look_at_caption(run: Loaded, input: object, how: LookAtCaption) -> View:
     name, picture, read = one_picture(run, input if scene is None else scene.read(0).pixels, Ground())
     if how.caption is None:
         _, best = writer.written(read, Captioning(beam=how.beam))[0][0]
-        ids, score = best.ids, best.score
+        ids, score, chance = best.ids, best.score, math.exp(best.log_probability)
     else:
-        ids, score = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None
-    what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score)
+        ids, score, chance = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None, None
+    what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score, chance=chance)
     if scene is not None:
         what = replace(what, title=str(input), regions=_regions(scene, writer.caption.decode(ids).strip()))
+    if how.token is not None:
+        return caption_steps(writer.model, writer.caption.tokenizer, what, how)
     return look_at_words(caption_words(writer.model, writer.caption.tokenizer, what, how.by), how)
 
 

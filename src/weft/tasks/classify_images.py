@@ -141,7 +141,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return replace(found, pictures={**found.pictures, "mistakes.png": sheet})
 
     def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, input, how)
+        return pictures.look_at_picture(run, input, how, labels.codec_of(run.codecs))
 
 
 def _classifier(run: Loaded) -> Stream:

@@ -128,7 +128,7 @@ def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Pred
     writer = PictureWriter(run)
     names, frames = given_pictures(run, inputs, Ground())
     return [
-        {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
+        {"input": name, "text": text, "score": round(one.score, 4) + 0.0, **({} if one.ended else {"cut": True})}
         for name, best in zip(names, writer.write(frames, how), strict=True)
         for text, one in best
     ]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, PictureCodec, Preparation
+from weft.codecs import Codecs, LabelCodec, PictureCodec, Preparation
 from weft.config import from_json
 from weft.data.ahead import Ahead
 from weft.data.datasets.pictures import PictureData
@@ -23,11 +23,16 @@ from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
+from weft.inspect.learned_view import LearnedView, learned_names
+from weft.inspect.picture_reading import NoAttention
+from weft.inspect.saliency import By, SaliencyView, saliency
+from weft.inspect.token_steps import StepView
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, LookAtPicture, PictureView, learned_names
+from weft.inspect.vision import LookAtPicture, PictureView
 from weft.modalities.image import Picture
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
+from weft.tasks import labels
 from weft.tasks.recipes.pictures import USUAL
 from weft.tasks.request import Loaded
 from weft.tasks.settings import PictureTraining
@@ -186,10 +191,28 @@ def one_picture(run: Loaded, input: object, ground: Ground) -> tuple[str, Decode
     return names[0], frames.pictures[0], read
 
 
-def look_at_picture(run: Loaded, input: object, how: LookAtPicture) -> View:
-    """What was read of a picture, or what the embedder learned."""
+def look_at_picture(run: Loaded, input: object, how: LookAtPicture, label: LabelCodec | None = None) -> View:
+    """What was read of a picture or what the answer depends on, or what the embedder learned; `label` reads the answer."""
     stream = backbone_in(run.model)
     if how.what is not None:
         return LearnedView(stream, learned_names(how.what))
     name, picture, read = one_picture(run, input, how)
-    return PictureView(stream, read, picture.pixels, how.glance, title=name)
+    title, answer, explained = Path(name).name, None, None
+    if label is not None and stream.head is not None:
+        with torch.inference_mode():
+            values = stream.eval()(read).float().cpu()
+        answer, explained = labels.answer(label, values), labels.explained(label, values, how.label)
+    elif how.label is not None:
+        raise ConfigError("this model gives no labels", where="label", fix="leave it away")
+    if how.by in (None, "attention") and how.label is None:
+        try:
+            view = PictureView(stream, read, picture.pixels, how.glance, title, answer)
+            return view if how.token is None else StepView(view.steps(how.token), title, answer)
+        except NoAttention:
+            if how.by is not None or how.token is not None:
+                raise
+    by: By = "occlusion" if how.by == "occlusion" or explained is None else "gradient"
+    by = "gradient" if how.by == "gradient" else by
+    how.refuse_attention(by)
+    found, what = saliency(stream, read, explained, by)
+    return SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
