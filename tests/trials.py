@@ -119,6 +119,7 @@ TRIALS: dict[str, Trial] = {
         input=PIXELS,
         answer={"input", "label", "probabilities"},
         metrics=COUNTED,
+        embeds=True,
         hf={},
     ),
     "reconstruct-images": Trial(
@@ -129,6 +130,7 @@ TRIALS: dict[str, Trial] = {
         input=PIXELS,
         answer={"input", "output", "rmse"},
         metrics={"loss", "rmse_25_hidden", "rmse_50_hidden", "rmse_75_hidden"},
+        embeds=True,
         hf={},
         onnx=False,
     ),

@@ -209,3 +209,12 @@ def test_a_model_whose_weights_are_not_numbers_is_an_error_and_no_text():
         model.trunk.blocks[0].transform.up.bias[0] = torch.nan
     with pytest.raises(WeftError, match="not numbers"):
         generate(Session(model), CHARACTERS, [[1, 2]], HOW)
+
+
+def test_the_sign_for_unknown_characters_is_never_written():
+    (unknown,) = CHARACTERS.unwritten
+    script = [unknown, A["b"], unknown]
+    for how in (HOW, Sampling(temperature=1.0, top_p=1.0, max_tokens=3)):
+        (made,) = search([*script, CHARACTERS.end], how=how)
+        assert unknown not in made.ids and "\ufffd" not in made.text
+    assert BYTES.unwritten == ()
