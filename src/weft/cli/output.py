@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.config import Config, field_types
 from weft.errors import STEERING, WeftError, harmless
 from weft.requirements import check_requirements
 
@@ -247,44 +246,6 @@ def evaluated(report: Report, as_json: bool) -> None:
         say(f"warning: {report['unknown']:,} characters are not in the model's vocabulary")
 
 
-def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
-    """The result of `weft tasks`."""
-    if as_json:
-        emit({"tasks": [{"task": t.name, "summary": t.summary, "data": t.files, "models": dict(t.models),
-                         "presets": dict(t.presets), "settings": _defaults(t.training), "predict": _defaults(t.task.Predict),
-                         "look": _defaults(t.task.Look) if t.task.Look else {}}
-                        for t in chosen]})  # fmt: skip
-        return
-    for task in chosen:
-        print(f"{task.name}: {task.summary}")
-        print(f"  data      {task.files}")
-        print(f"            without data: {task.sample}")
-        if not full:
-            print(f"  models    {', '.join(task.models)}")
-            print(f"  presets   {', '.join(task.presets)}\n")
-            continue
-        for title, entries in (("models", task.models), ("presets", task.presets)):
-            print(f"\n  {title}")
-            for name, text in entries.items():
-                print(f"    {name:<14} {text}")
-        used = (
-            ("weft train --set", task.training),
-            ("weft predict --set", task.task.Predict),
-            ("weft look --set", task.task.Look),
-        )
-        for title, settings in used:
-            if settings is None:
-                continue
-            print(f"\n  {title} NAME=VALUE")
-            about = _about(settings)
-            for name, value in _defaults(settings).items():
-                print(f"    {name:<18} {_plain(value):<8} {about.get(name, '')}")
-            if settings is task.training:
-                print(f"    {'model.PATH':<18} {'-':<8} any part of the model's config: model.trunk.block.mix.heads=8")
-    if not full:
-        print("weft tasks TASK lists its models, presets and settings")
-
-
 def examined(report: Report, as_json: bool) -> None:
     """The result of `weft doctor`."""
     if as_json:
@@ -296,32 +257,3 @@ def examined(report: Report, as_json: bool) -> None:
     print()
     for line in report["advice"]:
         print(f"  - {line}")
-
-
-def _defaults(settings: Any) -> dict[str, Any]:
-    """All settings with their defaults; those of a part under its name, as in augment.flip."""
-    default = settings()
-    found: dict[str, Any] = {}
-    for name in field_types(settings):
-        value = getattr(default, name)
-        if isinstance(value, Config):
-            found |= {f"{name}.{inner}": own for inner, own in _defaults(type(value)).items()}
-        else:
-            found[name] = list(value) if isinstance(value, tuple) else value
-    return found
-
-
-def _about(settings: Any) -> dict[str, str]:
-    """What each of them means."""
-    default, found = settings(), dict(getattr(settings, "about", {}))
-    for name in field_types(settings):
-        if isinstance(value := getattr(default, name), Config):
-            found |= {f"{name}.{inner}": words for inner, words in _about(type(value)).items()}
-    return found
-
-
-def _plain(value: Any) -> str:
-    """A default as one would type it; - where there is none."""
-    if value is None or value == []:
-        return "-"
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)

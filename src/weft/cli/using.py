@@ -157,7 +157,7 @@ def embed(
     broken: Broken = False,
     json: Json = False,
 ) -> None:
-    """Vectors of texts or pictures, in which like things are near each other."""
+    """Turn texts or pictures into vectors (embeddings), or search."""
     output.prepare()
     from weft.runs.embedding import embed_inputs
 

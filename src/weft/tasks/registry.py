@@ -203,9 +203,9 @@ CARDS: dict[str, Card] = {
             reads="pictures.LabelledPictures",
             training=settings.PictureLabelTraining,
             models={
+                "resnet": "the default where no preset is named: a residual convolutional network, no attention",
                 "vit": "the Vision Transformer: patches, learned positions, a class token",
                 "vit-hybrid": "the same on the features of a small convolutional network",
-                "resnet": "the default where no preset is named: a residual convolutional network, no attention",
             },
             presets=PICTURE_PRESETS,
         ),
