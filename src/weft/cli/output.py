@@ -53,13 +53,30 @@ def trained(report: Report, as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    from weft.amounts import duration
+    from weft.amounts import counted, duration
 
     measures = ", ".join(f"{name} {value:.4g}" for name, value in report["metrics"].items())
-    print(f"trained in {duration(report['seconds'])}, {report['steps']:,} steps; held out: {measures}")
+    steps = counted(report["steps"], "step")
+    print(f"trained in {duration(report['seconds'])}, {steps}; held out: {measures}")
     if report.get("sample"):
         print("\n" + "\n".join(f"  | {line}" for line in harmless(report["sample"]).splitlines()) + "\n")
     print(harmless(f"run folder: {report['run']}"))
+    _say_next(report)
+
+
+def _say_next(report: Report) -> None:
+    """What can be done with a run now, as commands."""
+    import shlex
+
+    from weft.tasks.registry import card_named
+
+    run, card = shlex.quote(str(report["run"])), card_named(str(report["task"]))
+    given = f"{shlex.quote(str(report.get('example') or card.example))} {card.asks}".rstrip()
+    look = [f"weft look {run} {given} -o look.png"] if card.task.Look else []
+    for title, command in zip(
+        ("next:", "", ""), [f"weft predict {run} {given}", *look, f"weft evaluate {run}"], strict=False
+    ):
+        say(f"{title:<6}{command}")
 
 
 def shown(report: Report, as_json: bool) -> None:
@@ -166,6 +183,18 @@ def predicted(
             if key in one:
                 amount = "" if one[key] is True else f"{one[key]} "
                 say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")
+
+
+def failures(failed: Sequence[tuple[str, WeftError]]) -> Report:
+    """What a report says of inputs that could not be used; each is named on stderr too."""
+    if not failed:
+        return {}
+    from weft.amounts import counted
+
+    for _, error in failed:
+        say(f"weft: {error}")
+    say(f"{counted(len(failed), 'input')} could not be used; the others are answered")
+    return {"failed": [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in failed]}
 
 
 def document(text: str, path: Path | None) -> None:

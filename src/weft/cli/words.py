@@ -84,8 +84,13 @@ def load_run(folder: str, *, broken: bool = False) -> "Run":
 
 
 def lines_in(path: Path) -> list[str]:
-    """The lines of a text file."""
+    """The lines of a text file, or, for the name -, those that are piped in."""
     from weft.data.decoding import read_text
+
+    if str(path) == "-":
+        if sys.stdin is None or sys.stdin.closed:
+            raise WeftError("nothing is piped in", where="-", fix="name a file, or pipe lines in: ... | weft ...")
+        return sys.stdin.read().splitlines()
 
     return "".join(read_text(path)).splitlines()
 

@@ -2,6 +2,7 @@
 the others take what it wrote and train beside it.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 from weft.config import field_types, from_json
 from weft.data.bounds import outside_allowed
 from weft.data.datasets import stem
+from weft.data.files import require_data
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
 from weft.inspect.curves import loss_curve
@@ -126,6 +128,10 @@ def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress:
     """The plan of a run that was begun, its data read again."""
     config, where = folder.config(), f"{folder.path}/config.json"
     record, training = record_of(config, where), training_of(card.task, config, where)
+    if not sources:
+        require_data(
+            record.sources, str(folder.path), f"weft train NEW/PATH --resume --out {shlex.quote(str(folder.path))}"
+        )
     with outside_allowed(training.outside):
         data = card.reader.read(sources or record.sources, record.valid, training, read_counter(progress))
     progress.stop()
@@ -143,6 +149,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "seconds": round(outcome.seconds, 1),
         "metrics": dict(ending.measured.metrics),
         "sample": ending.sample,
+        "example": ending.example,
         **({"warning": outcome.warning} if outcome.warning else {}),
     }
     name = shown(Path(folder.path.absolute().name))
