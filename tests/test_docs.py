@@ -38,9 +38,20 @@ def test_the_code_on_a_page_runs(page: Path, tmp_path, monkeypatch):
         exec(compile(code, str(page), "exec"), module.__dict__)
 
 
+def links(page: Path) -> set[str]:
+    """The files that a page points at, as it names them."""
+    return set(re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")))
+
+
+def test_the_index_leads_to_every_page():
+    index = ROOT / "docs" / "README.md"
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {index.name}
+    assert pages <= links(index), f"docs/README.md does not name {sorted(pages - links(index))}"
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
 def test_links_and_pictures_on_a_page_exist(page: Path):
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+    for target in links(page):
         assert (page.parent / target).exists(), f"{page.name} points at {target}, which does not exist"
 
 
@@ -60,3 +71,12 @@ def test_the_notebook_runs_with_one_bar_for_each_training(tmp_path):
             shown = cell.outputs[-1].data["text/html"]
             assert shown.startswith(("<img", "<pre")), cell.source
     assert (tmp_path / "alignment.png").exists() and (tmp_path / "alignment.html").exists()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
+def test_links_to_a_part_of_a_page_lead_to_a_heading(page: Path):
+    for target, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
+        heads = re.findall(r"^#+ (.+)$", text, re.M)
+        known = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+        assert part in known, f"{page.name} points at {target}#{part}, which has no such heading"

@@ -117,6 +117,7 @@ TRIALS: dict[str, Trial] = {
         input=PIXELS,
         answer={"input", "label", "probabilities"},
         metrics=COUNTED,
+        embeds=True,
         hf={},
     ),
     "reconstruct-images": Trial(
@@ -127,6 +128,7 @@ TRIALS: dict[str, Trial] = {
         input=PIXELS,
         answer={"input", "output", "rmse"},
         metrics={"loss", "rmse_25_hidden", "rmse_50_hidden", "rmse_75_hidden"},
+        embeds=True,
         hf={},
         onnx=False,
     ),

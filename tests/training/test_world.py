@@ -152,7 +152,7 @@ def test_a_batch_that_does_not_divide_is_refused_with_numbers_that_do(weft: Weft
     done = together(weft, *TRAIN[:-4], "--steps", "8", "--set", "micro=1", size=3)
     assert done[0].code == 2 and all(one.code != 0 for one in done[1:]), done
     assert "a batch of 4 does not divide among 3 processes" in done[0].err
-    assert "set batch=3 or batch=6" in done[0].err
+    assert "--set batch=3 or --set batch=6" in done[0].err
     assert sorted(weft.folder.rglob("*")) == found
 
 
@@ -229,7 +229,7 @@ def test_every_process_has_its_share(count: int, size: int, expected: slice | No
 def test_shares_that_do_not_divide_name_the_nearest_that_do() -> None:
     with pytest.raises(ConfigError, match="a batch of 1 does not divide among 4") as error:
         World(0, 4).share(1)
-    assert error.value.fix == "set batch=4"
+    assert error.value.fix == "--set batch=4"
 
 
 @pytest.mark.parametrize("environment", [{}, {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "x"}])

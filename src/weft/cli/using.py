@@ -29,24 +29,30 @@ def predict(
         list[str] | None,
         typer.Argument(metavar="INPUT", help="What to continue or predict from; by default what is piped in."),
     ] = None,
-    input: Annotated[Path | None, typer.Option(metavar="FILE", help="A file with one input a line.")] = None,
+    input: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with one input a line; - for what is piped in.")
+    ] = None,
     output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
-) -> None:
-    """Use a trained model."""
+) -> int:
+    """Use a trained model.
+
+    An input that cannot be used is named on stderr, the others are answered, and the exit code is 2.
+    """
     output.prepare()
     loaded = load_run(run, broken=broken)
+    from weft.runs.partly import answered_partly
+
     settings = settings_of(set_, loaded.predict)
-    if input is not None and not inputs and not json:
+    if input is not None and str(input) != "-" and not inputs and not json:
         document = loaded.predict_file(input, **settings)
         if document is not None:
             output.document(document[0], output_)
-            return
-    named = (
-        [] if input is None else [str(input)] if loaded.task.reads_files else lines_in(input, settings.get("encoding"))
-    )
+            return 0
+    reads_lines = str(input) == "-" or not loaded.task.reads_files
+    named = [] if input is None else lines_in(input, settings.get("encoding")) if reads_lines else [str(input)]
     writes = output_ is not None and output_.suffix.lower() in loaded.task.writes
     settings |= {"output": str(output_)} if writes else {}
     asked = [*(inputs or ()), *named] or (piped() if loaded.task.needs_input or not settings else [])
@@ -55,12 +61,17 @@ def predict(
     asked = asked or ([""] if loaded.task.streams else [])
     streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
     stream = output.LiveText(asked[0]) if streams else None
-    found = loaded.predict(asked, listen=stream, **settings)
-    report = {"run": run, "task": loaded.task.name, "predictions": found}
+    if writes:  # one file of all inputs
+        found, failed = loaded.predict(asked, **settings), []
+    else:
+        partly = answered_partly(lambda some: loaded.predict(some, listen=stream, **settings), asked)
+        found, failed = [one for answers in partly.answers for one in answers], partly.failed
+    report = {"run": run, "task": loaded.task.name, "predictions": found, **output.failures(failed)}
     if writes and not json:
         output.say(f"wrote {output_}")
-        return
+        return 0
     output.predicted(report, loaded.task.shown, json, None if writes else output_, stream)
+    return WeftError.exit_code if failed else 0
 
 
 @commands.command(
@@ -159,11 +170,13 @@ def embed(
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
-) -> None:
-    """Vectors of texts or pictures, in which like things are near each other."""
+) -> int:
+    """Turn texts or pictures into vectors (embeddings), or search."""
     output.prepare()
     from weft.runs.embedding import embed_inputs
 
     loaded = load_run(run, broken=broken)
-    found = embed_inputs(loaded, inputs or piped(), output_, query or (), best, settings_of(set_, loaded.embed))
-    output.embedded({"run": run, **found}, json)
+    given = [line for one in inputs for line in (lines_in(Path(one)) if one == "-" else [one])] if inputs else piped()
+    found, failed = embed_inputs(loaded, given, output_, query or (), best, settings_of(set_, loaded.embed))
+    output.embedded({"run": run, **found, **output.failures(failed)}, json)
+    return WeftError.exit_code if failed else 0

@@ -6,7 +6,7 @@ reason.
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +40,14 @@ def ending(path: str | Path, endings: tuple[str, ...]) -> str | None:
 def is_pattern(name: str | Path) -> bool:
     """Whether a name that no file has stands for several."""
     return any(mark in str(name) for mark in "*?[")
+
+
+def require_data(sources: Iterable[str], where: str, command: str) -> None:
+    """Refuse to go on with data that was moved or deleted since a run was made; `command` is the one that takes it elsewhere."""
+    for source in sources:
+        if not is_pattern(source) and not os.path.exists(source):
+            problem = f"the data that this run was trained on is no longer at {shown(Path(source))}"
+            raise DataError(problem, where=where, fix=f"if it has moved, say where it is: {command}")
 
 
 def missing(path: Path) -> DataError:

@@ -59,7 +59,7 @@ class LookAtWords(Config):
             if getattr(self, name):
                 problem = "occlusion is measured on the whole model, it has no layers and heads"
                 raise ConfigError(
-                    problem, where=name, fix=f"leave {name} away, or set by=attention where the model has attention"
+                    problem, where=name, fix=f"leave {name} away, or --set by=attention where the model has attention"
                 )
 
 

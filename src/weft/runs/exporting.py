@@ -29,6 +29,15 @@ from weft.tasks.request import Loaded
 from weft.tasks.writing import SPARE_TOKENS
 from weft.version import VERSION
 
+FILE_ENDINGS = (
+    ".onnx",
+    ".safetensors",
+    ".bin",
+    ".pt",
+    ".pth",
+    ".json",
+    ".zip",
+)  # of what people may take an export for
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
 MIN_SPREAD_PARTS = 100  # a spread below this part of the mean is lost in fp32, as far as TOLERANCE sees
 KEPT_ASPECT = (
@@ -42,6 +51,9 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     check_target(to)
     if to == "word2vec":
         return export_words(run, out)
+    if (ending := Path(out).suffix.lower()) in FILE_ENDINGS:
+        problem = f"an export is a folder, with the model and what it needs in files of it, not one file {ending}"
+        raise WeftError(problem, where=f"--out {out}", fix=f"name a folder: --out {Path(out).with_suffix('')}")
     if isinstance(run.model, WordVectors):
         problem = "vectors of words are no model of theirs"
         raise WeftError(problem, where=f"--to {to}", fix="use --to word2vec")

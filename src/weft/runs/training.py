@@ -2,6 +2,7 @@
 the others take what it wrote and train beside it.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import torch
 
 from weft.config import field_types, from_json
 from weft.data.datasets import stem
+from weft.data.files import require_data
 from weft.data.source import Source
 from weft.data.ways import reading
 from weft.errors import ConfigError, WeftError
@@ -138,6 +140,10 @@ def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress:
     """The plan of a run that was begun, its data read again."""
     config, where = folder.config(), f"{folder.path}/config.json"
     record, training = record_of(config, where), training_of(card.task, config, where)
+    if not sources:
+        require_data(
+            record.sources, str(folder.path), f"weft train NEW/PATH --resume --out {shlex.quote(str(folder.path))}"
+        )
     with reading(outside=training.outside, encoding=training.encoding):
         data = card.reader.read(sources or record.sources, record.valid, training, read_counter(progress))
     progress.stop()
@@ -156,6 +162,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "metrics": dict(ending.measured.metrics),
         **{key: ending.measured.more[key] for key in ("intervals",) if ending.measured.more.get(key)},
         "sample": ending.sample,
+        "example": ending.example,
         **({"warning": outcome.warning} if outcome.warning else {}),
     }
     name = shown(Path(folder.path.absolute().name))

@@ -28,8 +28,8 @@ from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import PictureLabelTraining
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.settings import PictureLabelTraining, with_settings
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -123,6 +123,9 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
+
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        return pictures.picture_vectors(run, inputs, with_settings(Ground(), settings))
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)

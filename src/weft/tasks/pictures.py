@@ -11,6 +11,8 @@ from torch import Tensor
 
 from weft.codecs import Codecs, LabelCodec, PictureCodec, Preparation
 from weft.config import from_json
+from weft.core import Pooled
+from weft.core.heads import summary
 from weft.data.ahead import Ahead
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures, codec_for
@@ -34,7 +36,7 @@ from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.tasks import labels
 from weft.tasks.recipes.pictures import USUAL
-from weft.tasks.request import Loaded
+from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings import PictureTraining
 from weft.training.progress import Progress, counter, read_counter
 
@@ -171,6 +173,15 @@ def values_of(
             found = values.new_zeros(len(frames), *values.shape[1:])
         found[torch.from_numpy(rows)] = values
     return found
+
+
+def picture_vectors(run: Loaded, inputs: Sequence[object], ground: Ground) -> Embedded:
+    """A vector for each picture: what a head would read, the class token or the mean of all tokens (pooled features)."""
+    names, frames = given_pictures(run, inputs, ground)
+    seer = backbone_in(run.model)
+    first = seer.head.first if isinstance(seer.head, Pooled) else embed_of(seer.config).class_tokens > 0
+    found = values_of(run, frames, lambda picture: summary(seer.encode(picture), first=first))
+    return Embedded(names, found.numpy(), lambda row: frames.pictures[row].pixels)
 
 
 def backbone_in(model: Model) -> Stream:

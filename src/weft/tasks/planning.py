@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from weft.amounts import count, duration
+from weft.amounts import count, counted, duration
 from weft.codecs import Codecs, codecs_from_json
 from weft.config import from_json
 from weft.data.datasets import Dataset
@@ -173,7 +173,7 @@ def _training_line(request: Request, training: SizedTraining, budget: Budget, ba
     if budget.minutes is not None:
         length = duration(60 * budget.minutes)
     else:
-        length = f"{budget.steps:,} steps" if budget.steps else f"{budget.epochs:g} epochs"
+        length = counted(budget.steps, "step") if budget.steps else counted(budget.epochs or 0.0, "epoch")
     return f"{length} on {request.device.type} in {precision}, {batch}, lr {training.lr:g}"
 
 

@@ -31,6 +31,7 @@ class Card:
     training: type[settings.SizedTraining]
     models: Mapping[str, str]
     presets: Mapping[str, str]
+    asks: str = ""  # what the command line needs beside the example
 
     @cached_property
     def task(self) -> "Task[Any, Any, Any]":
@@ -203,9 +204,9 @@ CARDS: dict[str, Card] = {
             reads="pictures.LabelledPictures",
             training=settings.PictureLabelTraining,
             models={
+                "resnet": "the default where no preset is named: a residual convolutional network, no attention",
                 "vit": "the Vision Transformer: patches, learned positions, a class token",
                 "vit-hybrid": "the same on the features of a small convolutional network",
-                "resnet": "the default where no preset is named: a residual convolutional network, no attention",
             },
             presets=PICTURE_PRESETS,
         ),
@@ -274,6 +275,7 @@ CARDS: dict[str, Card] = {
                 "transformer": "patches and the question in one Vision Transformer, and a decoder of GPT-2's layout",
             },
             presets=PICTURE_PRESETS,
+            asks='--set question="What is in the picture?"',
         ),
         Card(
             name="forecast",

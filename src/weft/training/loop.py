@@ -228,8 +228,7 @@ class Fit:
         if state.lowest is not None:
             values["held-out"] = f"{state.lowest:.3f}"
         values[f"{self.job.objective.unit}/s"] = count(line["count"] / typical)
-        left = (state.horizon.end - state.step) * typical
-        self.job.progress.step(state.horizon.progress(state.step), values, left)
+        self.job.progress.step(state.horizon.progress(state.step), values, self.pace.left(typical))
 
     def due(self) -> bool:
         """Whether it is time for a checkpoint; the time that saving takes does not count."""

@@ -80,7 +80,7 @@ class World:
             raise ConfigError(
                 f"a batch of {count} does not divide among {self.size} processes",
                 where="batch",
-                fix=f"set batch={low} or batch={high}" if low else f"set batch={high}",
+                fix=f"--set batch={low} or --set batch={high}" if low else f"--set batch={high}",
             )
         each = count // self.size
         return slice(self.rank * each, (self.rank + 1) * each)
