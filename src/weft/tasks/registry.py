@@ -108,7 +108,9 @@ ELEMENT_PRESETS = {
     "base": "6 layers, 256 wide",
     "large": "10 layers, 512 wide",
 }
-TEXT_FILES = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
+TEXT_FILES = (
+    "text as .txt, .md, .jsonl or .parquet (field text) or .mbox, gzip of these, several files, or a folder of them"
+)
 DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
 
 CARDS: dict[str, Card] = {
@@ -146,7 +148,7 @@ CARDS: dict[str, Card] = {
         Card(
             name="translate",
             summary="learn to translate from sentence pairs",
-            files="pairs as .tsv, .csv, .jsonl, .tmx or .po, gzip of these, folders of them, or two parallel text files",
+            files="pairs as .tsv, .csv, .jsonl, .xlsx, .parquet, .tmx or .po, gzip of these, folders of them, or two parallel text files",
             sample="weft's phrasebook: English with French (--set target=it for Italian, de for German)",
             example="My house is tiny and cozy.",
             home="translate.Translate",
@@ -170,7 +172,7 @@ CARDS: dict[str, Card] = {
         Card(
             name="classify-text",
             summary="learn to label texts",
-            files="texts with labels as .csv, .tsv or .jsonl (gzip too), or a folder with one sub-folder of .txt files "
+            files="texts with labels as .csv, .tsv, .jsonl (gzip too), .xlsx or .parquet, or a folder with one sub-folder of .txt files "
             "a class",
             sample="short opinions by a grammar of weft's own",
             example="A text of yours.",
