@@ -141,7 +141,8 @@ class TranslationView(View):
 
     def step_view(self, token: str | int, side: Side) -> StepView:
         """One token step by step, as a view."""
-        return StepView(self.steps(token, side=side), self.source, self.answer)
+        facts = {"source": self.source, "text": self.target}
+        return StepView(self.steps(token, side=side), self.source, self.answer, facts)
 
     def note(self) -> str | None:
         """What to say of signs that no installed font has."""
