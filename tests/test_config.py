@@ -39,6 +39,7 @@ TREE = Trunk.Config(blocks=(Block.Config(mix=Attention.Config(heads=2)), Block.C
 PATCHES = Stream.Config(dim=4, embed=PatchEmbed.Config(grid=(2, 2)), trunk=Trunk.Config(block=Block.Config()))
 READING = PATCHES.replace(trunk=Trunk.Config(blocks=(Block.Config(), Block.Config(read=Attention.Config(heads=2)))))
 NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING},
+         **dict.fromkeys(("Even", "Ramp", "TurnRamp", "PairRamp"), {"factor": 4.0}),
          "PictureTextEmbed": {"text": TextEmbed.Config(vocab=5, context=6, reading="free")}}  # fmt: skip
 
 

@@ -14,8 +14,8 @@ Who may read whom follows from `rank` alone: a token may read real tokens of ran
     0 0 0 1 2 3          a prefix blind to the suffix, then order (picture, then its caption)
     time of each token   everyone reads the present and the past  (forecasts)
 
-Facts that pick a fast kernel (`unpadded`, `order`, `padded_behind`, `line_axis`) are stated where tokens are made, where
-they are known, and are never found by scanning a mask.
+Facts that pick a fast kernel (`unpadded`, `order`, `padded_behind`, `line_axis`, `grid`) are stated where tokens are made,
+where they are known, and are never found by scanning a mask.
 """
 
 import dataclasses
@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from weft.errors import Unfit
 from weft.relations import Relation, both, rows_of, taken, widened
 
 
@@ -52,6 +53,7 @@ class Tokens:
     order: Order = Order.ANY
     padded_behind: bool = False  # padding, if any, stands behind all real tokens
     line_axis: str | None = None  # the axis, if any, whose coordinate grows by at least one with each token
+    grid: tuple[int, int] | None = None  # rows and columns, where the axes `row` and `column` count them, row by row
 
     @staticmethod
     def free(
@@ -61,6 +63,7 @@ class Tokens:
         coords: Mapping[str, Tensor] | None = None,
         padded_behind: bool = False,
         line_axis: str | None = None,
+        grid: tuple[int, int] | None = None,
     ) -> "Tokens":
         """Tokens that all may read each other: sets, pictures, sentences to be understood."""
         rank = torch.zeros((), dtype=torch.long, device=x.device).expand(x.shape[:2])
@@ -74,6 +77,7 @@ class Tokens:
             order=Order.FREE,
             padded_behind=padded_behind or unpadded,
             line_axis=line_axis,
+            grid=grid,
         )
 
     @staticmethod
@@ -148,6 +152,13 @@ class Tokens:
         """`into` with its content at `index` replaced by mine: undoes `take`, the rest keeps (say) a mask token."""
         wide = index[..., None].expand(*index.shape, self.x.shape[-1])
         return into.with_x(into.x.scatter(1, wide, self.x.to(into.x.dtype)))
+
+
+def axis_of(coords: Mapping[str, Tensor], axis: str) -> Tensor:
+    """The coordinates along an axis, which the tokens must have."""
+    if axis not in coords:
+        raise Unfit(f"these tokens have no axis {axis!r:.80}; they have {', '.join(sorted(coords)) or 'none'}")
+    return coords[axis]
 
 
 def join(first: Tokens, second: Tokens) -> Tokens:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 from foreign import TOLERANCE, changed, difference, greedy, library, perturbed, randomised, same_files, saved
@@ -11,13 +12,17 @@ from foreign_models import mostly_slow, newer_pictures, pictures
 from foreign_models.pictures import MAE, VIT
 from safetensors.torch import load_file, save_file
 
-from weft.core import PerClassToken, RmsNorm, record
+from weft.core import LayerNorm, LowRank, PerClassToken, Pooled, RmsNorm, record
 from weft.errors import ConfigError, DataError
-from weft.interop import Marks, prove, read_folder, write_folder
+from weft.generate.compute import prepared
+from weft.inspect.vision import attention_of
+from weft.interop import Marks, prove, read_folder, write_folder, write_onnx
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
-from weft.modalities.convnet import Bottleneck, ResNet
+from weft.modalities.convnet import Bottleneck, ConvEmbed, ResNet
+from weft.modalities.convnext import ConvNext
 from weft.modalities.image import Picture
+from weft.models.adapted import adapted
 from weft.models.outline import unfilled
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size, gpt
@@ -29,6 +34,7 @@ CASES = {**pictures.CASES, **newer_pictures.CASES}
 SIZE = VisionSize(dim=32, depth=2, heads=4, patch=8)
 SIGHT = Sight(height=24, width=24, channels=3, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
 NET = ResNet.Config(depths=(1, 1), widths=(8, 16))
+NEXT = ConvNext.Config(depths=(1, 2), widths=(8, 16))
 
 
 def theirs(name: str):
@@ -71,7 +77,8 @@ def answer(result) -> torch.Tensor:
 
 
 def written_again(imported, folder: Path) -> Path:
-    write_folder(folder, imported.model, marks=imported.marks, labels=imported.labels, settings=imported.settings)
+    known = {"settings": imported.settings, "preparation": imported.preparation}
+    write_folder(folder, imported.model, marks=imported.marks, labels=imported.labels, **known)
     return folder
 
 
@@ -123,6 +130,11 @@ OURS = {
     "mae": autoencoder(mae(SIZE, SIGHT)),
     "mae, no head": mae(SIZE, SIGHT),
     "resnet": resnet(replace(SIZE, net=NET), SIGHT, outputs=5),
+    "convnext": resnet(SIZE, SIGHT, outputs=5).replace(
+        dim=16,
+        embed=ConvEmbed.Config(grid=(3, 3), net=NEXT, project=False, mean=SIGHT.mean, std=SIGHT.std),
+        head=Pooled.Config(norm=LayerNorm.Config()),
+    ),
     "resnet, bottleneck": resnet(replace(SIZE, net=NET.replace(block=Bottleneck.Config())), SIGHT, outputs=5),
 }
 
@@ -218,16 +230,32 @@ def test_the_scale_of_pixels_is_written_and_read_again(tmp_path: Path):
     ("keys", "grid"),
     [
         ({"size": {"shortest_edge": 160}}, (10, 10)),
-        ({"size": 256, "crop_size": {"height": 224, "width": 192}}, (14, 12)),
+        (
+            {
+                "size": 256,
+                "crop_size": {"height": 224, "width": 192},
+                "do_center_crop": True,
+                "image_processor_type": "BitImageProcessor",
+            },
+            (14, 12),
+        ),
         ({"size": 256, "crop_size": 224, "do_center_crop": False}, (16, 16)),
-        ({}, (14, 14)),
+        ({"image_mean": [0.1, 0.2, 0.3]}, (24, 24)),
     ],
 )
 def test_a_resnet_reads_pictures_of_the_size_that_they_are_prepared_to(tmp_path: Path, keys, grid):
     folder = saved(theirs("resnet"), tmp_path / "a")
     (folder / "preprocessor_config.json").write_text(json.dumps(keys))
-    embed = read_folder(folder).config.embed
-    assert (embed.grid, embed.mean) == (grid, (0.485, 0.456, 0.406))
+    embed, processor = read_folder(folder).config.embed, library().AutoImageProcessor.from_pretrained(folder)
+    mean = embed.mean * (3 // len(embed.mean))
+    assert (embed.grid, mean) == (grid, processor.image_mean)
+    prepared = processor(torch.zeros(3, 300, 300, dtype=torch.uint8), return_tensors="pt")["pixel_values"]
+    assert tuple(prepared.shape[2:]) == tuple(16 * side for side in grid)
+
+
+def test_a_resnet_without_a_file_about_its_pictures_reads_them_at_224_pixels(tmp_path: Path):
+    embed = read_folder(saved(theirs("resnet"), tmp_path / "a")).config.embed
+    assert (embed.grid, embed.mean) == ((14, 14), (0.485, 0.456, 0.406))
 
 
 @pytest.mark.parametrize(
@@ -238,6 +266,12 @@ def test_a_resnet_reads_pictures_of_the_size_that_they_are_prepared_to(tmp_path:
         ("vit", {"image_size": [24, 24, 24]}, "a height and a width"),
         ("vit", {"hidden_act": "gelu_10"}, "which weft does not compute"),
         ("vit", {"architectures": ["ViTForMaskedImageModeling"]}, "does not know the architecture"),
+        ("convnext", {"patch_size": [4, 2]}, "squares only"),
+        ("swin", {"use_absolute_embeddings": True}, "use_absolute_embeddings"),
+        ("swin", {"num_heads": [2, 4]}, "3 depths and 2 num_heads"),
+        ("swin", {"image_size": 40}, "whole windows of 4"),
+        ("convnext", {"num_stages": 2}, "num_stages is 2"),
+        ("convnext", {"hidden_sizes": [8, 16]}, "3 depths and 2 widths"),
         ("resnet", {"hidden_act": "gelu"}, "only with 'relu'"),
         ("resnet", {"layer_type": "bottle"}, "bottleneck"),
         ("resnet", {"depths": 3}, "a list of whole numbers"),
@@ -279,6 +313,70 @@ def test_a_vit_without_a_pooler_is_read_by_dinos_name_and_its_attention_can_be_l
     assert difference(result.last_hidden_state, found.x) < TOLERANCE
     for theirs_weights, reading in zip(result.attentions, looked.readings.values(), strict=True):
         assert difference(theirs_weights, reading[0].weights()) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["swin", mostly_slow(["swin, odd windows"])[0]])
+def test_attention_within_tiles_is_theirs_shifted_or_not(tmp_path: Path, name: str):
+    model = theirs(name)
+    model.set_attn_implementation("eager")
+    config, given = model.config, inputs_of(model)["pixel_values"]
+    imported = read_folder(saved(model, tmp_path / "a"))
+    with torch.inference_mode(), record(imported.model) as looked:
+        result = model(given, output_attentions=True)
+        imported.model(seen(imported.model, given))
+    readings, ends = list(looked.readings.values()), torch.tensor(config.depths).cumsum(0) - 1
+    for i, (end, windows) in enumerate(
+        zip(ends, result.attentions, strict=True)
+    ):  # theirs of the last block of a stage
+        side, tile = config.image_size // config.patch_size // 2**i, config.window_size
+        shift = tile // 2 if config.depths[i] % 2 == 0 and side > tile else 0
+        places = torch.arange(side**2).view(side, side).roll((-shift, -shift), (0, 1))
+        places = places.unfold(0, tile, tile).unfold(1, tile, tile).reshape(-1, tile**2)
+        whole = torch.zeros(2, config.num_heads[i], side**2, side**2)
+        for window, weights in zip(places, windows.unflatten(0, (2, -1)).unbind(1), strict=True):
+            whole[:, :, window[:, None], window] = weights
+        assert difference(whole, readings[end][0].weights()) < TOLERANCE
+
+
+def test_the_last_stage_of_a_swin_can_be_looked_at(tmp_path: Path):
+    imported = read_folder(saved(theirs("swin"), tmp_path / "a"))
+    found = attention_of(imported.model, Picture(torch.rand(1, 3, 32, 32)))
+    assert [weights.shape for weights in found] == [(1, 4, 16, 16)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["convnext", "swin"])
+def test_newer_models_of_pictures_are_written_as_graphs(tmp_path: Path, name: str, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # sizes of a traced graph are symbols
+    assert write_onnx(tmp_path / "o", read_folder(saved(theirs(name), tmp_path / "a")).model) < 1e-4
+
+
+def test_a_swin_is_read_at_the_size_that_its_stages_were_made_for(tmp_path: Path):
+    folder = saved(theirs("swin"), tmp_path / "a")
+    (folder / "preprocessor_config.json").write_text(json.dumps({"size": 32}))
+    assert read_folder(folder).preparation.sides == (32, 32)
+    changed(folder, "preprocessor_config.json", size=64)
+    with pytest.raises(ConfigError, match=r"prepared to \[64, 64\] pixels"):
+        read_folder(folder)
+
+
+@pytest.mark.parametrize("name", ["convnext", "swin"])
+def test_newer_models_of_pictures_answer_alike_in_eight_bits(tmp_path: Path, name: str):
+    imported, given = read_folder(saved(theirs(name), tmp_path / "a")), Picture(torch.rand(2, 3, 32, 32))
+    with torch.inference_mode():
+        exact = imported.model(given)
+        for precision, most in (("int8", 0.05), ("bf16", 0.1)):
+            near = prepared(imported.model, precision)(given)
+            assert 0 < difference(exact, near) < most * float(exact.abs().max())
+
+
+def test_the_last_stage_of_a_swin_takes_adapters_that_change_nothing_at_first(tmp_path: Path):
+    imported, given = read_folder(saved(theirs("swin"), tmp_path / "a")), Picture(torch.rand(2, 3, 32, 32))
+    small = adapted(imported.model, LowRank.Config(rank=2)).eval()
+    with torch.inference_mode():
+        assert difference(imported.model(given), small(given)) < TOLERANCE
+    assert {name.split(".")[0] for name, weight in small.named_parameters() if weight.requires_grad} >= {"trunk"}
 
 
 @pytest.mark.parametrize("change", ["mean of all tokens", "no class token", "places on the ground", "another norm"])

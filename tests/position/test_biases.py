@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny import close
 
 from weft.errors import ConfigError
-from weft.position import Alibi, Buckets
+from weft.position import Alibi, Buckets, Offsets
 
 
 @given(st.integers(1, 16))
@@ -85,3 +85,17 @@ def test_buckets_that_cannot_be_told_apart_are_refused():
     for wrong in ({"count": 2}, {"farthest": 8}, {"count": 8, "sides": "past", "farthest": 4}):
         with pytest.raises(ConfigError):
             Buckets.Config(**wrong)
+
+
+def test_offsets_on_a_grid_have_a_number_each_and_farther_ones_count_as_the_farthest():
+    bias = Offsets.Config(size=2).build(heads=1)
+    bias.table.weight.data = torch.arange(9.0)[:, None]
+    q, k = {"row": torch.tensor([[0.0]]), "column": torch.tensor([[0.0]])}, {}
+    k["row"], k["column"] = torch.tensor([[0.0, 1, 0, -1, 5]]), torch.tensor([[0.0, 0, 1, 1, -7]])
+    assert bias(q, k)[0, 0, 0].tolist() == [4, 1, 3, 6, 2]
+
+
+@pytest.mark.parametrize("fields", [{"size": 0}, {"size": 2, "axes": ()}])
+def test_offsets_that_cannot_be_meant_are_refused(fields):
+    with pytest.raises(ConfigError):
+        Offsets.Config(**fields)

@@ -7,8 +7,9 @@ from weft.codecs.field import FieldCodec
 from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
-from weft.codecs.picture import PictureCodec
+from weft.codecs.picture import PictureCodec, Preparation, Resample
 from weft.codecs.places import PlaceCodec
+from weft.codecs.several import SeveralCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
 from weft.codecs.usual_answers import UsualAnswers
@@ -25,6 +26,9 @@ __all__ = [
     "NumberCodec",
     "PictureCodec",
     "PlaceCodec",
+    "Preparation",
+    "Resample",
+    "SeveralCodec",
     "TagCodec",
     "TextCodec",
     "TextMarks",

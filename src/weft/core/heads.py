@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core.linear import linear
 from weft.core.norms import Norm
 from weft.core.transforms import ACTIVATIONS, Activation, dropout
 from weft.errors import ConfigError
@@ -110,7 +111,7 @@ class PerToken(Head):
             x = x * self.scale
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
-        out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
+        out = linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
         out = _in_float32(out)
         return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
 
@@ -124,10 +125,11 @@ class Pooled(Head):
     class Config(Head.Config):
         """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`.
 
-        `dense` stands between that token and W; in training, `dropout` zeroes that share of what W is given.
+        `norm` and `dense` stand between that token and W; in training, `dropout` zeroes that share of what W is given.
         """
 
         first: bool = False
+        norm: Norm.Config | None = None
         dense: Dense.Config | None = None
         dropout: float = 0.0
         std: float = 0.02
@@ -139,6 +141,7 @@ class Pooled(Head):
     def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()
         self.first, self.rate = config.first, config.dropout
+        self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
         self.out = nn.Linear(dim if self.dense is None else self.dense.width, known(size))
         nn.init.normal_(self.out.weight, std=config.std)
@@ -149,6 +152,8 @@ class Pooled(Head):
 
     def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The values for the summary."""
+        if self.norm is not None:
+            x = _normed(self.norm, x)
         if self.dense is not None:
             x = self.dense(x)
         x = dropout(x, self.rate, self.training)
@@ -179,23 +184,48 @@ class PerClassToken(Head):
         return _in_float32(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
 
 
+class FirstAndMean(Head):
+    """W [first, mean of the others] + b: a class token beside the mean of all patches (Oquab et al., 2023)."""
+
+    class Config(Head.Config):
+        """Weights start with standard deviation `std`."""
+
+        std: float = 0.02
+
+    def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
+        super().__init__()
+        self.out = nn.Linear(2 * dim, known(size))
+        nn.init.normal_(self.out.weight, std=config.std)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
+        others = (tokens.valid & (tokens.valid.long().cumsum(1) > 1))[..., None]
+        mean = tokens.x.masked_fill(~others, 0.0).sum(1) / others.sum(1).clamp(min=1)
+        x = torch.cat([summary(tokens, first=True), mean], -1)
+        plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
+        return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
+
+
 class Summary(Head):
     """One vector for all tokens, the mean of the real ones or the first: what sentences and pictures are compared by."""
 
     class Config(Head.Config):
-        """`unit` brings the vector to length 1, so that products are cosines; `dense` is a layer before that."""
+        """`unit` brings the vector to length 1, so that products are cosines; `norm` and `dense` stand before that."""
 
         first: bool = False
+        norm: Norm.Config | None = None
         dense: Dense.Config | None = None
         unit: bool = False
 
     def __init__(self, config: Config, *, dim: int, size: int | None = None, table: nn.Embedding | None = None):
         super().__init__()
         self.first, self.unit = config.first, config.unit
+        self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
         x = summary(tokens, first=self.first)
+        x = x if self.norm is None else _normed(self.norm, x)
         x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
 
@@ -214,6 +244,12 @@ def known(size: int | None) -> int:
     if size is None:
         raise ConfigError("the head's size is not known from the tokens: set outputs", where="Stream.outputs")
     return size
+
+
+def _normed(norm: Norm, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+    """The norm in the precision of its weights: where there is no trunk, content comes in the embedder's precision."""
+    weight = next(norm.parameters(), None)
+    return norm(x if weight is None else x.to(weight.dtype))
 
 
 def _in_float32(values: Tensor) -> Tensor:

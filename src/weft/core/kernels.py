@@ -153,7 +153,7 @@ def band(
     factor: float,
     bias: BiasOf | None,
 ) -> Float[Tensor, "B H N e"]:
-    """Windows along a line, cut into local blocks: time and memory grow linearly with length, backward too."""
+    """Windows along a line or tiles of a grid, cut into local blocks: time and memory grow linearly, backward too."""
     fold, inner = scope.fold(rules), scope.folded(rules)
     assert fold is not None
     q = fold.queries(q.transpose(1, 2)).transpose(1, 2)

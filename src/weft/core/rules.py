@@ -9,7 +9,7 @@ from torch import Tensor
 from weft.config import Config
 from weft.errors import ConfigError
 from weft.relations import matrix
-from weft.tokens import Tokens
+from weft.tokens import Tokens, axis_of
 
 
 class Rule(Config):
@@ -31,7 +31,7 @@ class Window(Rule):
             raise ConfigError(f"a radius of at least 0 is needed, found {self.radius}", where="Window.radius")
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
-        q, k = queries.coords[self.axis], keys.coords[self.axis]
+        q, k = axis_of(queries.coords, self.axis), axis_of(keys.coords, self.axis)
         return (q[:, :, None] - k[:, None, :]).abs() <= self.radius
 
 
@@ -41,7 +41,7 @@ class Same(Rule):
     axis: str
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
-        return queries.coords[self.axis][:, :, None] == keys.coords[self.axis][:, None, :]
+        return axis_of(queries.coords, self.axis)[:, :, None] == axis_of(keys.coords, self.axis)[:, None, :]
 
 
 class Stride(Rule):
@@ -55,8 +55,32 @@ class Stride(Rule):
             raise ConfigError(f"a stride of at least 1 is needed, found {self.every}", where="Stride.every")
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
-        q, k = queries.coords[self.axis], keys.coords[self.axis]
+        q, k = axis_of(queries.coords, self.axis), axis_of(keys.coords, self.axis)
         return (q[:, :, None] - k[:, None, :]) % self.every == 0
+
+
+class Tile(Rule):
+    """Only keys in the same tile of a grid: tiles of `size` times `size` places side by side (Liu et al., 2021).
+
+    The first whole tile begins `shift` places from the edge. Tiles that are shifted in every second block join what the
+    others keep apart. The cost grows linearly with the grid.
+    """
+
+    size: int
+    shift: int = 0
+
+    def check(self) -> None:
+        if self.size < 1:
+            raise ConfigError(f"a size of at least 1 is needed, found {self.size}", where="Tile.size")
+        if not 0 <= self.shift < self.size:
+            raise ConfigError(f"must be from 0 to below the size, found {self.shift}", where="Tile.shift")
+
+    def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
+        def same(axis: str) -> Bool[Tensor, "B Q K"]:
+            q, k = (((side.coords[axis] - self.shift) / self.size).floor() for side in (queries, keys))
+            return q[:, :, None] == k[:, None, :]
+
+        return same("row") & same("column")
 
 
 class Edges(Rule):

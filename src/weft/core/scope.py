@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -17,9 +18,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.distances import Distances
-from weft.core.rules import Edges, Rule, Window
+from weft.core.rules import Edges, Rule, Tile, Window
 from weft.position import Bias
-from weft.relations import EdgeList, matrix
+from weft.relations import EdgeList, matrix, relation_of
 from weft.tokens import Order, Tokens
 
 MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill the processor
@@ -30,7 +31,7 @@ class Shape(Enum):
 
     ALL = "every key"
     CAUSAL = "keys up to the query's own place, as many keys as queries"
-    BAND = "keys near the query along the line"
+    BAND = "keys near the query along the line, or in its tile of a grid"
     EDGES = "keys joined to the query by an edge of a list"
     MASK = "whatever the mask says"
 
@@ -67,6 +68,38 @@ class Fold:
     def _pad(self, t: Tensor, value: Any) -> Tensor:
         missing = self.block * self.blocks - t.shape[1]
         return t if missing == 0 else F.pad(t, (0, 0) * (t.ndim - 2) + (0, missing), value=value)
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A grid cut into tiles: reading within tiles as a batch of small ones. Tiles at the edges are filled up.
+
+    tiles of 2, shifted by 1     . .|. .|. .
+                                 . 0|1 2|3 .
+    """
+
+    grid: tuple[int, int]
+    size: int
+    shift: int
+
+    def queries(self, t: Tensor, value: Any = 0) -> Tensor:
+        """(B N ...) -> (B*tiles size*size ...)"""
+        t = t.unflatten(1, self.grid)
+        first = -self.shift % self.size
+        (high, wide) = (-(first + side) % self.size for side in self.grid)
+        if first or high or wide:
+            t = F.pad(t, (0, 0) * (t.ndim - 3) + (first, wide, first, high), value=value)
+        return rearrange(t, "b (r p) (s q) ... -> (b r s) (p q) ...", p=self.size, q=self.size)
+
+    keys = queries
+
+    def unfold(self, t: Tensor, length: int) -> Tensor:
+        """(B*tiles size*size ...) -> (B N ...)"""
+        first, (rows, columns) = -self.shift % self.size, self.grid
+        across = -(-(first + columns) // self.size)
+        down = -(-(first + rows) // self.size)
+        whole = rearrange(t, "(b r s) (p q) ... -> b (r p) (s q) ...", r=down, s=across, p=self.size)
+        return whole[:, first : first + rows, first : first + columns].flatten(1, 2)
 
 
 class Scope:
@@ -137,8 +170,20 @@ class Scope:
             allowed = allowed & rule.allow(self.queries, self.keys)
         return allowed.expand(-1, self.queries.shape[1], -1)[:, None]
 
-    def fold(self, rules: tuple[Rule, ...]) -> Fold | None:
-        """The cut into blocks, where a window along the line makes it faster; otherwise None."""
+    def fold(self, rules: tuple[Rule, ...]) -> Fold | Tiling | None:
+        """The cut into blocks, where a window along the line or tiles of a grid make it faster; otherwise None."""
+        return self._tiling(rules) or self._line_fold(rules)
+
+    def _tiling(self, rules: tuple[Rule, ...]) -> Tiling | None:
+        grid, tiles = self.queries.grid, [rule for rule in rules if isinstance(rule, Tile)]
+        if not self.ranked or grid is None or not tiles or grid != self.keys.grid:
+            return None
+        if self.keys.pairs or any(isinstance(rule, Edges) for rule in rules):  # tiles keep places, not pairs
+            return None
+        smallest = min(tiles, key=lambda tile: tile.size)
+        return Tiling(grid, smallest.size, smallest.shift) if smallest.size < max(grid) else None
+
+    def _line_fold(self, rules: tuple[Rule, ...]) -> Fold | None:
         line_axis, length = self.queries.line_axis, self.queries.shape[1]
         if not self.ranked or line_axis is None or line_axis != self.keys.line_axis or length != self.keys.shape[1]:
             return None
@@ -192,7 +237,7 @@ class Scope:
 
     def _make_along(self, rules: tuple[Rule, ...]) -> tuple[EdgeList, "Scope"]:
         rule = self._edge_rule(rules)
-        edges = self.keys.pairs[rule.name] if rule is not None else None
+        edges = relation_of(self.keys.pairs, rule.name) if rule is not None else None
         assert rule is not None and isinstance(edges, EdgeList)
         scope = self._at_edges(rule.name, edges)
         if rules != (rule,) or not self.keys.unpadded or self.keys.order is not Order.FREE:
@@ -215,6 +260,66 @@ class Scope:
                 pairs[other] = found[:, None, None]
         keys = replace(ends(self.keys, edges.key), pairs=pairs)
         return Scope(ends(self.queries, edges.query), keys, ranked=True)
+
+    def apart(self) -> "list[Apart] | None":
+        """Neighbouring rows with the same padding, without it; None where there is none, or relations lie across it.
+
+        Looks at the padding once a pass. A row with nothing to read, or nothing to ask, is left out.
+        """
+        if self.keys.unpadded or self.keys.pairs:
+            return None
+        return self.memo("apart", self._apart)
+
+    def _apart(self) -> "list[Apart]":
+        rows, shared = self.keys.shape[0], self.queries.shape[0] // self.keys.shape[0]
+        # rows that share a memory ask it as one row
+        asking = [(0, shared * self.queries.shape[1])] * rows if shared > 1 else _spans(self.queries)
+        found = []
+        spans = zip(asking, _spans(self.keys), strict=True)
+        for (asked, read), group in groupby(enumerate(spans), key=lambda row: row[1]):
+            numbers = [row for row, _ in group]
+            if asked[0] == asked[1] or read[0] == read[1]:
+                continue
+            start, stop = numbers[0], numbers[-1] + 1
+            queries = _part(self.queries, slice(shared * start, shared * stop), slice(*asked))
+            keys = _part(self.keys, slice(start, stop), slice(*read))
+            inner = Scope(queries, keys, ranked=self.ranked, bias=self.bias, distances=self.distances)
+            found.append(Apart(slice(start, stop), slice(*asked), slice(*read), inner))
+        return found
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Neighbouring rows with the same padding: which rows, which of their queries and keys are real, and their scope."""
+
+    rows: slice
+    queries: slice
+    keys: slice
+    scope: Scope
+
+
+def _spans(tokens: Tokens) -> list[tuple[int, int]]:
+    """Of each row, where its real tokens begin and end."""
+    if tokens.unpadded:
+        return [(0, tokens.shape[1])] * tokens.shape[0]
+    valid, length = tokens.valid.int(), tokens.shape[1]
+    first, behind = valid.argmax(1), valid.flip(1).argmax(1)
+    some = valid.any(1)
+    return list(zip((first * some).tolist(), ((length - behind) * some).tolist(), strict=True))
+
+
+def _part(tokens: Tokens, rows: slice, places: slice) -> Tokens:
+    """The tokens of some rows at some places; they are unpadded unless padding stands among them."""
+    valid = tokens.valid[rows, places]
+    return replace(
+        tokens,
+        x=tokens.x[rows, places],
+        valid=valid,
+        rank=tokens.rank[rows, places],
+        coords={axis: c[rows, places] for axis, c in tokens.coords.items()},
+        unpadded=tokens.unpadded or bool(valid.all()),
+        padded_behind=False,
+    )
 
 
 class Pass:

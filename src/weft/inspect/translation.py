@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from weft.codecs import TextMarks
-from weft.config import Config
+from weft.codecs.languages import ChosenLanguages
 from weft.core.memories import Prefix
 from weft.core.recording import Reading, record
 from weft.data.batch import PaddedIds
@@ -35,7 +35,7 @@ class Look(AttentionChoice):
     pieces: bool = False
 
 
-class LookAtTranslation(Config):
+class LookAtTranslation(ChosenLanguages):
     """Settings of a look at a translation."""
 
     layer: int | None = None
@@ -48,6 +48,7 @@ class LookAtTranslation(Config):
     side: Side = "across"
 
     about: ClassVar[Mapping[str, str]] = {
+        **ChosenLanguages.about,
         "layer": "one layer of the decoder, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
         "every": "every head of every layer in a panel of its own",
@@ -76,13 +77,16 @@ class TranslationView(View):
         how: Look = Look(),
         *,
         marks: TextMarks,
-        answer: Answer | None = None,
+        after: Sequence[int] = (),
     ):
-        """`source` and `target` are ids without their end; the target is read from the start among its `marks`."""
-        self.model, self.tokenizer, self.how, self.answer = model, tokenizer, how, answer
+        """`source` and `target` are ids without their end; the target is read from the start among its `marks`.
+
+        The ids `after` stand behind the source; by default the end does.
+        """
+        self.model, self.tokenizer, self.how = model, tokenizer, how
         self.drawn = ""  # what the target says, drawn in characters, as a tree
         self.named: Callable[[str], str] = str  # how a word of the target is shown
-        self.source_ids, self.target_ids = [*source, marks.end], [*target, marks.end]
+        self.source_ids, self.target_ids = [*source, *(after or (marks.end,))], [*target, marks.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
         given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).raw()
         self._readings = readings_of(model, given, [marks.start, *self.target_ids[:-1]])

@@ -187,8 +187,11 @@ class PictureView(MapsView):
 
 @torch.inference_mode()
 def readings_in(model: Stream, raw: Picture) -> list[list[Reading]]:
-    """What every layer of attention read, first to last, in one pass; nothing where the model has no attention."""
+    """What every layer of the trunk's attention read, first to last, in one pass; nothing where it has no attention.
+
+    Stages of an embedder read among other, smaller places and are not among them.
+    """
     model.eval()
-    with record(model) as recorder:
+    with record(model.trunk) as recorder:
         model.encode(raw)
     return list(recorder.readings.values())

@@ -19,11 +19,10 @@ NOT_COMPARED = frozenset(
 
 def differences(a: Model.Config, b: Model.Config) -> list[str]:
     """Where two configs differ in what they compute, by path; the first layer stands for all that differ alike."""
-    trees = list(_odd(_plain(a, 0), _plain(b, 0), ""))
-    if trees:
-        return sorted(set(trees))
-    shapes = [{name: t.shape for name, t in own_tensors(outline(config)).items()} for config in (a, b)]
-    return sorted(name for name in shapes[0].keys() | shapes[1].keys() if shapes[0].get(name) != shapes[1].get(name))
+    parts = sorted(set(_odd(_plain(a, 0), _plain(b, 0), "")))
+    ours, theirs = ({name: t.shape for name, t in own_tensors(outline(config)).items()} for config in (a, b))
+    compared = ours.keys() & theirs.keys() if parts else ours.keys() | theirs.keys()
+    return parts + sorted(name for name in compared if ours.get(name) != theirs.get(name))
 
 
 def _plain(value: Any, dim: int) -> Any:

@@ -6,11 +6,12 @@ the one that was to be written, there is no counterpart, and the parts that diff
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
+from weft.codecs import Preparation
 from weft.config import Config
 from weft.core.heads import Summary
 from weft.errors import ConfigError, listed
@@ -70,8 +71,14 @@ class Family(ABC):
         """The config where inputs are prepared as preprocessor_config.json says; None: there is no such file."""
         return config
 
-    def files(self, config: Model.Config) -> dict[str, Any]:
-        """More JSON files that a model needs there, by name."""
+    def preparation(
+        self, preprocessor: Mapping[str, Any] | None, where: str
+    ) -> tuple[Preparation | None, Sequence[str]]:
+        """How pictures get their size, as preprocessor_config.json says, and remarks on what is not followed."""
+        return None, ()
+
+    def files(self, config: Model.Config, preparation: Preparation | None = None) -> dict[str, Any]:
+        """More JSON files that a model needs there, by name; `preparation` says how pictures get their size."""
         return {}
 
     def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from weft.errors import ConfigError, listed, nearest
+from weft.errors import ConfigError, listed
 
 T = TypeVar("T")
 
@@ -43,12 +43,13 @@ HARMLESS = names(
 class TheirConfig:
     """The keys of a config.json. Each is asked for by its type; `finish` judges the rest."""
 
-    def __init__(self, data: Any, where: str, *, known_code: Iterable[str] = ()):
+    def __init__(self, data: Any, where: str, *, known_code: Iterable[str] = (), file: str = "config.json"):
         """`known_code` names classes in "auto_map" that need not be run: the family computes the same."""
         if not isinstance(data, dict):
             raise ConfigError("expected an object", where=where)
         self.data: dict[str, Any] = data
         self.where = where
+        self.file = file
         self._asked: set[str] = set()
         self._inner: list[TheirConfig] = []
         self._remarks: list[str] = []
@@ -115,8 +116,9 @@ class TheirConfig:
         """One of the names that weft has a counterpart for."""
         value = self._value(key, default)
         if not isinstance(value, str) or value not in known:
-            hint = nearest(value, known) if isinstance(value, str) else ""
-            raise ConfigError(f"{key} is {value!r:.80}, which weft does not compute", where=self.where, fix=hint)
+            # No guess at a misspelling: the name that is nearest in letters is other arithmetic.
+            fix = f"known: {', '.join(sorted(known))}"
+            raise ConfigError(f"{key} is {value!r:.80}, which weft does not compute", where=self.where, fix=fix)
         return known[value]
 
     def choices(self, key: str, known: Mapping[str, T], default: Sequence[str] | None = None) -> tuple[T, ...]:
@@ -140,7 +142,7 @@ class TheirConfig:
         self._asked.add(key)
         if value is None:
             return None
-        self._inner.append(TheirConfig(value, f"{self.where}: {key}"))
+        self._inner.append(TheirConfig(value, f"{self.where}: {key}", file=self.file))
         return self._inner[-1]
 
     def mapping(self, key: str) -> Mapping[str, Any]:
@@ -167,7 +169,7 @@ class TheirConfig:
         """All remarks, also on what nobody asked for; keys that are unset or switched off need none."""
         known = self._asked | HARMLESS | set(harmless)
         odd = sorted(k for k, v in self.data.items() if k not in known and v not in (None, False, 0, "", {}, []))
-        unknown = [f"keys of config.json that weft does not know were not followed: {listed(odd)}"] if odd else []
+        unknown = [f"keys of {self.file} that weft does not know were not followed: {listed(odd)}"] if odd else []
         return self._remarks + unknown + [remark for inner in self._inner for remark in inner.finish(harmless)]
 
     def _value(self, key: str, default: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tokens from a convolutional network: the grid of features of a ResNet, a vector for each place.
+"""Tokens from a convolutional network: the grid of its features, a vector for each place. ResNets are such networks.
 
 A ResNet that classifies is a stream whose embedder does all the work (`ConvEmbed`, no blocks, the mean of the tokens); a
 hybrid vision transformer puts a trunk on top.
@@ -15,6 +15,28 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed, to_multiple
+
+
+class ConvNet(Part, nn.Module):
+    """Pixels become a grid of features."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """The kinds of network. `build(channels=)`."""
+
+        @property
+        def stride(self) -> int:
+            """Pixels along a side of a feature."""
+            raise NotImplementedError
+
+        @property
+        def outside(self) -> int:
+            """The channels of the features."""
+            raise NotImplementedError
+
+    def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C2 Y2 X2"]:
+        raise NotImplementedError
 
 
 class Convolution(nn.Sequential):
@@ -80,10 +102,10 @@ class Bottleneck(Residual):
         super().__init__(nn.Sequential(*layers, Convolution(width, outside, 1)), inside, outside, stride)
 
 
-class ResNet(Part, nn.Module):
+class ResNet(ConvNet):
     """Stages of residual blocks, each at half the resolution and with more channels than the one before."""
 
-    class Config(BaseConfig):
+    class Config(ConvNet.Config):
         """`depths` blocks of `widths` channels in each stage.
 
         The stem is one 3x3 convolution for small pictures, or 7x7 at a quarter of the resolution for large ones, to
@@ -111,12 +133,10 @@ class ResNet(Part, nn.Module):
 
         @property
         def stride(self) -> int:
-            """Pixels along a side of a feature."""
             return (4 if self.stem == "large" else 1) * 2 ** (len(self.depths) - 1 + self.halved)
 
         @property
         def outside(self) -> int:
-            """The channels of the features."""
             return self.block.outside(self.widths[-1])
 
     def __init__(self, config: Config, *, channels: int):
@@ -152,7 +172,7 @@ class ConvEmbed(PictureEmbed):
     class Config(PictureEmbed.Config):
         """`project` maps the features to the model's width; without it they must have that width."""
 
-        net: ResNet.Config
+        net: ConvNet.Config
         project: bool = True
 
         @property

@@ -162,7 +162,7 @@ class PictureEmbed(Embedder):
             x = self.place(x, coords)
         x = dropout(x, self.config.dropout, self.training)
         coords = {axis: c.expand(x.shape[:2]) for axis, c in coords.items()}
-        return Tokens.free(x, valid=self.readable(raw), coords=coords)
+        return Tokens.free(x, valid=self.readable(raw), coords=coords, grid=self.counted(raw))
 
     def summarised(self, tokens: Tokens) -> Tokens:
         """Behind the class tokens, where there are any."""
@@ -199,6 +199,12 @@ class PictureEmbed(Embedder):
         )
         ground = ground.nan_to_num(1.0)  # of unknown size: as usual
         return {"row": y * rows - 0.5, "column": x * columns - 0.5, "south": y * ground, "east": x * ground}
+
+    def counted(self, raw: Picture) -> tuple[int, int] | None:
+        """Rows and columns of the tokens, where the coordinates count them; None where they are stretched."""
+        rows, columns = self.config.grid
+        whole = raw.pixels.shape[2:] == (rows * self.config.stride, columns * self.config.stride)
+        return (rows, columns) if whole else None
 
     def dropped(self, tokens: Tokens) -> Tokens:
         """In training, without a random share of the tokens: cheaper, and harder to learn by heart."""

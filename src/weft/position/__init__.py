@@ -3,7 +3,7 @@
 Everything here is a function of coordinates, looked up by axis name, or of relations between tokens. Knows no modality.
 """
 
-from weft.position.biases import Alibi, Bias, Buckets, Kinds, Weighted
+from weft.position.biases import Alibi, Bias, Buckets, Kinds, Offsets, Weighted
 from weft.position.codes import Add, Code, Concatenate, Fourier, Grid, Learned, Place, Sinusoidal, Sum
 from weft.position.nearness import Near
 from weft.position.places import Coordinates, Harmonics, Joined, direction
@@ -12,6 +12,6 @@ from weft.position.turns import Rotary, Turn, turn
 
 __all__ = [
     "Add", "Alibi", "Bias", "Buckets", "Code", "Concatenate", "Coordinates", "EachPair", "Even", "Fourier", "Grid", "Harmonics",
-    "Joined", "Kinds", "Learned", "Near", "PairRamp", "Place", "Rotary", "Sinusoidal", "Stretch", "Sum", "Turn", "TurnRamp",
+    "Joined", "Kinds", "Learned", "Near", "Offsets", "PairRamp", "Place", "Rotary", "Sinusoidal", "Stretch", "Sum", "Turn", "TurnRamp",
     "Weighted", "direction", "turn",
 ]  # fmt: skip

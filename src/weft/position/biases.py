@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
+from weft.tokens import axis_of
 
 NO_PAIRS: Mapping[str, Tensor] = MappingProxyType({})
 
@@ -53,7 +54,7 @@ class Alibi(Bias):
     def forward(
         self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
     ) -> Float[Tensor, "B H Q K"]:
-        distance = (queries[self.axis][:, :, None] - keys[self.axis][:, None, :]).abs()
+        distance = (axis_of(queries, self.axis)[:, :, None] - axis_of(keys, self.axis)[:, None, :]).abs()
         return -self.slopes[:, None, None] * distance[:, None]
 
 
@@ -92,7 +93,7 @@ class Buckets(Bias):
         self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
     ) -> Float[Tensor, "B H Q K"]:
         axis = self.config.axis
-        ahead = keys[axis][:, None, :] - queries[axis][:, :, None]
+        ahead = axis_of(keys, axis)[:, None, :] - axis_of(queries, axis)[:, :, None]
         return self.table(self.bucket(ahead)).permute(0, 3, 1, 2)
 
     def bucket(self, ahead: Shaped[Tensor, "B Q K"]) -> Int[Tensor, "B Q K"]:
@@ -106,6 +107,38 @@ class Buckets(Bias):
         octaves = (distance.clamp(min=1).float() / exact).log() / math.log(config.farthest / exact)
         shared = (exact + (octaves * (count - exact)).long()).clamp(max=count - 1)
         return side + torch.where(distance < exact, distance.long(), shared)
+
+
+class Offsets(Bias):
+    """b[head, rows apart, columns apart]: a learned number for each head and offset on a grid (Liu et al., 2021)."""
+
+    class Config(Bias.Config):
+        """Offsets of fewer than `size` rows and columns have a number each; farther ones count as the farthest."""
+
+        size: int
+        axes: tuple[str, ...] = ("row", "column")
+        std: float = 0.02
+
+        def check(self) -> None:
+            at_least(self, 1, "size")
+            if not self.axes:
+                raise ConfigError("needs one axis or more", where="Offsets.axes")
+
+    def __init__(self, config: Config, *, heads: int):
+        super().__init__()
+        self.config = config
+        self.table = nn.Embedding((2 * config.size - 1) ** len(config.axes), heads)
+        nn.init.normal_(self.table.weight, std=config.std)
+
+    def forward(
+        self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
+    ) -> Float[Tensor, "B H Q K"]:
+        far = self.config.size - 1
+        kinds: Tensor | int = 0
+        for axis in self.config.axes:
+            apart = (queries[axis][:, :, None] - keys[axis][:, None, :]).round().long().clamp(-far, far)
+            kinds = kinds * (2 * far + 1) + apart + far
+        return self.table(kinds).permute(0, 3, 1, 2)
 
 
 class Kinds(Bias):

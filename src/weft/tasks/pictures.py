@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, LabelCodec, PictureCodec
+from weft.codecs import Codecs, LabelCodec, PictureCodec, Preparation
 from weft.config import from_json
 from weft.data.ahead import Ahead
 from weft.data.datasets.pictures import PictureData
@@ -18,6 +18,7 @@ from weft.data.images.album import Album
 from weft.data.images.batches import PictureSource
 from weft.data.images.decoding import Decoded
 from weft.data.images.frames import ROOM, Frames, by_shape, frames_of, in_channels
+from weft.data.images.preparing import prepared, read_prepared
 from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.settings import Ground
 from weft.data.source import Source
@@ -68,13 +69,17 @@ class _Handed(Sequence[Decoded]):
     places: Sequence[tuple[Album, int] | Decoded]
     side: int
     channels: int
+    preparation: Preparation | None
 
     def __len__(self) -> int:
         return len(self.places)
 
     def __getitem__(self, row: Any) -> Any:
-        place = self.places[row]
-        picture = place if isinstance(place, Decoded) else place[0].read(place[1], side=self.side)
+        place, how = self.places[row], self.preparation
+        if isinstance(place, Decoded):
+            picture = place if how is None else prepared(place, how, where=f"picture {row + 1}")
+        else:
+            picture = place[0].read(place[1], side=self.side) if how is None else read_prepared(place[0], place[1], how)
         return in_channels(picture, self.channels)
 
 
@@ -88,7 +93,7 @@ def pictures_of_each(
     run: Loaded, inputs: Sequence[object], ground: Ground
 ) -> tuple[list[str], Frames, list[Sequence[int]]]:
     """The same, and for each input the rows of its pictures: a folder has several."""
-    embed, size = embed_of(run.model.config), run.codec("picture", PictureCodec).config.size
+    embed, codec = embed_of(run.model.config), run.codec("picture", PictureCodec).config
     if ground.metres is not None and "south" not in getattr(embed.place and embed.place.code, "axes", ()):
         problem, fix = "the places of this model are not in metres", "train one with --model scale-mae"
         raise ConfigError(problem, where="--set metres", fix=fix)
@@ -110,7 +115,8 @@ def pictures_of_each(
         rows.append(range(first, len(names)))
     metres = np.array(scales) if ground.metres is None else np.full(len(scales), ground.metres)
     known = metres if np.isfinite(metres).any() else None
-    return names, Frames(_Handed(places, round(ROOM * size), embed.channels), size, embed.channels, known), rows
+    handed = _Handed(places, round(ROOM * codec.size), embed.channels, codec.preparation)
+    return names, Frames(handed, codec.size, embed.channels, known), rows
 
 
 def _array(given: object) -> Decoded:
@@ -133,7 +139,8 @@ def measured_album(run: Loaded, sources: Sequence[str], *, labels: bool) -> Albu
 
 def frames_for(run: Loaded, album: Album) -> Frames:
     """The pictures of an album for the run's model."""
-    return frames_of(album, run.codec("picture", PictureCodec).config.size, embed_of(run.model.config).channels)
+    codec = run.codec("picture", PictureCodec).config
+    return frames_of(album, codec.size, embed_of(run.model.config).channels, preparation=codec.preparation)
 
 
 def in_batches(

@@ -5,6 +5,7 @@ import math
 from weft.generate.decode import Decoding
 from weft.inspect.translation import LookAtTranslation, TranslationView
 from weft.inspect.views import Answer, View
+from weft.tasks.language_choice import in_languages
 from weft.tasks.request import Loaded
 from weft.tasks.writing import TextWriter
 
@@ -17,7 +18,7 @@ def look_at_writing(run: Loaded, text: str, how: LookAtTranslation, *, called: s
 
 def written_view(run: Loaded, text: str, how: LookAtTranslation, called: str) -> TranslationView:
     """The alignment of a text with what the model writes for it, or with a target that is given."""
-    writer = TextWriter(run)
+    writer = TextWriter(in_languages(run, how))
     marks = writer.target.marks
     if how.target is None:
         said, best = writer.write([text], Decoding(beam=how.beam))[0][0]
@@ -28,5 +29,7 @@ def written_view(run: Loaded, text: str, how: LookAtTranslation, called: str) ->
         loss, _ = writer.score([(text, how.target)])
         answer = Answer(((how.target, math.exp(-loss)),), f"given {called}")
     source = writer.source_ids([text])[0].tolist()
-    tokenizer = writer.target.tokenizer
-    return TranslationView(writer.model, tokenizer, source, target, how.chosen, marks=marks, answer=answer)
+    tokenizer, after = writer.target.tokenizer, writer.source.marks.after
+    view = TranslationView(writer.model, tokenizer, source, target, how.chosen, marks=marks, after=after)
+    view.answer = answer
+    return view

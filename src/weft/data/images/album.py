@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from weft.data.images.colour import Backing
 from weft.data.images.decoding import SMALL, Decoded, shrunk
 from weft.data.images.places import Place
 from weft.errors import DataError
@@ -138,10 +139,10 @@ class Album:
             total.update(content)
         return total.hexdigest()
 
-    def read(self, index: int, side: int | None = None) -> Decoded:
+    def read(self, index: int, side: int | None = None, backing: Backing = "grey") -> Decoded:
         """One picture, its shorter side at most `side`. From memory where it is kept, with the same result."""
         picture = self.pictures[index]
-        if picture.kept is not None:
+        if picture.kept is not None and backing == "grey":
             whole = min(picture.kept.pixels.shape[:2]) < SMALL
             if side is not None and (side <= SMALL or whole):
                 return shrunk(picture.kept, side)
@@ -151,7 +152,7 @@ class Album:
         if picture.digest is not None and digest(content) != picture.digest:
             fix = "leave the data as it is while it is in use, and begin again"
             raise DataError("it has changed since it was first read", where=picture.place.where, fix=fix)
-        return picture.place.decode(content, side)
+        return picture.place.decode(content, side, backing)
 
     def take(self, indices: Iterable[int]) -> Album:
         """Some of the pictures, in the order asked for."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Listed
-from weft.data.images.colour import BACKGROUND, Range, over_background, to_bytes
+from weft.data.images.colour import BACKGROUND, Backing, Range, over_background, to_bytes
 from weft.data.images.decoding import Decoded, shrunk
 from weft.data.images.numpy_files import array, headers
 from weft.data.images.places import Entry, Gathered, Place
@@ -55,10 +55,10 @@ class RowPlace(Place):
         pixels = self.stack.pixels[self.row]
         return repr(pixels.shape).encode() + pixels.tobytes() + known
 
-    def decode(self, content: bytes, side: int | None) -> Decoded:
+    def decode(self, content: bytes, side: int | None, backing: Backing = "grey") -> Decoded:
         pixels, missing = self.stack.pixels[self.row], None
         if pixels.shape[2] == 4:
-            pixels, missing = over_background(pixels[..., :3], pixels[..., 3])
+            pixels, missing = over_background(pixels[..., :3], pixels[..., 3], backing)
         if self.stack.missing is not None and (unknown := self.stack.missing[self.row]).any():
             missing = unknown if missing is None else np.logical_or(missing, unknown)
             pixels = np.where(missing[..., None], np.uint8(BACKGROUND), pixels)

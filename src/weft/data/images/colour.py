@@ -3,7 +3,8 @@
 What each kind becomes:
 
 - 1-bit, 8-bit grey: one channel. Palettes, YCbCr, CMYK, LAB: RGB. Colour profiles and gamma are not applied.
-- Transparency is laid over mid-grey (127); where it is complete, the value is missing.
+- Transparency is laid over mid-grey (127); where it is complete, the value is missing. Models from elsewhere may have
+  been trained with pictures over white, or without their transparency; then nothing is missing (`Backing`).
 - 16-bit grey files: black is 0, white is 65,535. Other wide numbers follow one rule (`Range`): floats within 0 to 1 or 0 to
   255 and integers within 0 to 255 or 0 to 65,535 keep the meaning of those ends; anything else is stretched from its own
   least to its own greatest value. NaN and infinities are missing.
@@ -11,7 +12,7 @@ What each kind becomes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from PIL import Image
 
 BACKGROUND = 127  # what shows through, and what stands where nothing is known
+WHITE = 255
 STEP = 2**24  # numbers converted at a time
 
 Pixels = tuple[np.ndarray, np.ndarray | None]
+Backing = Literal["grey", "white", "none"]  # what is behind transparent pixels; "none": their own colour is taken
 
 
 class Range(NamedTuple):
@@ -67,22 +70,25 @@ def to_bytes(values: np.ndarray, known: Range) -> Pixels:
     return out.reshape(values.shape), missing.reshape(values.shape) if missing.any() else None
 
 
-def over_background(colour: np.ndarray, alpha: np.ndarray) -> Pixels:
-    """Pixels (…, C) laid over mid-grey by their alpha (…), and where nothing of them shows."""
-    if (alpha == 255).all():
+def over_background(colour: np.ndarray, alpha: np.ndarray, backing: Backing = "grey") -> Pixels:
+    """Pixels (…, C) laid over mid-grey or white by their alpha (…), and where nothing of them shows."""
+    if backing == "none" or (alpha == 255).all():
         return colour, None
     weight = alpha[..., None].astype(np.float32) / 255
-    mixed = np.rint(colour * weight + BACKGROUND * (1 - weight)).astype(np.uint8)
-    return mixed, (alpha == 0) if (alpha == 0).any() else None
+    behind = BACKGROUND if backing == "grey" else WHITE
+    mixed = np.rint(colour * weight + behind * (1 - weight)).astype(np.uint8)
+    return mixed, (alpha == 0) if backing == "grey" and (alpha == 0).any() else None
 
 
-def from_image(image: Image.Image) -> tuple[np.ndarray, np.ndarray | None, str]:
+def from_image(image: Image.Image, backing: Backing = "grey") -> tuple[np.ndarray, np.ndarray | None, str]:
     """The pixels (H, W, 1 or 3) of a picture in whatever mode, where they are missing, and a note or nothing."""
     if image.mode.startswith(("I", "F")):
         values = np.asarray(image)
         known = Range(0, 65535) if image.mode.startswith("I;16") else Range.of(values)
         pixels, missing = to_bytes(values, known)
         return pixels[..., None], missing, known.note
+    if backing != "grey":
+        return np.array(_flattened(image, backing).convert("RGB")), None, ""
     if image.has_transparency_data:
         grey = image.mode in ("1", "L", "LA", "La")
         full = np.array(image.convert("LA" if grey else "RGBA"))
@@ -90,6 +96,16 @@ def from_image(image: Image.Image) -> tuple[np.ndarray, np.ndarray | None, str]:
     if image.mode in ("1", "L"):
         return np.array(image.convert("L"))[..., None], None, ""
     return np.array(image.convert("RGB")), None, ""
+
+
+def _flattened(image: Image.Image, backing: Backing) -> Image.Image:
+    """The picture over white, where that is wanted and it is transparent anywhere."""
+    from PIL import Image
+
+    if backing != "white" or not image.has_transparency_data:
+        return image
+    whole = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", whole.size, (WHITE,) * 4), whole)
 
 
 def _extremes(values: np.ndarray) -> tuple[float, float]:

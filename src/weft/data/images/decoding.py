@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weft.data.decoding import shown
-from weft.data.images.colour import BACKGROUND, from_image
+from weft.data.images.colour import BACKGROUND, Backing, from_image
 from weft.data.images.formats import ENDINGS, format_of
 from weft.data.images.png_sums import check_sums
 from weft.data.images.warned import listening
@@ -25,6 +25,8 @@ from weft.errors import DataError
 
 if TYPE_CHECKING:
     from PIL import Image
+
+    from weft.codecs import Resample
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 PIXELS = 100_000_000  # of the largest picture that is decoded
@@ -70,11 +72,11 @@ class Decoded:
         return self.pixels.nbytes + (0 if self.missing is None else self.missing.nbytes)
 
 
-def decode(data: bytes, *, where: str, side: int | None = None) -> Decoded:
+def decode(data: bytes, *, where: str, side: int | None = None, backing: Backing = "grey") -> Decoded:
     """The picture in a file's bytes, upright; where it is larger, scaled down so that its shorter side is `side`.
 
     Sizes below `SMALL` are made from that size, so that a picture kept small and one decoded anew are the same bit for
-    bit.
+    bit. `backing` is what is behind transparent pixels.
     """
     with _damage(data, where), listening() as heard:
         image = _open(data, where)
@@ -87,7 +89,7 @@ def decode(data: bytes, *, where: str, side: int | None = None) -> Decoded:
         else:
             height, width = image.size[::-1]
         image.load()
-        pixels, missing, note = from_image(image)
+        pixels, missing, note = from_image(image, backing)
     notes += ["broken EXIF ignored"] if turn is None else []
     upright = TURNS.get(turn or 1, lambda x: x)
     told = tuple([*notes, note] if note else notes)
@@ -105,7 +107,7 @@ def shape(data: bytes, *, where: str) -> tuple[int, int]:
         return (width, height) if (_orientation(image, heard) or 1) >= 5 else (height, width)
 
 
-def resized(picture: Decoded, height: int, width: int) -> Decoded:
+def resized(picture: Decoded, height: int, width: int, resample: Resample = "bicubic") -> Decoded:
     """The picture in another size. A pixel is missing where at least half of what it covers is."""
     if picture.pixels.shape[:2] == (height, width):
         return picture
@@ -115,7 +117,7 @@ def resized(picture: Decoded, height: int, width: int) -> Decoded:
         return np.array(Image.fromarray(plane).resize((width, height), resample))
 
     grey = picture.pixels.shape[2] == 1
-    pixels = scaled(picture.pixels[..., 0] if grey else picture.pixels, Image.Resampling.BICUBIC)
+    pixels = scaled(picture.pixels[..., 0] if grey else picture.pixels, Image.Resampling[resample.upper()])
     pixels, missing = pixels[..., None] if grey else pixels, None
     if picture.missing is not None:
         missing = scaled(picture.missing.astype(np.uint8) * 255, Image.Resampling.BOX) >= 128

@@ -1,7 +1,8 @@
 """Frames: pictures at the size that a model works with, ready to be batched.
 
 Small pictures of one shape are taken as they are. Others are read whole, scaled to about `size` times `size` pixels with
-their aspect kept; in training a random part of each is drawn as a square, which is an augmentation and says so.
+their aspect kept; in training a random part of each is drawn as a square, which is an augmentation and says so. A model
+from elsewhere may say how its pictures are prepared instead.
 """
 
 import math
@@ -16,10 +17,11 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.codecs import PictureCodec
+from weft.codecs import PictureCodec, Preparation
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment, augment, augment_with_mask, draws, zoomed
 from weft.data.images.decoding import Decoded
+from weft.data.images.preparing import read_prepared
 from weft.modalities.image import Picture
 
 SMALL = 96  # pixels: pictures of one shape up to this size are used as they are
@@ -100,19 +102,28 @@ class Frames:
 class FromFiles(Sequence[Decoded]):
     """Pictures that are read from their files each time."""
 
-    def __init__(self, album: Album, side: int, channels: int):
-        self.album, self.side, self.channels = album, side, channels
+    def __init__(self, album: Album, side: int, channels: int, preparation: Preparation | None = None):
+        self.album, self.side, self.channels, self.preparation = album, side, channels, preparation
 
     def __len__(self) -> int:
         return len(self.album)
 
     def __getitem__(self, row: int) -> Decoded:  # type: ignore[override]
-        return in_channels(self.album.read(row, side=self.side), self.channels)
+        if self.preparation is None:
+            return in_channels(self.album.read(row, side=self.side), self.channels)
+        return in_channels(read_prepared(self.album, row, self.preparation), self.channels)
 
 
-def frames_of(album: Album, size: int, channels: int, progress: Callable[[int, int], None] | None = None) -> Frames:
+def frames_of(
+    album: Album,
+    size: int,
+    channels: int,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    preparation: Preparation | None = None,
+) -> Frames:
     """The pictures of an album as a model of this size reads them, in memory where they fit."""
-    files = FromFiles(album, round(ROOM * size), channels)
+    files = FromFiles(album, round(ROOM * size), channels, preparation)
     if not fit_in_memory(album, size, channels):
         return Frames(files, size, channels, album.scales)
     pictures = []

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.data.decoding import opened, shown
+from weft.data.images.colour import Backing
 from weft.data.images.decoding import Decoded, decode
 from weft.data.images.formats import format_of, named_as_picture
 from weft.errors import DataError
@@ -41,9 +42,9 @@ class Place(ABC):
     def content(self) -> bytes:
         """What makes the picture this one."""
 
-    def decode(self, content: bytes, side: int | None) -> Decoded:
-        """The picture that the content is."""
-        return decode(content, where=self.where, side=side)
+    def decode(self, content: bytes, side: int | None, backing: Backing = "grey") -> Decoded:
+        """The picture that the content is; `backing` is what is behind transparent pixels."""
+        return decode(content, where=self.where, side=side, backing=backing)
 
     def read(self, side: int | None = None) -> Decoded:
         """The picture, read anew."""

@@ -6,7 +6,8 @@ from typing import Any
 from weft.core import Head, PerClassToken, Pooled
 from weft.interop.families import patches
 from weft.interop.family import only
-from weft.interop.pictures import IMAGENET, PictureFamily
+from weft.interop.pictures import PictureFamily
+from weft.interop.preprocessors import IMAGENET
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model, Stream
@@ -17,6 +18,7 @@ class Deit(PictureFamily):
 
     name = "deit"
     scale = IMAGENET
+    processor = "DeiTImageProcessor"
     tasks = {
         "DeiTForImageClassification": "classify-images",
         "DeiTForImageClassificationWithTeacher": "classify-images",

@@ -26,10 +26,10 @@ from weft.position import Add, Grid, Place, Sinusoidal
 POOLER = "pooler.dense.weight"
 
 
-def read_patches(given: TheirConfig, *, class_tokens: int = 1) -> PatchEmbed.Config:
-    """The embedder; pictures must be whole patches wide and high."""
+def read_patches(given: TheirConfig, *, class_tokens: int = 1, patch: int = 16) -> PatchEmbed.Config:
+    """The embedder; pictures must be whole patches wide and high, by default of the side `patch`."""
     height, width = given.sides("image_size", 224)
-    patch, other = given.sides("patch_size", 16)
+    patch, other = given.sides("patch_size", patch)
     if patch != other:
         raise ConfigError(f"patch_size is {[patch, other]}; weft cuts squares only", where=given.where)
     if height % patch or width % patch:
@@ -175,14 +175,20 @@ def place_rule(
         return Fixed(theirs, place.code.build(dim=dim)(coords)[0], class_tokens)
 
 
-def block_rules(trunk: Trunk.Config, theirs: str = "encoder.layer.", ours: str = "trunk.blocks.") -> list[WeightRule]:
-    """The blocks' weights."""
+def block_rules(
+    trunk: Trunk.Config,
+    theirs: str = "encoder.layer.",
+    ours: str = "trunk.blocks.",
+    *,
+    reading: str = "attention.attention",
+) -> list[WeightRule]:
+    """The blocks' weights; `reading` is where the maps of queries, keys and values are."""
     blocks = trunk.all_blocks()
     ends = ("weight", "bias") if only(blocks[0].mix, Attention.Config, "mix").offsets else ("weight",)
-    reading = [f"{theirs}{{i}}.attention.attention.{name}" for name in ("query", "key", "value")]
+    maps = [f"{theirs}{{i}}.{reading}.{name}" for name in ("query", "key", "value")]
     layer = [
         *layer_norm(f"{theirs}{{i}}.layernorm_before", f"{ours}{{i}}.mix_norm"),
-        *(Joined(tuple(f"{name}.{end}" for name in reading), f"{ours}{{i}}.mix.qkv.{end}") for end in ends),
+        *(Joined(tuple(f"{name}.{end}" for name in maps), f"{ours}{{i}}.mix.qkv.{end}") for end in ends),
         *linear(f"{theirs}{{i}}.attention.output.dense", f"{ours}{{i}}.mix.out"),
         *layer_norm(f"{theirs}{{i}}.layernorm_after", f"{ours}{{i}}.transform_norm"),
         *linear(f"{theirs}{{i}}.intermediate.dense", f"{ours}{{i}}.transform.up"),

@@ -5,10 +5,12 @@ from typing import Any
 
 from torch import Tensor
 
+from weft.codecs import Preparation
 from weft.core import Pooled, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import only
-from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen, write_labels
+from weft.interop.pictures import PictureFamily, as_grid, write_labels
+from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
@@ -16,6 +18,7 @@ from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, Residual, ResN
 from weft.modalities.image import PictureEmbed
 from weft.models.stream import Model, Stream
 
+USUAL_SIZE = (224, 224)  # of pictures, where no preprocessor_config.json says it
 NORM = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
 
 
@@ -24,6 +27,7 @@ class Resnet(PictureFamily):
 
     name = "resnet"
     scale = IMAGENET
+    processor = "ConvNextImageProcessor"
     tasks = {"ResNetForImageClassification": "classify-images", "ResNetModel": None}
     harmless = names("out_features out_indices stage_names")
 
@@ -50,13 +54,13 @@ class Resnet(PictureFamily):
             outputs=given.labels() if labelled else None,
         )
 
-    def sized(self, embed: PictureEmbed.Config, given: TheirConfig) -> PictureEmbed.Config:
-        height, width = _size(given)
+    def sized(self, embed: PictureEmbed.Config, preparation: Preparation | None) -> PictureEmbed.Config:
+        height, width = (preparation and preparation.final) or USUAL_SIZE
         return embed.replace(grid=(-(-height // embed.stride), -(-width // embed.stride)))
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
-        net = only(stream.embed, ConvEmbed.Config, "embed").net
+        net = only(only(stream.embed, ConvEmbed.Config, "embed").net, ResNet.Config, "embed.net")
         bottleneck = net.block if isinstance(net.block, Bottleneck.Config) else None
         return {
             "model_type": self.name,
@@ -74,7 +78,7 @@ class Resnet(PictureFamily):
 
     def table(self, config: Model.Config) -> Table:
         stream = only(config, Stream.Config, "the model")
-        net = only(stream.embed, ConvEmbed.Config, "embed").net
+        net = only(only(stream.embed, ConvEmbed.Config, "embed").net, ResNet.Config, "embed.net")
         body = _convolution("embedder.embedder", "embed.net.stem.0")
         inside = net.first or net.widths[0]
         for i, (depth, width) in enumerate(zip(net.depths, net.widths, strict=True)):
@@ -89,29 +93,13 @@ class Resnet(PictureFamily):
         return Table(body, head, prefix="resnet.")
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
-        values = super().values(model, inputs)
-        if values.ndim == 2:
-            return values
-        picture = seen(model, inputs["pixel_values"])
-        rows = -(-picture.pixels.shape[2] // only_pictures(model.config).stride)  # type: ignore[arg-type]
-        return values.mT.unflatten(-1, (rows, -1))  # theirs is a grid
+        return as_grid(super().values(model, inputs), model, inputs)
 
 
 def _block(given: TheirConfig) -> Residual.Config:
     early = given.truth("downsample_in_bottleneck", False)
     kinds: dict[str, Residual.Config] = {"basic": Basic.Config(), "bottleneck": Bottleneck.Config(early=early)}
     return given.choice("layer_type", kinds, "bottleneck")
-
-
-def _size(given: TheirConfig) -> tuple[int, int]:
-    """The size that pictures are cropped or else resized to."""
-    key = "crop_size" if given.has("crop_size") and given.truth("do_center_crop", True) else "size"
-    if not isinstance(given.data.get(key), dict):
-        return given.sides(key, 224)
-    inner = given.inner(key)
-    assert inner is not None
-    side = inner.whole("shortest_edge", 224)
-    return inner.whole("height", side), inner.whole("width", side)
 
 
 def _convolution(theirs: str, ours: str) -> list[WeightRule]:

@@ -12,7 +12,8 @@ from torch import Tensor
 from weft.interop.families import patches
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import only
-from weft.interop.pictures import IMAGENET, PictureFamily, only_pictures, seen
+from weft.interop.pictures import PictureFamily, only_pictures, seen
+from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
