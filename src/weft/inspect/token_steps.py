@@ -2,8 +2,9 @@
 
 import html
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 from weft.core.recording import Reading
@@ -82,8 +83,11 @@ def find_token(names: Sequence[str], token: str | int) -> int:
 class StepView(View):
     """One token of one head, step by step."""
 
-    def __init__(self, found: Steps, title: str, answer: Answer | None = None):
-        self.steps, self.title, self.answer = found, title, answer
+    def __init__(
+        self, found: Steps, title: str, answer: Answer | None = None, facts: Mapping[str, str] = MappingProxyType({})
+    ):
+        """`facts` stand beside the steps among the plain values."""
+        self.steps, self.title, self.answer, self.facts = found, title, answer, facts
 
     @property
     def about(self) -> str:
@@ -105,7 +109,7 @@ class StepView(View):
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         answer = {} if self.answer is None else {"answer": self.answer.to_json()}
-        return {"title": self.title, **answer, "steps": self.steps.to_json()}
+        return {"title": self.title, **self.facts, **answer, "steps": self.steps.to_json()}
 
     def _table(self, columns: int) -> str:
         said = [] if self.answer is None else [str(self.answer)]
