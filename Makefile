@@ -2,6 +2,7 @@
 # make test   the tests, under eight minutes on two cores
 # make check  formatter, linter, types
 # make wheel  the package that pip installs, in dist/
+# make campaign  faults tried thousands of times; writes the tables in docs/reliability.md
 
 VENV := .venv
 ifeq ($(OS),Windows_NT)
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check format wheel bench clean
+.PHONY: demo test test-all campaign check format wheel bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +38,9 @@ test: $(VENV)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+campaign: $(VENV)/.dev
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m campaigns
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

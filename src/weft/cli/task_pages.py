@@ -27,6 +27,7 @@ def _as_json(card: Any) -> dict[str, Any]:
     task = card.task
     return {"task": card.name, "summary": card.summary, "data": card.files, "models": dict(card.models),
             "presets": dict(card.presets), "settings": _defaults(card.training), "predict": _defaults(task.Predict),
+            "evaluate": _defaults(task.Evaluate) if task.Evaluate else {},
             "look": _defaults(task.Look) if task.Look else {}}  # fmt: skip
 
 
@@ -47,10 +48,13 @@ def _page(card: Any) -> Iterator[str]:
         width = max(map(len, entries))
         for name, text in entries.items():
             yield from _row(f"    {name:<{width}}  ", text)
-    look = [] if card.task.Look is None else [("weft look", card.task.Look)]
-    for command, settings in [("weft train", card.training), ("weft predict", card.task.Predict), *look]:
+    task = card.task
+    used = {"train": card.training, "predict": task.Predict, "evaluate": task.Evaluate, "look": task.Look}
+    for command, settings in used.items():
+        if settings is None:
+            continue
         more = {"model.PATH": "any part of the model's config: model.trunk.block.mix.heads=8"}
-        yield from _settings(command, settings, more if settings is card.training else {})
+        yield from _settings(f"weft {command}", settings, more if settings is card.training else {})
 
 
 def _settings(command: str, settings: Any, more: Mapping[str, str]) -> Iterator[str]:

@@ -184,6 +184,28 @@ class PerClassToken(Head):
         return _in_float32(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
 
 
+class FirstAndMean(Head):
+    """W [first, mean of the others] + b: a class token beside the mean of all patches (Oquab et al., 2023)."""
+
+    class Config(Head.Config):
+        """Weights start with standard deviation `std`."""
+
+        std: float = 0.02
+
+    def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
+        super().__init__()
+        self.out = nn.Linear(2 * dim, known(size))
+        nn.init.normal_(self.out.weight, std=config.std)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
+        others = (tokens.valid & (tokens.valid.long().cumsum(1) > 1))[..., None]
+        mean = tokens.x.masked_fill(~others, 0.0).sum(1) / others.sum(1).clamp(min=1)
+        x = torch.cat([summary(tokens, first=True), mean], -1)
+        plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
+        return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
+
+
 class Summary(Head):
     """One vector for all tokens, the mean of the real ones or the first: what sentences and pictures are compared by."""
 

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from weft.core.distances import Distances
 from weft.core.rules import Edges, Rule, Tile, Window
 from weft.position import Bias
-from weft.relations import EdgeList, matrix
+from weft.relations import EdgeList, matrix, relation_of
 from weft.tokens import Order, Tokens
 
 MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill the processor
@@ -237,7 +237,7 @@ class Scope:
 
     def _make_along(self, rules: tuple[Rule, ...]) -> tuple[EdgeList, "Scope"]:
         rule = self._edge_rule(rules)
-        edges = self.keys.pairs[rule.name] if rule is not None else None
+        edges = relation_of(self.keys.pairs, rule.name) if rule is not None else None
         assert rule is not None and isinstance(edges, EdgeList)
         scope = self._at_edges(rule.name, edges)
         if rules != (rule,) or not self.keys.unpadded or self.keys.order is not Order.FREE:

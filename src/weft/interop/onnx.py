@@ -46,12 +46,13 @@ def write_onnx(
     labels: Sequence[str] = (),
     marks: Marks = Marks(),
     unit: float | None = None,
+    problem: str | None = None,
 ) -> float:
     """Write a model as an ONNX graph. Returns the largest difference between its values and ours.
 
     The folder must not exist yet. It appears whole and proved or not at all. Adapters are merged into the weights, and all
     numbers are in fp32. Texts are of one segment, and no pixels are missing. Differences must be small beside `unit`, or
-    beside the largest value where it is left out.
+    beside the largest value where it is left out. `problem` is the kind of labels, as config.json has it elsewhere.
     """
     absent = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if absent:
@@ -60,7 +61,7 @@ def write_onnx(
     must_be_new(target)
     twin = merged(model) if has_adapters(model) else copy.deepcopy(model)
     shown = signature(twin.cpu().float()).eval().requires_grad_(False)
-    described = _described(shown, tokenizer_json, labels, marks)
+    described = {**_described(shown, tokenizer_json, labels, marks), **({"problem_type": problem} if problem else {})}
     graph = _graph(shown)
     with staged(target) as folder:
         graph.save(folder / "model.onnx")

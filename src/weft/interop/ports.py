@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.core import PerClassToken, Pooled, Summary
+from weft.core import FirstAndMean, PerClassToken, Pooled, Summary
 from weft.models.stream import Model, Stream
 from weft.tokens import Tokens
 
@@ -95,7 +95,7 @@ def outputs_of(model: Stream, each: tuple[str | int, ...], vector: str = "") -> 
             found["pooler_output"] = Port("float32", ("batch", width), "one vector by the model's own last layer")
         return found
     assert size is not None
-    if isinstance(model.head, Pooled | PerClassToken):
+    if isinstance(model.head, Pooled | PerClassToken | FirstAndMean):
         meaning = "scores of the whole input, before a softmax" if size > 1 else "one number for the whole input"
         return {"logits": Port("float32", ("batch", size), meaning)}
     return {"logits": Port("float32", ("batch", *each, size), "scores for each token, before a softmax")}
