@@ -457,12 +457,12 @@ def test_parts_of_the_model_can_be_set(photos: Path, tmp_path: Path) -> None:
 
 
 def test_tasks_on_pictures_are_listed_with_all_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    from weft.cli import output
+    from weft.cli import task_pages
     from weft.tasks.registry import CARDS
 
     for card in CARDS.values():
-        output.tasks([card], True, True)
+        task_pages.tasks([card], True, True)
         (listed,) = json.loads(capsys.readouterr().out)["tasks"]
         assert listed["task"] == card.name
-    output.tasks([CARDS["classify-images"]], True, False)
+    task_pages.tasks([CARDS["classify-images"]], True, False)
     assert "augment.flip" in capsys.readouterr().out

@@ -48,11 +48,13 @@ def _page(card: Any) -> Iterator[str]:
         width = max(map(len, entries))
         for name, text in entries.items():
             yield from _row(f"    {name:<{width}}  ", text)
-    further = (("weft evaluate", card.task.Evaluate), ("weft look", card.task.Look))
-    used = [("weft train", card.training), ("weft predict", card.task.Predict), *further]
-    for command, settings in ((command, settings) for command, settings in used if settings is not None):
+    task = card.task
+    used = {"train": card.training, "predict": task.Predict, "evaluate": task.Evaluate, "look": task.Look}
+    for command, settings in used.items():
+        if settings is None:
+            continue
         more = {"model.PATH": "any part of the model's config: model.trunk.block.mix.heads=8"}
-        yield from _settings(command, settings, more if settings is card.training else {})
+        yield from _settings(f"weft {command}", settings, more if settings is card.training else {})
 
 
 def _settings(command: str, settings: Any, more: Mapping[str, str]) -> Iterator[str]:

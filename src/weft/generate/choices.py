@@ -1,4 +1,4 @@
-"""What a search may write: one of some texts, as a tree of their beginnings, or all but some tokens. Knows ids alone."""
+"""Choices: the texts that a search may write, as a tree of their beginnings. Knows ids alone."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -15,20 +15,9 @@ from weft.errors import DataError
 class Rule(Protocol):
     """What a search may write next."""
 
-    def bounded(self, logits: Tensor, written: Sequence[Sequence[int]]) -> Tensor:
-        """The logits of rows, with minus infinity for tokens that may not follow what each row has written; never all."""
+    def allowed(self, written: Sequence[int]) -> Sequence[int]:
+        """The tokens that may follow what was written, the end among them where it may end; never none."""
         ...
-
-
-class AllBut:
-    """Everything but some tokens, wherever they would stand."""
-
-    def __init__(self, tokens: Sequence[int]):
-        self.tokens = tuple(tokens)
-
-    def bounded(self, logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]]) -> Float[Tensor, "R V"]:
-        """The logits without those tokens."""
-        return logits.index_fill(-1, torch.tensor(self.tokens, device=logits.device), float("-inf"))
 
 
 class Choices:
@@ -59,15 +48,6 @@ class Choices:
             branch = branch[token]
         return tuple(branch)
 
-    def bounded(self, logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]]) -> Float[Tensor, "R V"]:
-        """The logits of those tokens alone."""
-        each = [self.allowed(ids) for ids in written]
-        rows = torch.tensor([row for row, tokens in enumerate(each) for _ in tokens], device=logits.device)
-        tokens = torch.tensor([token for tokens in each for token in tokens], device=logits.device)
-        bounded = torch.full_like(logits, float("-inf"))
-        bounded[rows, tokens] = logits[rows, tokens]
-        return bounded
-
 
 def limited(
     logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]], rule: Rule | None, never: Sequence[int] = ()
@@ -75,4 +55,11 @@ def limited(
     """Logits of rows, with minus infinity for tokens that may not follow what each row has written, or `never` come."""
     if never:
         logits = logits.index_fill(1, torch.tensor(never, device=logits.device), float("-inf"))
-    return logits if rule is None else rule.bounded(logits, written)
+    if rule is None:
+        return logits
+    each = [rule.allowed(ids) for ids in written]
+    rows = torch.tensor([row for row, tokens in enumerate(each) for _ in tokens], device=logits.device)
+    tokens = torch.tensor([token for tokens in each for token in tokens], device=logits.device)
+    bounded = torch.full_like(logits, float("-inf"))
+    bounded[rows, tokens] = logits[rows, tokens]
+    return bounded

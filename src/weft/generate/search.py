@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from weft.core.threads import suited_threads
-from weft.generate.choices import AllBut, Rule, limited
+from weft.generate.choices import Rule, limited
 from weft.generate.sampling import Sampling, draw, generator, shaped
 from weft.generate.session import Session
 from weft.modalities.tokenizer import Tokenizer
@@ -162,7 +162,7 @@ def generate(
 ) -> list[list[Generated]]:
     """`how.samples` continuations of each prompt; `listen(row, text)` hears text as it comes."""
     rows = [TextLine(tokenizer, prompt, how, i) for prompt in prompts for i in range(how.samples)]
-    drawing = Drawing(rows, how, listen, rule=AllBut(tokenizer.unwritten) if tokenizer.unwritten else None)
+    drawing = Drawing(rows, how.replace(never=(*how.never, *tokenizer.unwritten)), listen)
     if drawing.going:
         search(session, [rows[i].prompt for i in drawing.going], drawing)
     done = [Generated(row.text, tuple(row.ids), row.ended or "length") for row in rows]
