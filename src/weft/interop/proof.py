@@ -83,14 +83,14 @@ def _difference(ours: Tensor, theirs: Tensor, mask: Tensor | None, folder: Path)
 def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] = ()) -> dict[str, Tensor]:
     """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given.
 
-    None of the `marks` is among the ids: some models there count no place for the id that fills.
+    None of the `marks` is among the ids, nor an id that fills: some models there count no place for it.
     """
     draw, config = np.random.default_rng(0), model.config
     embed, target = config.reader().embed, getattr(config, "target", None)
 
     def ids(size: int | None, length: int) -> Tensor:
         known = np.arange(size or 2)
-        words = np.setdiff1d(known, np.array(sorted(marks), np.int64))
+        words = np.setdiff1d(known, np.array([*marks, _padding(embed)], np.int64))
         return torch.from_numpy(draw.choice(words if len(words) else known, (2, length)))
 
     if isinstance(embed, PictureEmbed.Config):
