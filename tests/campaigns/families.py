@@ -1,7 +1,7 @@
-"""Families: models of the Hugging Face library with random weights, of every model type, read, asked and written again.
+"""Families: models of the Hugging Face library, of every model type, read, asked and written again.
 
-Values are compared with those of that library, greedy texts with those it writes, and folders with those read before. What
-is said to be refused is tried.
+Values are compared with those of that library, greedy texts with those it writes, and folders with those read before.
+What is said to be refused is tried.
 """
 
 import json
@@ -36,8 +36,8 @@ from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
 from weft.modalities.text import Text
 
-MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, pictures, newer_pictures,
-           captions)  # fmt: skip
+MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, pictures,
+           newer_pictures, captions)  # fmt: skip
 TEXTS, LENGTH = 5, 18  # of each model that writes
 HEADER = ("model type", "used for", "models", "largest difference", "texts equal", "written again alike", "refused")
 
@@ -57,9 +57,10 @@ class FamilyResult:
 
     def row(self, name: str) -> Row:
         """A row of the table."""
+        largest = f"{self.largest:.0e}" if self.largest else "0"
         texts = f"{self.equal} of {self.texts}" if self.texts else ""
-        return [f"`{name}`", ", ".join(self.uses), str(self.models), f"{self.largest:.0e}" if self.largest else "0", texts,
-                f"{self.alike} of {self.models}", "; ".join(self.refused)]  # fmt: skip
+        alike = f"{self.alike} of {self.models}"
+        return [f"`{name}`", ", ".join(self.uses), str(self.models), largest, texts, alike, "; ".join(self.refused)]
 
 
 def cases() -> dict[str, tuple[str, dict[str, Any]]]:
@@ -74,10 +75,10 @@ def families(place: Path, *, every: int = 1) -> dict[str, FamilyResult]:
         shutil.rmtree(place, ignore_errors=True)
         model = built(architecture, keys)
         kind = model.config.model_type
-        result, first = found.setdefault(kind, FamilyResult()), kind not in found
+        result = found.setdefault(kind, FamilyResult())
         try:
             _try(model, place, result)
-            if first or not result.refused:
+            if not result.refused:
                 _refuse(place / "theirs", kind, result)
         except Exception as error:
             result.problems.append(f"{name}: {type(error).__name__}: {error}")
@@ -201,8 +202,8 @@ def _written_again(model: Any, imported: Imported, place: Path) -> None:
     """
     family = imported.family
     for turn in ("a", "b"):
-        write_folder(place / turn, imported.model, marks=imported.marks, labels=imported.labels, settings=imported.settings,
-                     preparation=imported.preparation, model_type=family)  # fmt: skip
+        told = {"marks": imported.marks, "labels": imported.labels, "settings": imported.settings}
+        write_folder(place / turn, imported.model, preparation=imported.preparation, model_type=family, **told)
         imported = read_folder(place / turn)
     if not same_files(place / "a", place / "b"):
         raise AssertionError("the second folder differs from the first")

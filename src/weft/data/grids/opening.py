@@ -124,8 +124,7 @@ def libraries() -> Any:
 def _below(folder: Path, root: Path, left_out: list[str]) -> list[Path]:
     """The files of fields in a folder and below it, by name; hidden ones and runs are left out.
 
-    Links that lead out of the root, which is the folder that was named, are left out too, and so are pipes and devices; both are
-    noted.
+    Pipes, devices and links that lead out of the root, which is the folder that was named, are left out too, and noted.
     """
     taken: list[Path] = []
     for entry in sorted(folder.iterdir()) if folder.is_dir() and not is_run(folder) else []:
@@ -144,7 +143,7 @@ def _below(folder: Path, root: Path, left_out: list[str]) -> list[Path]:
 
 
 def _never_ends(path: Path) -> str:
-    """What stands in the place of a file or folder and would be waited for, in words; nothing where it is one of these."""
+    """What is neither a file nor a folder and would be waited for, in words; nothing where it is one of these."""
     try:
         info = path.stat()
     except OSError:  # said where it is read
