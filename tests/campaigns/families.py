@@ -202,8 +202,15 @@ def _written_again(model: Any, imported: Imported, place: Path) -> None:
     """
     family = imported.family
     for turn in ("a", "b"):
-        told = {"marks": imported.marks, "labels": imported.labels, "settings": imported.settings}
-        write_folder(place / turn, imported.model, preparation=imported.preparation, model_type=family, **told)
+        write_folder(
+            place / turn,
+            imported.model,
+            marks=imported.marks,
+            labels=imported.labels,
+            settings=imported.settings,
+            preparation=imported.preparation,
+            model_type=family,
+        )
         imported = read_folder(place / turn)
     if not same_files(place / "a", place / "b"):
         raise AssertionError("the second folder differs from the first")
