@@ -10,6 +10,7 @@ import torch
 from foreign import (
     NO_TOKENIZER,
     TOLERANCE,
+    built,
     changed,
     difference,
     greedy,
@@ -18,8 +19,9 @@ from foreign import (
     randomised,
     same_files,
     saved,
+    unsettled,
 )
-from foreign_models import mostly_slow, newer_pictures, pictures
+from foreign_models import captions, mostly_slow, newer_pictures, pictures
 from foreign_models.pictures import MAE, VIT
 from safetensors.torch import load_file, save_file
 
@@ -51,27 +53,8 @@ NEXT = ConvNext.Config(depths=(1, 2), widths=(8, 16))
 
 
 def theirs(name: str):
-    """One of the cases, built by their library, with statistics of batches that are not the first ones."""
-    transformers = library()
-    architecture, keys = CASES[name]
-    kind = getattr(transformers, architecture)
-    torch.manual_seed(1)
-    model = unsettled(randomised(kind(kind.config_class(**keys))))
-    if architecture == "ViTMAEForPreTraining":
-        model.decoder.decoder_pos_embed.data[:, 0] = 0.0  # as it is always
-    return model
-
-
-def unsettled(model):
-    """The model with other statistics of batches than those it starts with."""
-    for name, buffer in model.named_buffers():
-        if name.endswith("running_mean"):
-            buffer.normal_()
-        if name.endswith("running_var"):
-            buffer.uniform_(2.0, 8.0)
-        if name.endswith("num_batches_tracked"):
-            buffer.fill_(7)
-    return model
+    """One of the cases, built by their library."""
+    return built(*CASES[name])
 
 
 def inputs_of(model) -> dict[str, torch.Tensor]:
@@ -423,23 +406,9 @@ def test_a_model_without_a_counterpart_is_not_written(tmp_path: Path, change: st
         write_folder(tmp_path / "a", perturbed(config))
 
 
-GPT2 = {"vocab_size": 61, "n_positions": 24, "n_layer": 2, "n_head": 4, "bos_token_id": 0, "eos_token_id": 0}
-WRITERS = {
-    "vit": ("ViTConfig", {**GPT2, "n_embd": 32}),
-    "vit, another width": ("ViTConfig", {**GPT2, "n_embd": 24}),
-    "deit, head of its own": ("DeiTConfig", {**GPT2, "n_embd": 24, "tie_word_embeddings": False}),
-}
-
-
 def writer(name: str):
     """A model that writes about pictures, built by their library."""
-    transformers = library()
-    eyes, keys = WRITERS[name]
-    torch.manual_seed(1)
-    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        getattr(transformers, eyes)(**VIT), transformers.GPT2Config(**keys)
-    )
-    return randomised(transformers.VisionEncoderDecoderModel(config=config))
+    return built(*captions.CASES[name])
 
 
 def looks(batch: int = 2) -> dict[str, torch.Tensor]:
@@ -450,7 +419,7 @@ def looks(batch: int = 2) -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", captions.CASES)
 def test_their_writer_about_pictures_gives_the_same_values_both_ways(tmp_path: Path, name: str):
     model = writer(name)
     imported = read_folder(saved(model, tmp_path / "theirs"))
@@ -465,7 +434,7 @@ def test_their_writer_about_pictures_gives_the_same_values_both_ways(tmp_path: P
         assert difference(expected, back.eval()(**looks()).logits) < TOLERANCE
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", captions.CASES)
 def test_their_writer_about_pictures_writes_the_same_text_here(tmp_path: Path, name: str):
     model, given = writer(name), looks(1)["pixel_values"]
     imported = read_folder(saved(model, tmp_path / "a"))
@@ -509,7 +478,7 @@ def test_a_writer_whose_map_between_widths_is_missing_has_no_counterpart(tmp_pat
     ],
 )
 def test_parts_of_a_writer_that_weft_does_not_compute_are_refused(tmp_path: Path, part: str, keys, message: str):
-    folder = saved(writer("vit"), tmp_path / "a")
+    folder = saved(writer("vision-encoder-decoder"), tmp_path / "a")
     data = json.loads((folder / "config.json").read_text())
     changed(folder, **{part: {**data[part], **keys}})
     with pytest.raises(ConfigError, match=message):
@@ -517,7 +486,7 @@ def test_parts_of_a_writer_that_weft_does_not_compute_are_refused(tmp_path: Path
 
 
 def test_an_unknown_key_of_a_part_is_noted(tmp_path: Path):
-    folder = saved(writer("vit"), tmp_path / "a")
+    folder = saved(writer("vision-encoder-decoder"), tmp_path / "a")
     data = json.loads((folder / "config.json").read_text())
     changed(folder, encoder={**data["encoder"], "sharper": 2})
     assert "sharper" in read_folder(folder).warnings[0]
