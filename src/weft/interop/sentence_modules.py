@@ -49,6 +49,8 @@ def _pooling(data: Mapping[str, Any], where: str) -> str:
 
 
 def _limits(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if not isinstance(data, Mapping):
+        raise ConfigError("expected an object", where=f"{where}/sentence_bert_config.json")
     longest, lower = data.get("max_seq_length"), data.get("do_lower_case", False)
     if (longest is not None and (type(longest) is not int or longest < 3)) or type(lower) is not bool:
         problem = f"expected a number of tokens and true or false, found {longest!r:.40} and {lower!r:.40}"

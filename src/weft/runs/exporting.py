@@ -3,6 +3,7 @@
 import copy
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,6 +77,8 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
         settings = run.config.get("training")
         picture = run.codecs.get("picture")
         preparation = picture.config.preparation if isinstance(picture, PictureCodec) else None
+        tolerance = TOLERANCE * (unit or 1.0)
+        trial = trial_of(run, tolerance)  # what cannot be asked here is said before anything is written
         kind = write_folder(
             out,
             model,
@@ -88,8 +91,6 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
             generation=_generation(run, marks),
             problem=kind_of_labels,
         )
-        tolerance = TOLERANCE * (unit or 1.0)
-        trial = trial_of(run, tolerance)
         difference = _proved(Path(out), model, codec, marks, trial, tolerance)
     tried = len(trial.inputs) if trial is not None else 0
     write_file(Path(out) / "README.md", _card(run, kind, difference, tried, numbers=unit is not None).encode())
@@ -139,7 +140,7 @@ def _proved(
         difference = prove(folder, model, inputs, USUAL if codec is not None else (), trial)
         if not difference <= tolerance:
             raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
-    except DataError:
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return difference
@@ -151,7 +152,9 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
         before, after = codec.marks.before, codec.marks.after
         return Marks(bos=next(iter(before), None), eos=after[:1], pad=next(iter(after), None))
     if run.imported:
-        return Marks.read(run.config["imported"]["marks"], where="config.json")
+        known = Marks.read(run.config["imported"]["marks"], where="config.json")
+        named = codec is not None and codec.config.language is not None and len(codec.marks.before) > 1
+        return replace(known, first=codec.marks.before[1]) if codec is not None and named else known
     if codec is None:
         return Marks()
     end, marks = codec.tokenizer.end, codec.marks

@@ -184,7 +184,7 @@ def _text_codecs(imported: Imported, task: str | None, tokenizer: Tokenizer) -> 
     opening, end = tuple(imported.marks.opening()) or None, next(iter(imported.marks.eos), None)
     if task == "language-model":
         before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
-        return {"text": text.replace(role="line", opening=before)}
+        return {"text": text.replace(role="line", opening=before, ends=imported.marks.eos)}
     if task == "translate":
         known = LanguageMarks.read(tokenizer, imported.marks, imported.tokenizer_config)
         text = text.replace(languages=known.tokens, language_place=known.place, end=end)

@@ -103,7 +103,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         prompts = [[*before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
         model: Any = prepared(run.model, how.precision)
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
-        many = generate(session, tokenizer, prompts, how, listen=listen)
+        many = generate(session, tokenizer, prompts, how, ends=codec.config.ends, listen=listen)
         return [
             {
                 "prompt": text,
