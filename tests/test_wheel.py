@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
 from pathlib import Path
 
+import processes
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 
 def call(*words: str | Path, folder: Path) -> str:
-    done = subprocess.run(list(map(str, words)), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    done = processes.run(list(map(str, words)), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -1,9 +1,9 @@
 """What people read and type: help pages and lists that fit a terminal, and completion by the Tab key."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
+import processes
 import pytest
 from commands import Weft
 from typer.main import get_command
@@ -42,7 +42,7 @@ def completed(folder: Path, *words: str) -> set[str]:
     source = script("bash", get_command(app))
     line = " ".join(f"'{word}'" for word in words)
     call = f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _weft weft '{words[-1]}' '{words[-2]}'\n"
-    said = subprocess.run(
+    said = processes.run(
         ["bash", "--norc", "-c", f'{source}\n{call}printf "%s\\n" "${{COMPREPLY[@]}}"'],
         cwd=folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -73,7 +73,7 @@ def test_other_shells_know_the_same_words(shell: str, tmp_path: Path):
         assert word in text
     if shutil.which(shell):
         (tmp_path / "weft").write_text(text)
-        subprocess.run([shell, "-n", tmp_path / "weft"], check=True)
+        processes.run([shell, "-n", tmp_path / "weft"], check=True)
 
 
 def test_a_shell_without_completion_is_refused():

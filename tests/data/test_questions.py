@@ -157,7 +157,7 @@ def test_a_list_of_json_that_names_no_pictures_is_a_table_of_something_else(phot
     ):
         file = write(photos.parent / "q.json", text)
         assert judge(Survey([file])).level == "no"
-        with pytest.raises(DataError, match="not clear|no list of objects"):
+        with pytest.raises(DataError, match="not clear|no list of objects|not valid JSON"):
             recognise([str(file)])
 
 

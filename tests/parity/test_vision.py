@@ -28,7 +28,7 @@ from safetensors.torch import load_file, save_file
 from weft.core import LayerNorm, LowRank, PerClassToken, Pooled, RmsNorm, record
 from weft.errors import ConfigError, DataError
 from weft.generate.compute import prepared
-from weft.inspect.vision import attention_of
+from weft.inspect.vision import readings_in
 from weft.interop import Marks, prove, read_folder, write_folder, write_onnx
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
@@ -351,8 +351,8 @@ def test_attention_within_tiles_is_theirs_shifted_or_not(tmp_path: Path, name: s
 
 def test_the_last_stage_of_a_swin_can_be_looked_at(tmp_path: Path):
     imported = read_folder(saved(theirs("swin"), tmp_path / "a"))
-    found = attention_of(imported.model, Picture(torch.rand(1, 3, 32, 32)))
-    assert [weights.shape for weights in found] == [(1, 4, 16, 16)] * 2
+    found = readings_in(imported.model, Picture(torch.rand(1, 3, 32, 32)))
+    assert [layer[0].weights().shape for layer in found] == [(1, 4, 16, 16)] * 2
 
 
 @pytest.mark.slow

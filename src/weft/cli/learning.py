@@ -34,7 +34,10 @@ def check(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Look at data before training: what it is, what could be learned from it, what is wrong with it."""
+    """Look at data before training.
+
+    What it is, what could be learned from it, what is wrong with it.
+    """
     output.prepare()
     from weft.runs.checking import check as check_
 
@@ -44,16 +47,15 @@ def check(
 
 @commands.command(
     epilog=examples(
-        "weft train book.txt                        recognised as text; sized to your machine",
         "weft train texts/ --minutes 10",
-        "weft train pairs.tsv --minutes 20          sentence pairs: learns to translate",
         "weft train corpus.en corpus.fr --model lstm-attention",
+        "weft train book.txt                        recognised as text; sized to your machine",
+        "weft train pairs.tsv --minutes 20          sentence pairs: learns to translate",
         "weft train photos/ --model vit             pictures, one sub-folder a class",
         "weft train photos/ --task reconstruct-images",
         "weft train captions.tsv photos/            pictures with sentences: learns to write about them",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
-        "weft train book.txt --set lr=1e-3,3e-3 --set dropout=0,0.1 --minutes 30",
-        "                                           a sweep: four runs, then the better two, then the best",
+        "weft train book.txt --set lr=1e-3,3e-3     a sweep: both, and then the better one",
         "weft train --config run.toml               the same words in a file",
         "weft train --resume --out runs/book-1      go on where a stopped run was",
     )
@@ -104,7 +106,9 @@ def train(
     typed = {"data": data, "task": task, "model": model, "preset": preset, "out": out, "minutes": minutes, "steps": steps,
              "epochs": epochs, "from_": start, "valid": valid}  # fmt: skip
     settings = settings_of(set_, train_, {"seed": seed, "precision": precision})
-    words, settings = with_file(config, {name: value for name, value in typed.items() if value}, settings)
+    words, settings = with_file(
+        config, {name: value for name, value in typed.items() if value not in (None, [])}, settings
+    )
     if not _swept(words, settings, resume, json):
         done = train_(**{"data": (), **words}, resume=resume, **settings)
         if done.report:

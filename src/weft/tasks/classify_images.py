@@ -15,7 +15,6 @@ from weft.data.images.album import Album
 from weft.data.images.batches import labelled_pictures
 from weft.data.images.settings import Ground
 from weft.data.source import Source
-from weft.errors import WeftError
 from weft.inspect.sheets import contact_sheet
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
@@ -118,7 +117,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, how)
-        values = pictures.values_of(run, frames, _classifier(run))
+        values = pictures.values_of(run, frames, pictures.classifier_of(run))
         return labels.predictions(labels.codec_of(run.codecs), values, names, how.top)
 
     def shown(self, prediction: Prediction) -> str:
@@ -133,7 +132,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         codec, true, frames = labels.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)
         codec.encode(true)  # refuses unknown labels before anything is computed
-        values = pictures.values_of(run, frames, _classifier(run), progress)
+        values = pictures.values_of(run, frames, pictures.classifier_of(run), progress)
         found = labels.measured(codec, values, true, held_out.names, called="picture")
         wrong = labels.surest_mistakes(codec, values, true, MISTAKES)
         if not wrong:
@@ -145,9 +144,3 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how, labels.codec_of(run.codecs))
-
-
-def _classifier(run: Loaded) -> Stream:
-    if not isinstance(run.model, Stream) or run.model.head is None:
-        raise WeftError("this model has no head that could answer or be measured", where=str(run.folder.path))
-    return run.model

@@ -99,11 +99,10 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         codec, texts = text_of(run.codecs), only_texts(inputs)
-        tokenizer, before = codec.tokenizer, codec.marks.before
-        prompts = [[*before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
+        prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts)]
         model: Any = prepared(run.model, how.precision)
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
-        many = generate(session, tokenizer, prompts, how, ends=codec.config.ends, listen=listen)
+        many = generate(session, codec.tokenizer, prompts, how, ends=codec.config.ends, listen=listen)
         return [
             {
                 "prompt": text,

@@ -227,3 +227,10 @@ def look_at_picture(run: Loaded, input: object, how: LookAtPicture, label: Label
     how.refuse_attention(by)
     found, what = saliency(stream, read, explained, by)
     return SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
+
+
+def classifier_of(run: Loaded) -> Stream:
+    """The model of a run, which must have a head."""
+    if not isinstance(run.model, Stream) or run.model.head is None:
+        raise WeftError("this model has no head that could answer or be measured", where=str(run.folder.path))
+    return run.model

@@ -4,20 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import final
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from weft.codecs import Codecs, TagCodec
 from weft.codecs.text import only_texts
 from weft.config import Config
 from weft.data.datasets.tagged import TaggedData, read_sentences
-from weft.data.encoded.tagged import TaggedIds, framed, tagged_ids
+from weft.data.encoded.tagged import TaggedIds
 from weft.data.readers.schemes import entities
 from weft.data.readers.tagged_texts import Tagged
 from weft.data.source import Source
 from weft.errors import WeftError, listed
-from weft.inspect.texts import AT_ONCE, LookAtText
-from weft.inspect.views import Answer, View
+from weft.inspect.texts import LookAtText
+from weft.inspect.views import View
 from weft.modalities.encoding import ended
 from weft.modalities.words import words
 from weft.models.stream import Model, Stream
@@ -28,9 +27,10 @@ from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import TagTraining
-from weft.tasks.streams import look_at, stream_of, text_of, training_of, vectors_of
+from weft.tasks.streams import look_at, text_of, training_of, vectors_of
+from weft.tasks.tagging import tagged, tagged_surely, tags_in_words
 from weft.tasks.task import Task
-from weft.training.progress import Progress, counter
+from weft.training.progress import Progress
 
 TagDraft = Draft[TaggedData, TaggedIds, TagTraining]
 
@@ -118,52 +118,10 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     def look(self, run: Loaded, input: object, how: LookAtText) -> View:
         (text,) = only_texts([input])
         said = words(text)
-        return look_at(run, text, how, lambda ids: _answer(said, *tagged_surely(run, [said])) if said else None)
+        return look_at(run, text, how, lambda ids: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
-
-
-def _answer(said: Sequence[str], tags: Sequence[tuple[str, float]]) -> Answer:
-    """The tags of the words that have one, with their probabilities."""
-    found = [(f"{word} {tag}", sure) for word, (tag, sure) in zip(said, tags, strict=True) if tag != "O"]
-    return Answer(tuple(found) or (("no word is tagged", None),), "tags")
-
-
-def tagged(run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None) -> list[list[str]]:
-    """The tags of words."""
-    return [[tag for tag, _ in tags] for tags in tagged_surely(run, sentences, progress)]
-
-
-@torch.inference_mode()
-def tagged_surely(
-    run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None
-) -> list[list[tuple[str, float]]]:
-    """The tags of words with their probabilities.
-
-    Words beyond the model's context have the first tag of all, which is O where there is one, and probability 0.
-    """
-    model, text, codec = stream_of(run).eval(), text_of(run.codecs), run.codec("tags", TagCodec)
-    unread = [[codec.names[0]] * len(sentence) for sentence in sentences]
-    rows = framed(tagged_ids(text, codec, sentences, unread), text, context_of(model.config))
-    found = [[(tag, 0.0) for tag in tags] for tags in unread]
-    count = None if progress is None else counter(progress, len(sentences), "sentences")
-    assert model.head is not None
-    for start in range(0, len(sentences), AT_ONCE):
-        some = range(start, min(len(sentences), start + AT_ONCE))
-        part = rows.take(some)
-        at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
-        sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
-        said = iter(zip(best.tolist(), sure.tolist(), strict=True))
-        for i in some:
-            for place in range(len(rows.places[i])):
-                tag, chance = next(said)
-                found[i][place] = codec.names[tag], chance
-        if count is not None:
-            count(some.stop)
-    if progress is not None:
-        progress.stop()
-    return found
 
 
 def _wanted(draft: TagDraft) -> encoders.EncoderWanted:
