@@ -22,7 +22,9 @@ def test_a_help_page_fits_a_terminal_and_names_no_type_of_python(weft: Weft, com
     page = weft(*command.split(), "--help", env=COLUMNS).out
     assert max(map(len, page.splitlines())) <= 80, page
     assert "<" not in page.replace("runs/<name>-<number>", "") and "{" not in page, page
-    assert "..." not in page.replace("]...", "").replace("[ARGS]...", "").replace("RUN...", ""), "a sentence is cut"
+    assert "..." not in page.replace("]...", "").replace("[ARGS]...", "").replace("RUN...", "").replace(
+        "DATA...", ""
+    ), "a sentence is cut"
 
 
 @pytest.mark.parametrize("task", ["", *CARDS])
