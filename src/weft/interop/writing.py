@@ -62,6 +62,7 @@ def write_folder(
     files |= {**family.files(config, preparation), **(extra or {})}  # type: ignore[arg-type]
     with staged(target) as folder:
         for name, data in files.items():
+            store.make_folder((folder / name).parent)
             store.write_file(folder / name, write_json(data).encode())
         if tokenizer_json is not None:
             store.write_file(folder / "tokenizer.json", tokenizer_json.encode())

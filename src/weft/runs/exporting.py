@@ -12,9 +12,12 @@ import torch
 from weft.codecs import ClassCodec, Codec, GraphCodec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
 from weft.config import Config, field_types
 from weft.errors import DataError, WeftError
+from weft.inspect.texts import TextVectors
 from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.interop.generation import write_generation
 from weft.interop.proof import trial_inputs
+from weft.interop.sentence_modules import write_modules
+from weft.interop.signatures import TextPooling
 from weft.interop.tokenizer_files import marked_tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.dual_encoder import DualEncoder
@@ -67,10 +70,18 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     marks = _marks(run, codec)
     text = None if codec is None else _written(codec, run.codecs.get("source"))
     kind_of_labels, trial = _problem(run), None
+    vectors, said = run.usual(TextVectors, "embed"), run.config.get("imported", {}).get("embed", {})
     if to == "onnx":
         kind = "onnx"
         difference = write_onnx(
-            out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit, problem=kind_of_labels
+            out,
+            model,
+            tokenizer_json=text,
+            labels=labels,
+            marks=marks,
+            unit=unit,
+            problem=kind_of_labels,
+            pooling=TextPooling(vectors.summary, vectors.normalise),
         )
     else:
         origin = run.config["imported"]["family"] if run.imported else None
@@ -88,6 +99,7 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
             settings=settings,
             model_type=origin,
             preparation=preparation,
+            extra=write_modules(said, getattr(model.config, "dim", 0)),
             generation=_generation(run, marks),
             problem=kind_of_labels,
         )
