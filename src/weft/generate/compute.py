@@ -14,6 +14,7 @@ from weft.core.adapters import fold
 from weft.core.attention import Attention
 from weft.core.int8 import int8_linear, rounded_weight
 from weft.core.linear import RowwiseLinear
+from weft.core.recurrent import Recurrent
 from weft.core.transforms import same_at_every_place
 from weft.modalities.embedder import Embedder
 
@@ -85,7 +86,7 @@ def _row_by_row(twin: nn.Module) -> nn.Module:
     Rounding makes a difference in the last digit as large as a step of bf16 or of eight bits.
     """
     for module in twin.modules():
-        if isinstance(module, Attention):
+        if isinstance(module, Attention | Recurrent):
             module.rows_apart = True
         if callable(act := getattr(module, "act", None)):
             module.act = same_at_every_place(act)  # type: ignore[assignment]
