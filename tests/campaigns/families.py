@@ -183,7 +183,7 @@ def _texts(model: Any, imported: Imported) -> Iterator[tuple[list[int], list[int
         for prompt in torch.randint(1, 61, (TEXTS, 5), generator=torch.Generator().manual_seed(3)):
             written = model.generate(prompt[None], attention_mask=torch.ones(1, 5, dtype=torch.long), **options)
             yield written[0, 5:].tolist(), greedy(ours, prompt.tolist(), LENGTH)
-    elif isinstance(ours, Seq2Seq):
+    elif imported.task in ("translate", "caption") and isinstance(ours, Seq2Seq):
         model.generation_config.update(eos_token_id=None, forced_eos_token_id=None)
         for given, read in _sources(model, ours):
             opening = imported.marks.opening() if imported.task == "translate" else [3]

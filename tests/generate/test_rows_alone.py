@@ -7,7 +7,7 @@ from foreign import perturbed
 from tiny import ZOO, language_model
 from torch import nn
 
-from weft.core import Lstm
+from weft.core import Lstm, int8
 from weft.core.int8 import Int8Weight, int8_linear, rounded_weight
 from weft.core.linear import RowwiseLinear
 from weft.core.transforms import ACTIVATIONS, same_at_every_place
@@ -100,7 +100,13 @@ def test_few_rows_of_a_small_map_in_bf16_have_the_sums_of_many():
 
 
 @pytest.mark.parametrize("width", [1, 7, 64, 1500])
-def test_sums_in_eight_bits_are_exact_in_every_kernel_at_every_number_of_rows(width: int):
+@pytest.mark.parametrize("whole_products", [True, False])
+def test_sums_in_eight_bits_are_exact_in_every_kernel_at_every_number_of_rows(
+    width: int, whole_products: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if whole_products and not int8._whole_products_pay():
+        pytest.skip("this processor has no product of whole numbers that pays")
+    monkeypatch.setattr(int8, "_whole_products_pay", lambda: whole_products)
     weight = torch.randn(9, width, generator=torch.Generator().manual_seed(0))
     x = torch.randn(33, width, generator=torch.Generator().manual_seed(1)) * torch.logspace(-3, 3, 33)[:, None]
     used = rounded_weight(weight)

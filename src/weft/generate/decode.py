@@ -36,7 +36,7 @@ class Decoding(Beam, Compute):
         "early_stopping": "stop once `beam` answers have ended, even if a better one could follow",
         "best": "answers to give for each input, the best first",
         "never": "ids of tokens that are never written",
-        "precision": "fp32, bf16 or int8",
+        "precision": Compute.about["precision"],
         "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
         "top_k": "drop all but the k likeliest tokens when drawing",
         "top_p": "drop tokens beyond this share of the probability when drawing",
