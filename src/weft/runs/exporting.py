@@ -121,8 +121,9 @@ def _in_unit(run: Loaded, model: Model) -> tuple[Model, float | None]:
         return model, None
     twin: Any = copy.deepcopy(model)
     scale = codec.config
+    maps: Any = twin.head.outs if isinstance(twin.head, PerClassToken) else (twin.head.out,)
     with torch.no_grad():
-        for last in twin.head.outs if isinstance(twin.head, PerClassToken) else (twin.head.out,):
+        for last in maps:
             last.weight.copy_(last.weight.double() * scale.spread)
             last.bias.copy_(codec.restored(last.bias))
     return twin, max(scale.spread, abs(scale.mean) / MIN_SPREAD_PARTS)
