@@ -36,7 +36,7 @@ class Decoding(Beam, Compute):
         "early_stopping": "stop once `beam` answers have ended, even if a better one could follow",
         "best": "answers to give for each input, the best first",
         "never": "ids of tokens that are never written",
-        "precision": "fp32, bf16 or int8",
+        "precision": Compute.about["precision"],
         "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
         "top_k": "drop all but the k likeliest tokens when drawing",
         "top_p": "drop tokens beyond this share of the probability when drawing",
@@ -64,7 +64,7 @@ def decode(
     model: Seq2Seq,
     sources: Sequence[np.ndarray],
     *,
-    end: int,
+    end: int | Sequence[int],
     limits: Sequence[int],
     how: Decoding,
     opening: Sequence[int] = (),
@@ -73,10 +73,11 @@ def decode(
 ) -> list[list[Hypothesis]]:
     """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
 
-    Targets go on from `opening`, which is not part of them; by default from the end token. The ids `after` stand behind
-    each source; by default the end token does.
+    A target ends at the id `end`, or at any of several. Targets go on from `opening`, which is not part of them; by default
+    from the first end. The ids `after` stand behind each source; by default the first end does.
     Sources of like length are computed together; `listen` is called with the number of sources done.
     """
+    ends = [end] if isinstance(end, int) else list(end)
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
     found: list[list[Hypothesis]] = [[] for _ in sources]
     width, start = (how.beam if how.temperature == 0 else how.best), 0
@@ -88,9 +89,9 @@ def decode(
             stop += 1
         rows = order[start:stop]
         some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
-        memory, keys = memorise(used, some, *(after or (end,))), [source.tolist() for source in some]  # type: ignore[arg-type]
-        opened = list(opening) or [end]
-        targets = written(used, memory, end=end, opening=opened, limits=longest, how=how, keys=keys)  # type: ignore[arg-type]
+        memory, keys = memorise(used, some, *(after or ends[:1])), [source.tolist() for source in some]  # type: ignore[arg-type]
+        opened = list(opening) or ends[:1]
+        targets = written(used, memory, end=ends, opening=opened, limits=longest, how=how, keys=keys)  # type: ignore[arg-type]
         for i, best in zip(rows, targets, strict=True):
             found[i] = best
         start = stop
@@ -103,7 +104,7 @@ def written(
     model: Seq2Seq,
     memory: Tokens,
     *,
-    end: int,
+    end: int | Sequence[int],
     opening: list[int],
     limits: list[int],
     how: Decoding,
@@ -112,7 +113,7 @@ def written(
 ) -> list[list[Hypothesis]]:
     """The best targets of each row of a memory, the best first. Where they are drawn, a row's key decides the draw.
 
-    `rule` says what may be written.
+    A target ends at the id `end`, or at any of several. `rule` says what may be written.
     """
     capacity = max(limits) + len(opening)
     if how.temperature == 0:

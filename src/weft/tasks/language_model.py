@@ -102,7 +102,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts)]
         model: Any = prepared(run.model, how.precision)
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
-        many = generate(session, codec.tokenizer, prompts, how, ends=codec.config.ends, listen=listen)
+        many = generate(session, codec.tokenizer, prompts, how, ends=codec.ends, listen=listen)
         return [
             {
                 "prompt": text,

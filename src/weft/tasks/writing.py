@@ -68,10 +68,9 @@ class TextWriter:
                 )
         done = None if progress is None else counter(progress, len(asked), "answered")
         limits = [how.max_tokens or self.limit(len(one) + 1) for one in ids]
-        marks = self.target.marks
-        opening, end = list(marks.written_from), marks.end
+        opening, ends = list(self.target.marks.written_from), self.target.ends
         found = iter(
-            decode(self.model, ids, end=end, limits=limits, how=how, opening=opening, after=after, listen=done)
+            decode(self.model, ids, end=ends, limits=limits, how=how, opening=opening, after=after, listen=done)
         )
         if progress is not None:
             progress.stop()
