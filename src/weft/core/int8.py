@@ -76,9 +76,8 @@ def _sums(rows: Float[Tensor, "R D"], whole: Int8[Tensor, "E D"]) -> Float[Tenso
     In fp32 few columns are taken at a time, so that no sum can be rounded; the weights are made fp32 at each call, which
     saves memory and takes longer than a model in fp32.
     """
-    if (
-        rows.device.type == "cpu" and rows.shape[1] > 1 and _whole_products_pay()
-    ):  # of width 1 torch misreads the layout
+    wide = rows.shape[1] > 1  # torch's product of whole numbers misreads the layout of a single column
+    if wide and rows.device.type == "cpu" and _whole_products_pay():
         return torch._int_mm(rows.to(torch.int8), whole.t()).to(rows.dtype)
     return _fp32_sums(rows, whole)
 
