@@ -5,6 +5,7 @@ the end token counted. One hypothesis is the greedy search. Sources in a batch d
 done leaves.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -54,13 +55,13 @@ class BeamSearch:
     `beam` hypotheses have ended and none that runs is ranked above the worst of them, or at its limit of tokens.
     """
 
-    def __init__(self, end: int, limits: list[int], how: Beam, rule: Rule | None = None):
-        """`limits` are the most tokens of each source's target, the end not counted; `rule` says what may be written.
+    def __init__(self, end: int, limits: list[int], how: Beam, rules: Sequence[Rule] | None = None):
+        """`limits` are the most tokens of each source's target, the end not counted; `rules` say what may be written.
 
         A target is scored as if everything might be written: under a rule, `beam` as large as the number of targets that
         it allows finds the best of them for certain.
         """
-        self.end, self.limits, self.how, self.rule = end, limits, how, rule
+        self.end, self.limits, self.how, self.rules = end, limits, how, rules
         self.ended: list[list[Hypothesis]] = [[] for _ in limits]
         self.going = list(range(len(limits)))
         self.running: list[list[tuple[int, ...]]] = [[()] for _ in limits]
@@ -102,7 +103,10 @@ class BeamSearch:
         """The best continuations of each source: log-probability, which hypothesis it continues, with which token."""
         sources = len(self.going)
         written = [ids for running in self.running for ids in running]
-        best, tokens = limited(logits, written, self.rule).topk(each, -1)
+        rules = None
+        if self.rules is not None:
+            rules = [self.rules[i] for i, running in zip(self.going, self.running, strict=True) for _ in running]
+        best, tokens = limited(logits, written, rules).topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
             raise WeftError("the model's scores are not numbers", fix=BAD_SCORES_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)

@@ -1,4 +1,4 @@
-"""Choices: the texts that a search may write, as a tree of their beginnings. Knows ids alone."""
+"""Rules of what a search may write next, and the simplest of them: `Choices`, some texts of which one is written. Knows ids alone."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -13,9 +13,9 @@ from weft.errors import DataError
 
 @runtime_checkable
 class Rule(Protocol):
-    """What a search may write next."""
+    """What a search may write next. A search has a rule for each row: two rows may be under different ones."""
 
-    def allowed(self, written: Sequence[int]) -> Sequence[int]:
+    def allowed(self, written: Sequence[int]) -> Sequence[int] | np.ndarray:
         """The tokens that may follow what was written, the end among them where it may end; never none."""
         ...
 
@@ -49,13 +49,15 @@ class Choices:
         return tuple(branch)
 
 
-def limited(logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]], rule: Rule | None) -> Float[Tensor, "R V"]:
-    """Logits of rows, with minus infinity for tokens that may not follow what each row has written."""
-    if rule is None:
+def limited(
+    logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]], rules: Sequence[Rule] | None
+) -> Float[Tensor, "R V"]:
+    """Logits of rows, with minus infinity for tokens that may not follow what each row has written by the row's rule."""
+    if rules is None:
         return logits
-    each = [rule.allowed(ids) for ids in written]
-    rows = torch.tensor([row for row, tokens in enumerate(each) for _ in tokens], device=logits.device)
-    tokens = torch.tensor([token for tokens in each for token in tokens], device=logits.device)
+    each = [np.asarray(rule.allowed(ids), np.int64) for rule, ids in zip(rules, written, strict=True)]
+    rows = torch.from_numpy(np.repeat(np.arange(len(each)), [len(tokens) for tokens in each])).to(logits.device)
+    tokens = torch.from_numpy(np.concatenate(each)).to(logits.device)
     bounded = torch.full_like(logits, float("-inf"))
     bounded[rows, tokens] = logits[rows, tokens]
     return bounded

@@ -65,11 +65,14 @@ def decode(
     limits: Sequence[int],
     how: Decoding,
     opening: Sequence[int] = (),
+    source_end: int | None = None,
+    rules: Sequence[Rule] | None = None,
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
 
-    Targets go on from `opening`, which is not part of them; by default from the end token.
+    Targets go on from `opening`, which is not part of them; by default from the end token. `rules` say what may be
+    written, one for each source; `source_end` is the end of the sources where that is another than the targets'.
     Sources of like length are computed together; `listen` is called with the number of sources done.
     """
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
@@ -83,9 +86,19 @@ def decode(
             stop += 1
         rows = order[start:stop]
         some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
-        memory, keys = memorise(used, some, end), [source.tolist() for source in some]  # type: ignore[arg-type]
+        memory = memorise(used, some, end if source_end is None else source_end)  # type: ignore[arg-type]
+        keys, bound = [source.tolist() for source in some], None if rules is None else [rules[i] for i in rows]
         opened = list(opening) or [end]
-        targets = written(used, memory, end=end, opening=opened, limits=longest, how=how, keys=keys)  # type: ignore[arg-type]
+        targets = written(
+            used,
+            memory,
+            end=end,
+            opening=opened,
+            limits=longest,
+            how=how,
+            keys=keys,
+            rules=bound,  # type: ignore[arg-type]
+        )
         for i, best in zip(rows, targets, strict=True):
             found[i] = best
         start = stop
@@ -103,16 +116,16 @@ def written(
     limits: list[int],
     how: Decoding,
     keys: Sequence[list[int]],
-    rule: Rule | None = None,
+    rules: Sequence[Rule] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best targets of each row of a memory, the best first. Where they are drawn, a row's key decides the draw.
 
-    `rule` says what may be written.
+    `rules` say what may be written, one for each row.
     """
     capacity = max(limits) + len(opening)
     if how.temperature == 0:
         session = Session(model.target, memory=memory, capacity=capacity)
-        beam = BeamSearch(end, limits, how, rule)
+        beam = BeamSearch(end, limits, how, rules)
         search(session, [opening for _ in limits], beam)
         return beam.found()
     many = torch.arange(len(limits)).repeat_interleave(how.best).to(memory.x.device)
@@ -122,7 +135,8 @@ def written(
         for key, limit in zip(keys, limits, strict=True)
         for i in range(how.best)
     ]
-    search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True, rule=rule))
+    each = None if rules is None else [rule for rule in rules for _ in range(how.best)]
+    search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True, rules=each))
     drawn = [Hypothesis(tuple(row.ids), row.score, row.score, row.ended == "end") for row in rows]
     groups = [drawn[i : i + how.best] for i in range(0, len(drawn), how.best)]
     return [sorted(group, key=lambda h: -h.score) for group in groups]

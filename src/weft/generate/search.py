@@ -123,15 +123,17 @@ class Drawing:
         listen: Listener | None = None,
         *,
         scored: bool = False,
-        rule: Rule | None = None,
+        rules: Sequence[Rule] | None = None,
     ):
-        self.rows, self.how, self.listen, self.scored, self.rule = rows, how, listen, scored, rule
+        """`scored` adds up each row's log-probability; `rules` say what each row may write."""
+        self.rows, self.how, self.listen, self.scored, self.rules = rows, how, listen, scored, rules
         self.going = [i for i, row in enumerate(rows) if row.ended is None]
 
     def advance(self, logits: Tensor) -> Move | None:
         """Draw a token for every row that goes on."""
         alive = [self.rows[i] for i in self.going]
-        open_to = limited(logits, [row.ids for row in alive], self.rule)
+        rules = None if self.rules is None else [self.rules[i] for i in self.going]
+        open_to = limited(logits, [row.ids for row in alive], rules)
         chosen = draw(shaped(open_to, _seen(alive, self.how, logits), self.how), self.how, [r.generator for r in alive])
         if self.scored:
             scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()
