@@ -4,11 +4,13 @@ from weft.codecs.classes import ClassCodec
 from weft.codecs.codec import Codec, Codecs, codecs_from_json
 from weft.codecs.colours import ColourCodec
 from weft.codecs.field import FieldCodec
+from weft.codecs.gaps import GapCodec
 from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec, Preparation, Resample
 from weft.codecs.places import PlaceCodec
+from weft.codecs.symbols import SymbolCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
 from weft.codecs.usual_answers import UsualAnswers
@@ -20,6 +22,7 @@ __all__ = [
     "Codecs",
     "ColourCodec",
     "FieldCodec",
+    "GapCodec",
     "GraphCodec",
     "LabelCodec",
     "NumberCodec",
@@ -27,6 +30,7 @@ __all__ = [
     "PlaceCodec",
     "Preparation",
     "Resample",
+    "SymbolCodec",
     "TagCodec",
     "TextCodec",
     "TextMarks",

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.codecs import TextCodec
+from weft.codecs import SymbolCodec, TextCodec
 from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import scored as micro_batches
 from weft.data.readers.pair_texts import Held
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
+from weft.generate.choices import Rule
 from weft.generate.decode import Decoding, decode
 from weft.modalities.words import sentences
 from weft.models.seq2seq import Seq2Seq
@@ -28,6 +29,7 @@ UNSPACED = re.compile(r"[。！？]$")  # ends a sentence that no space follows
 SHOWN = 5  # examples in an evaluation
 
 Answer = tuple[str, Hypothesis]
+Bound = Callable[[str, int], Rule]  # a text and the most tokens of its answer -> what may be written
 
 
 def seq2seq(run: Loaded) -> Seq2Seq:
@@ -41,7 +43,10 @@ class TextWriter:
 
     def __init__(self, run: Loaded):
         self.model = seq2seq(run)
-        self.source, self.target = run.codec("source", TextCodec), run.codec("target", TextCodec)
+        self.source = run.codec("source", TextCodec)
+        target = run.codecs.get("target")
+        self.target = target if isinstance(target, SymbolCodec) else run.codec("target", TextCodec)
+        self.source_end = self.source.marks.end if isinstance(target, SymbolCodec) else None
         self.context = context_of(self.model.config)
         self.ratio = run.data.amounts.get("ratio", USUAL_RATIO)
 
@@ -55,8 +60,13 @@ class TextWriter:
         before = self.target.marks.before[1:]
         return [np.concatenate((np.array(before, ids.dtype), ids)) for ids in self.target.ids(texts)]
 
-    def write(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
-        """The best answers to each text, with their tokens and scores. A blank text has an empty answer."""
+    def write(
+        self, texts: Sequence[str], how: Decoding, progress: Progress | None = None, bound: Bound | None = None
+    ) -> list[list[Answer]]:
+        """The best answers to each text, with their tokens and scores. A blank text has an empty answer.
+
+        `bound` gives the rule under which a text is answered.
+        """
         asked = [text for text in texts if text.strip()]
         ids = self.source_ids(asked)
         for text, one in zip(asked, ids, strict=True):
@@ -69,8 +79,20 @@ class TextWriter:
         done = None if progress is None else counter(progress, len(asked), "answered")
         limits = [how.max_tokens or self.limit(len(one) + 1) for one in ids]
         marks = self.target.marks
-        opening, end = list(marks.written_from), marks.end
-        found = iter(decode(self.model, ids, end=end, limits=limits, how=how, opening=opening, listen=done))
+        rules = None if bound is None else [bound(text, limit) for text, limit in zip(asked, limits, strict=True)]
+        found = iter(
+            decode(
+                self.model,
+                ids,
+                end=marks.end,
+                limits=limits,
+                how=how,
+                opening=list(marks.written_from),
+                source_end=self.source_end,
+                rules=rules,
+                listen=done,
+            )
+        )
         if progress is not None:
             progress.stop()
         empty = [("", Hypothesis((), 0.0, 0.0, True))]
@@ -101,7 +123,8 @@ class TextWriter:
         if not fitting:
             return 0.0, 0
         marks = self.target.marks
-        return scored(TargetToken.Config(), self.model, micro_batches(PairRows(fitting, marks.end, marks.start)))
+        rows = PairRows(fitting, marks.end, marks.start, self.source_end)
+        return scored(TargetToken.Config(), self.model, micro_batches(rows))
 
 
 @dataclass(frozen=True)
