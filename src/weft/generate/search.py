@@ -161,10 +161,11 @@ def generate(
     how: Sampling,
     *,
     listen: Listener | None = None,
+    rule: Rule | None = None,
 ) -> list[list[Generated]]:
-    """`how.samples` continuations of each prompt; `listen(row, text)` hears text as it comes."""
+    """`how.samples` continuations of each prompt under a rule; `listen(row, text)` hears text as it comes."""
     rows = [TextLine(tokenizer, prompt, how, i) for prompt in prompts for i in range(how.samples)]
-    drawing = Drawing(rows, how, listen)
+    drawing = Drawing(rows, how, listen, rules=None if rule is None else [rule] * len(rows))
     if drawing.going:
         search(session, [rows[i].prompt for i in drawing.going], drawing)
     done = [Generated(row.text, tuple(row.ids), row.ended or "length") for row in rows]
