@@ -12,7 +12,6 @@ from weft.data.like_lengths import scored as micro_batches
 from weft.data.readers.pair_texts import Held
 from weft.data.trees import linearise
 from weft.data.trees.gaps import tree_of
-from weft.data.trees.symbols import apart
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
 from weft.generate.gap_trees import best_gaps
@@ -34,8 +33,11 @@ class GapTagger:
         self.labels = [len(opens.split()) for opens in self.codec.config.opens]
 
     def write(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Answer]]:
-        """The tree of each sentence as symbols, with its log-probability. A blank text has an empty answer."""
-        sentences = [apart(text).split() for text in texts]
+        """The tree of each sentence as symbols, with its log-probability. A blank text has an empty answer.
+
+        Words have white space between them.
+        """
+        sentences = [text.split() for text in texts]
         rows, room = self._framed([" ".join(words) for words in sentences]), context_of(self.model.config)
         for words, places in zip(sentences, rows.places, strict=True):
             if len(places) < len(words):

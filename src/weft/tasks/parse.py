@@ -93,9 +93,9 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
             if how.best > 1 or how.temperature > 0:
                 problem = "a tagger of gaps finds the one best tree"
                 raise ConfigError(problem, where="best" if how.best > 1 else "temperature", fix="leave it out")
-            found = GapTagger(run).write(texts)
+            found = GapTagger(run).write([apart(text) for text in texts])
         else:
-            found = TreeWriter(run).write(texts, how)
+            found = TreeWriter(run).write([apart(text) for text in texts], how)
         return [_prediction(text, one) for text, best in zip(texts, found, strict=True) for one in best]
 
     def shown(self, prediction: Prediction) -> str:

@@ -7,7 +7,7 @@ from weft.codecs import ClassCodec, Codecs, SymbolCodec, TextCodec
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.trees import read_tree
 from weft.data.trees import linearise
-from weft.data.trees.symbols import apart, from_symbols, to_symbols
+from weft.data.trees.symbols import from_symbols, to_symbols
 from weft.data.trees.tree import TAG
 from weft.errors import DataError
 from weft.generate.decode import Decoding
@@ -60,8 +60,8 @@ class TreeWriter:
         self.spelt = spelling(run.codecs)
 
     def write(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
-        """Trees of sentences as symbols; marks that stick to words are taken for words of their own."""
-        found = self.writer.write([apart(text) for text in texts], how, progress, self._bound())
+        """Trees of sentences, whose words have white space between them, as symbols."""
+        found = self.writer.write(texts, how, progress, self._bound())
         if isinstance(self.writer.target, SymbolCodec):
             return found
         return [[(from_symbols(text), hypothesis) for text, hypothesis in best] for best in found]
