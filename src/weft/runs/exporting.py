@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, GraphCodec, NumberCodec, PictureCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, GraphCodec, NumberCodec, PictureCodec, SymbolCodec, TagCodec, TextCodec
 from weft.errors import DataError, WeftError
 from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.interop.proof import trial_inputs
@@ -43,7 +43,8 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
     model = _from_unit(run, model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
-    labels = next((tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | TagCodec)), ())
+    answers = (run.codecs.get(end) for end in ("label", "tags"))
+    labels = next((tuple(c.names) for c in answers if isinstance(c, ClassCodec | TagCodec)), ())
     marks = _marks(run, codec)
     text = None if codec is None else _written(codec)
     if to == "onnx":
@@ -119,7 +120,8 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
         return Marks.read(run.config["imported"]["marks"], where="config.json")
     if codec is None:
         return Marks()
-    end, marks = codec.tokenizer.end, codec.marks
+    end, target = codec.tokenizer.end, run.codecs.get("target")
+    marks = target.marks if isinstance(target, SymbolCodec) else codec.marks
     if not isinstance(run.model, Seq2Seq):
         return Marks(bos=end, eos=(end,), pad=end)
     return Marks(bos=marks.end, eos=(marks.end,), pad=marks.end, start=marks.start)
