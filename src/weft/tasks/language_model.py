@@ -102,8 +102,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         prompts = [[*before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
         model: Any = prepared(run.model, how.precision)
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
-        rule = how.rule(tokenizer)
-        many = generate(session, tokenizer, prompts, how, listen=listen, rule=rule)
+        many = generate(session, tokenizer, prompts, how, listen=listen, rule=(rule := how.rule(tokenizer)))
         return [
             {
                 "prompt": text,
