@@ -29,7 +29,7 @@ def test_an_untrained_model_writes_nothing_but_trees(model: str, tmp_path: Path)
     run = train(tmp_path / "run", model=model, steps=1)
     for sentence, one in zip(SENTENCES, run.predict(SENTENCES), strict=True):
         assert one["well_formed"] and one["text"].count("XX") == len(sentence.split())
-    assert run.evaluate().metrics["well_formed"] == 1.0
+    assert run.evaluate()["metrics"]["well_formed"] == 1.0
 
 
 @pytest.mark.slow

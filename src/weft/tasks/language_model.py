@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, final
+from typing import cast, final
 
 import numpy as np
 
@@ -98,9 +98,8 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         self, run: Loaded, inputs: Sequence[object], how: Continuing, listen: Listen | None
     ) -> list[Prediction]:
         codec, texts = text_of(run.codecs), only_texts(inputs)
-        tokenizer, before = codec.tokenizer, codec.marks.before
-        prompts = [[*before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
-        model: Any = prepared(run.model, how.precision)
+        tokenizer, model = codec.tokenizer, cast(Stream, prepared(run.model, how.precision))
+        prompts = [[*codec.marks.before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
         many = generate(session, tokenizer, prompts, how, listen=listen, rule=(rule := how.rule(tokenizer)))
         return [
