@@ -64,7 +64,8 @@ def pattern_rule(tokenizer: Tokenizer, pattern: str) -> GrammarRule:
 def schema_rule(tokenizer: Tokenizer, schema: str) -> GrammarRule:
     """JSON that fits a JSON schema, which is given as text."""
     try:
-        grammar = _library().LLMatcher.grammar_from_json_schema(schema)
+        plain = {"whitespace_flexible": False}  # else a model may write white space without end
+        grammar = _library().LLMatcher.grammar_from_json_schema(schema, defaults=plain)
     except ValueError as error:
         raise ConfigError(f"not a JSON schema: {error}", where="--set schema") from None
     return GrammarRule(tokenizer, grammar, "--set schema")
