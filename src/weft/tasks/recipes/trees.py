@@ -28,7 +28,7 @@ from weft.tasks.settings import ParseTraining
 
 FORMS = {"next-word": "symbols", "gaps": "gaps"}  # how models learn trees, by their names; others learn them as text
 VOCAB = 4096  # word pieces of sentences: most words are one piece
-OF_GAPS = Rounds(40)  # through the trees that a tagger of gaps should make in its budget
+OF_GAPS = Rounds(20)  # through the trees that a tagger of gaps should make in its budget
 GAP_TOKENS, GAP_DROPOUT = 2048, 0.2
 RECIPE = Recipe(
     models={"next-word": next_word, "gaps": gaps, **TRANSLATION_MODELS},
