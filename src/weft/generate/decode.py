@@ -1,7 +1,7 @@
 """Decoding of sources by an encoder–decoder: many at once, of any lengths, each as if it were alone."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -78,7 +78,7 @@ def decode(
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
     found: list[list[Hypothesis]] = [[] for _ in sources]
     width, start = (how.beam if how.temperature == 0 else how.best), 0
-    used = prepared(model, how.precision)
+    used: Any = prepared(model, how.precision)
     while start < len(order):
         stop = start + 1
         most = min(max(1, MAX_HYPOTHESES // width), max(1, MAX_SOURCE_TOKENS // (len(sources[order[start]]) + 1)))
@@ -86,7 +86,7 @@ def decode(
             stop += 1
         rows = order[start:stop]
         some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
-        memory = memorise(used, some, end if source_end is None else source_end)  # type: ignore[arg-type]
+        memory = memorise(used, some, end if source_end is None else source_end)
         keys, bound = [source.tolist() for source in some], None if rules is None else [rules[i] for i in rows]
         opened = list(opening) or [end]
         targets = written(
@@ -97,7 +97,7 @@ def decode(
             limits=longest,
             how=how,
             keys=keys,
-            rules=bound,  # type: ignore[arg-type]
+            rules=bound,
         )
         for i, best in zip(rows, targets, strict=True):
             found[i] = best

@@ -101,5 +101,5 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         else:
             target = writer.target_ids([how.target])[0].tolist()
         source = writer.source_ids([text])[0].tolist()
-        view = TranslationView(writer.model, writer.target.tokenizer, source, target, how.chosen, marks=marks)
+        view = TranslationView(writer.model, writer.source.tokenizer, source, target, how.chosen, marks=marks)
         return view if how.token is None else StepView(view, how.token, how.side)

@@ -60,8 +60,8 @@ def tree_codecs(data: PairData, training: ParseTraining, known: Codecs, spelt: A
         return {**pairs.pair_codecs(data, training, known, spelt), "labels": names}
     text = sentence_codec([pair.source for pair in data.train], training)
     if training.form == "symbols":
-        names = [TAG, *(f"({label}" for label in labels), *(f"){label}" for label in labels)]
-        return {"source": text.in_role("source"), "target": SymbolCodec.of(names)}
+        symbols = [TAG, *(f"({label}" for label in labels), *(f"){label}" for label in labels)]
+        return {"source": text.in_role("source"), "target": SymbolCodec.of(symbols)}
     found = [gap for tree in trees for gap in gaps_of(tree)]
     opens = [opens for opens, _ in Counter(opens for opens, _ in found).most_common()]
     if not any(opens):
