@@ -12,7 +12,7 @@ import pytest
 import torch
 from sealing import unsealed
 from stopping import stopped_in
-from tiny import PAIR_ZOO
+from tiny import TRANSLATION_ZOO
 
 import weft
 from weft.data.readers.pair_texts import Held
@@ -54,7 +54,7 @@ def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     monkeypatch.setattr("weft.objectives.measures.translation.RESAMPLES", 5)
 
 
-@pytest.mark.parametrize("model", PAIR_ZOO)
+@pytest.mark.parametrize("model", TRANSLATION_ZOO)
 def test_every_model_trains_translates_and_loads_again(model: str, pairs: Path, tmp_path: Path) -> None:
     run = train(pairs, model=model, out=tmp_path / "run")
     assert run.report["model"] == model and run.report["metrics"]["bleu"] >= 0
@@ -65,7 +65,7 @@ def test_every_model_trains_translates_and_loads_again(model: str, pairs: Path, 
     assert weft.load(run.folder).predict(texts, beam=3, best=2) == found
 
 
-@pytest.mark.parametrize("model", PAIR_ZOO)
+@pytest.mark.parametrize("model", TRANSLATION_ZOO)
 def test_stopped_and_resumed_is_never_stopped(
     model: str, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
