@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import about, exchange, learning, using
+from weft.cli import about, exchange, keeping, learning, using
 from weft.cli.outcome import exit_code
+from weft.cli.plain_help import with_plain_help
 from weft.version import VERSION
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 for part in (learning, using, exchange, about):  # the order of the help page
     app.registered_commands += part.commands.registered_commands
+app.add_typer(keeping.commands)
 
 
 def run(arguments: Iterable[str]) -> int:
@@ -30,8 +32,11 @@ def run(arguments: Iterable[str]) -> int:
     if debug:
         words.remove("--debug")
     return exit_code(
-        lambda: app(words, standalone_mode=False, prog_name="weft"),
-        commands=[command.name or command.callback.__name__ for command in app.registered_commands if command.callback],
+        lambda: with_plain_help(typer.main.get_command(app))(words, standalone_mode=False, prog_name="weft"),
+        commands=[
+            *(command.name or command.callback.__name__ for command in app.registered_commands if command.callback),
+            *(str(group.name) for group in app.registered_groups),
+        ],
         as_json="--json" in options,
         debug=debug,
     )

@@ -10,6 +10,7 @@ from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec, Preparation, Resample
 from weft.codecs.places import PlaceCodec
+from weft.codecs.several import SeveralCodec
 from weft.codecs.symbols import SymbolCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
@@ -30,6 +31,7 @@ __all__ = [
     "PlaceCodec",
     "Preparation",
     "Resample",
+    "SeveralCodec",
     "SymbolCodec",
     "TagCodec",
     "TextCodec",

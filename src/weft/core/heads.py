@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core.linear import linear
 from weft.core.norms import Norm
 from weft.core.transforms import ACTIVATIONS, Activation, dropout
 from weft.errors import ConfigError
@@ -20,7 +21,10 @@ class Dense(Part, nn.Module):
     """
 
     class Config(BaseConfig):
-        """`width` is the width of the result, by default the width of the input. Without an activation, act(x) = x."""
+        """`width` is the width of the result, by default the width of the input. Without an activation, act(x) = x.
+
+        Without `offsets` there is no b.
+        """
 
         activation: Activation | None = "gelu"
         norm: Norm.Config | None = None
@@ -110,7 +114,7 @@ class PerToken(Head):
             x = x * self.scale
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
-        out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
+        out = linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
         out = _in_float32(out)
         return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
 
@@ -183,25 +187,59 @@ class PerClassToken(Head):
         return _in_float32(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
 
 
-class Summary(Head):
-    """One vector for all tokens, the mean of the real ones or the first: what sentences and pictures are compared by."""
+class FirstAndMean(Head):
+    """W [first, mean of the others] + b: a class token beside the mean of all patches (Oquab et al., 2023)."""
 
     class Config(Head.Config):
-        """`unit` brings the vector to length 1, so that products are cosines; `norm` and `dense` stand before that."""
+        """Weights start with standard deviation `std`."""
+
+        std: float = 0.02
+
+    def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
+        super().__init__()
+        self.out = nn.Linear(2 * dim, known(size))
+        nn.init.normal_(self.out.weight, std=config.std)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
+        others = (tokens.valid & (tokens.valid.long().cumsum(1) > 1))[..., None]
+        mean = tokens.x.masked_fill(~others, 0.0).sum(1) / others.sum(1).clamp(min=1)
+        x = torch.cat([summary(tokens, first=True), mean], -1)
+        plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
+        return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
+
+
+class Summary(Head):
+    """One vector for all tokens, the mean of the real ones, the first or the last: what sentences and pictures are compared by."""
+
+    class Config(Head.Config):
+        """`first` reads the first real token and `last` the last one, where a text ends; otherwise the mean.
+
+        `unit` brings the vector to length 1, so that products are cosines; `norm` and `dense` stand before that.
+        """
 
         first: bool = False
+        last: bool = False
         norm: Norm.Config | None = None
         dense: Dense.Config | None = None
         unit: bool = False
 
+        def check(self) -> None:
+            if self.first and self.last:
+                raise ConfigError("the first token or the last, not both", where="Summary.last")
+
+        def width(self, dim: int) -> int:
+            """The number of values of the vector, in a stream of width `dim`."""
+            return dim if self.dense is None else self.dense.width or dim
+
     def __init__(self, config: Config, *, dim: int, size: int | None = None, table: nn.Embedding | None = None):
         super().__init__()
-        self.first, self.unit = config.first, config.unit
+        self.first, self.last, self.unit = config.first, config.last, config.unit
         self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
-        x = summary(tokens, first=self.first)
+        x = last_token(tokens) if self.last else summary(tokens, first=self.first)
         x = x if self.norm is None else _normed(self.norm, x)
         x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
@@ -214,6 +252,14 @@ def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
         return start.x[:, 0]
     real = tokens.valid[..., None]
     return tokens.x.masked_fill(~real, 0.0).sum(1) / real.sum(1).clamp(min=1)
+
+
+def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:
+    """The last real token."""
+    if tokens.unpadded:
+        return tokens.x[:, -1]
+    place = tokens.valid.shape[1] - 1 - tokens.valid.flip(1).long().argmax(1, keepdim=True)
+    return tokens.take(place).x[:, 0]
 
 
 def known(size: int | None) -> int:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from weft.config import Config
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, NotNumbers
 
 NEVER = float("-inf")  # the logit of a token that must not come
 
@@ -30,6 +30,7 @@ class Sampling(Config):
     stop: tuple[str, ...] = ()
     samples: int = 1
     seed: int = 0
+    never: tuple[int, ...] = ()
 
     about: ClassVar[Mapping[str, str]] = {
         "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
@@ -41,6 +42,7 @@ class Sampling(Config):
         "stop": "texts that end the writing, separated by commas",
         "samples": "continuations of each input",
         "seed": "another seed, another text",
+        "never": "ids of tokens that are never written",
     }
 
     def check(self) -> None:
@@ -106,7 +108,7 @@ def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Gen
     """One token a row, each row by its own generator, so that neighbouring rows do not change it."""
     best, likeliest = logits.max(-1)
     if not bool(best.isfinite().all()):
-        raise WeftError(
+        raise NotNumbers(
             "the model's scores are not numbers", fix="its weights are damaged, or its training diverged: train it anew"
         )
     if how.temperature == 0:

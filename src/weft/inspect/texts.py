@@ -10,8 +10,8 @@ from weft.config import Config
 from weft.data.batch import PaddedIds
 from weft.inspect.nearest import NearestView, WordSpace
 from weft.inspect.reading import ReadingView
-from weft.inspect.translation import Look
-from weft.inspect.views import View
+from weft.inspect.token_steps import TOKEN, StepView
+from weft.inspect.views import Answer, AttentionChoice, View
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 
@@ -25,11 +25,13 @@ class LookAtText(Config):
     head: int | None = None
     every: bool = False
     table: bool = False
+    token: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
         "every": "every head of every layer in a panel of its own",
+        "token": TOKEN,
         "table": "what lies nearest in the table of tokens to a word, or to a sum such as king - man + woman",
     }
 
@@ -37,21 +39,28 @@ class LookAtText(Config):
 class TextVectors(Config):
     """Settings of the vectors of texts."""
 
-    summary: Literal["mean", "class"] = "mean"
+    summary: Literal["mean", "class", "max"] = "mean"
     normalise: bool = True
+    longest: int | None = None
+    lower: bool = False
 
     about: ClassVar[Mapping[str, str]] = {
-        "summary": "mean (of all tokens) or class (the first token)",
+        "summary": "mean (of all tokens), class (the first token) or max (the greatest of each value)",
         "normalise": "bring each vector to length 1, so that products are cosines",
+        "longest": "read at most this number of tokens of a text; by default the model's context",
+        "lower": "make all letters small first",
     }
 
 
-def look_at_text(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText) -> View:
-    """What was read within a text, or what lies near it in the table."""
+def look_at_text(
+    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText, answer: Answer | None = None
+) -> View:
+    """What was read within a text, by all tokens or by one step by step, or what lies near it in the table."""
     if how.table:
         embed: Any = model.embed
         return NearestView(WordSpace.of_tokens(embed.table.weight.detach().float().cpu().numpy(), tokenizer), text)
-    return ReadingView(model, tokenizer, ids, text, Look(how.layer, how.head, how.every))
+    view = ReadingView(model, tokenizer, ids, text, AttentionChoice(how.layer, how.head, how.every), answer)
+    return view if how.token is None else StepView(view.steps(how.token), text, answer)
 
 
 @torch.inference_mode()
@@ -66,5 +75,7 @@ def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) ->
         x = model.encode(lines.raw()).x.float()
         real = lines.real[..., None]
         vector = x[:, 0] if how.summary == "class" else (x * real).sum(1) / real.sum(1)
+        if how.summary == "max":
+            vector = x.masked_fill(~real, float("-inf")).amax(1)
         found[some] = (torch.nn.functional.normalize(vector, dim=-1) if how.normalise else vector).numpy()
     return found

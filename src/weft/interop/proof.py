@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,9 +18,11 @@ from torch import Tensor
 from weft.config import read_json
 from weft.errors import DataError, WeftError
 from weft.interop.families import FAMILIES
+from weft.modalities.embedder import Embedder
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
 from weft.models.autoencoder import Autoencoder
+from weft.models.dual_encoder import DualEncoder
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
 
@@ -28,10 +30,25 @@ REFERENCE_RUN = Path(__file__).with_name("reference_run.py")
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
-def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: Sequence[str] = ()) -> float:
-    """The largest difference between our values and theirs, in fp32; the ids of `texts` must be the same.
+class Questions(Protocol):
+    """What their library is asked about texts or pictures, as reference_run.py knows it, and what it should answer."""
 
-    `inputs` go by their names: input_ids, attention_mask, decoder_input_ids, pixel_values.
+    def asked(self) -> dict[str, Any]: ...
+
+    def compare(self, found: Sequence[Any], folder: Path) -> None: ...
+
+
+def prove(
+    path: str | Path,
+    model: Model,
+    inputs: Mapping[str, Tensor],
+    texts: Sequence[str] = (),
+    trial: Questions | None = None,
+) -> float:
+    """The largest difference between our values and theirs, in fp32.
+
+    The ids of `texts` must be the same, and the answers to the questions of a `trial`. `inputs` go by their names:
+    input_ids, attention_mask, decoder_input_ids, pixel_values.
     """
     if importlib.util.find_spec("transformers") is None:
         raise WeftError("transformers is not installed, so the folder cannot be tried", fix="pip install 'weft[hf]'")
@@ -42,39 +59,54 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     with tempfile.TemporaryDirectory() as place:
         files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
         write_tensors(files[0], inputs)
-        if texts:
-            files += [Path(place) / "texts.json", Path(place) / "ids.json"]
-            files[2].write_text(json.dumps(list(texts)), encoding="utf-8")
+        asked = {"texts": list(texts), **(trial.asked() if trial is not None else {})}
+        if texts or trial is not None:
+            files += [Path(place) / "asked.json", Path(place) / "answers.json"]
+            files[2].write_text(json.dumps(asked), encoding="utf-8")
         run_reference(REFERENCE_RUN, folder, files, who="the Hugging Face library", where=str(folder))
-        if texts:
-            _compare_ids(folder, texts, json.loads(files[3].read_text(encoding="utf-8")))
+        found = json.loads(files[3].read_text(encoding="utf-8")) if len(files) > 2 else {}
         theirs = read_tensors(files[1])["values"]
+    if texts:
+        _compare_ids(folder, texts, found["ids"])
+    if trial is not None:
+        trial.compare(found["answers"], folder)
+    return _difference(ours, theirs, inputs.get("attention_mask"), folder)
+
+
+def _difference(ours: Tensor, theirs: Tensor, mask: Tensor | None, folder: Path) -> float:
     if theirs.shape != ours.shape:
         raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=str(folder))
     apart = (theirs - ours.float()).abs()
-    mask = inputs.get("attention_mask")
     if mask is not None and apart.ndim == 3 and apart.shape[:2] == mask.shape:
         apart = apart[mask.bool()]  # what stands at padding means nothing, here or there
     return float(apart.max())
 
 
-def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
-    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given."""
+def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] = ()) -> dict[str, Tensor]:
+    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given.
+
+    None of the `marks` is among the ids, nor an id that fills: some models there count no place for it.
+    """
     draw, config = np.random.default_rng(0), model.config
     embed, target = config.reader().embed, getattr(config, "target", None)
 
     def ids(size: int | None, length: int) -> Tensor:
-        drawn = torch.from_numpy(draw.integers(0, size or 2, (2, length)))
-        return drawn.masked_fill(drawn == _padding(embed), size - 1) if size else drawn
+        known = np.arange(size or 2)
+        words = np.setdiff1d(known, np.array([*marks, _padding(embed)], np.int64))
+        return torch.from_numpy(draw.choice(words if len(words) else known, (2, length)))
 
     if isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
         inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
         if isinstance(config, Autoencoder.Config):
             inputs["noise"] = torch.from_numpy(draw.random((2, math.prod(embed.grid)))).float()
+        if isinstance(config, DualEncoder.Config):
+            inputs |= _ended_ids(config.text.embed, ids, vocab)
     else:
         assert isinstance(embed, TextEmbed.Config)
         inputs = {"input_ids": ids(vocab or embed.size, min(16, embed.context))}
+        if embed.end is not None:  # what stands behind an end is nothing here
+            inputs["input_ids"].masked_fill_(inputs["input_ids"] == embed.end, int(embed.end == 0))
         if embed.reading == "free" and target is None:
             inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
             inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0
@@ -84,6 +116,17 @@ def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
 def _padding(embed: Any) -> int:
     """The id whose tokens their library gives no place, which no text contains; -1 where all have places."""
     return getattr(getattr(getattr(embed, "place", None), "code", None), "start", 0) - 1
+
+
+def _ended_ids(
+    embed: Embedder.Config, ids: Callable[[int | None, int], Tensor], vocab: int | None
+) -> dict[str, Tensor]:
+    """Ids of two texts, which end at different places where the model knows an end mark."""
+    assert isinstance(embed, TextEmbed.Config)
+    found = ids(vocab or embed.vocab, min(16, embed.context))
+    if embed.end is not None:
+        found[0, -1] = found[1, found.shape[1] // 2] = embed.end
+    return {"input_ids": found}
 
 
 def run_reference(script: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:

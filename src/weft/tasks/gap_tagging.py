@@ -1,7 +1,9 @@
 """Trees found by tagging the gaps between words: the best that balances, by a run's encoder. Knows no files."""
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,8 +12,8 @@ from weft.data.encoded.gaps import gap_rows
 from weft.data.encoded.tagged import TaggedRows, framed
 from weft.data.like_lengths import scored as micro_batches
 from weft.data.readers.pair_texts import Held
-from weft.data.trees import linearise
-from weft.data.trees.gaps import tree_of
+from weft.data.trees import Tree, linearise
+from weft.data.trees.gaps import gaps_of, tree_of
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
 from weft.generate.gap_trees import best_gaps
@@ -68,6 +70,23 @@ class GapTagger:
         total, words = scored(objective, self.model, batches)
         answers = [best[0][0] for best in self.write([one.source for one in fitting], progress)]
         return Found(fitting, answers, total / max(1, words), words, len(held) - len(fitting))
+
+    def framed(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
+        """The ids of a sentence between its marks, and the place of each word's first id."""
+        rows = self._framed([sentence])
+        return rows.texts[0], rows.places[0]
+
+    def score(self, sentence: str, tree: Tree) -> float:
+        """The log-probability of a tree; minus infinity for one with gaps that were never learned."""
+        (values,) = self._values(self._framed([sentence]), [0])
+        opening, closing = (one.log_softmax(-1).double() for one in values.split(self.codec.sizes, -1))
+        gaps = gaps_of(tree)
+        (numbers,) = self.codec.encode([[*gaps[:-1], (gaps[-1][0], 0)]])
+        if (numbers < 0).any():
+            return -math.inf
+        rows, closes = np.arange(len(numbers)), self.codec.config.closes
+        found = opening[rows, numbers // closes].sum() + closing[rows, numbers % closes][:-1].sum()
+        return float(found)
 
     def _framed(self, sentences: Sequence[str]) -> TaggedRows:
         found = self.text.tokenizer.encode_words([text.split() for text in sentences])

@@ -16,6 +16,8 @@ from weft.data.trees import draw, labelled_f1, parse_linear
 from weft.data.trees.symbols import apart, to_symbols
 from weft.errors import ConfigError
 from weft.generate.decode import Decoding
+from weft.inspect.tree_view import LookAtTree
+from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives import Objective, SplitTags, TargetToken
 from weft.tasks.gap_tagging import GapTagger
@@ -34,6 +36,7 @@ from weft.tasks.recipes.trees import (
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import ParseTraining
 from weft.tasks.task import Task
+from weft.tasks.tree_looking import look_at_tree
 from weft.tasks.tree_writing import TreeWriter, spelling
 from weft.tasks.writing import Answer
 from weft.training.progress import Progress
@@ -48,6 +51,7 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     recipe = RECIPE
     unit = "token"
     Predict = Decoding
+    Look = LookAtTree
 
     def codecs(self, data: PairData, training: ParseTraining, known: Codecs) -> Codecs:
         return tree_codecs(data, training, known, to_symbols)
@@ -101,6 +105,11 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     def shown(self, prediction: Prediction) -> str:
         return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
+    def look(self, run: Loaded, input: object, how: LookAtTree) -> View:
+        """The tree, and which words of the sentence were read for each of its brackets."""
+        (text,) = only_texts([input])
+        return look_at_tree(run, text, how)
+
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])
 
@@ -126,4 +135,9 @@ def _prediction(text: str, answer: Answer) -> Prediction:
         return {"source": text, "text": "", "score": 0.0, "well_formed": True}
     tree = parse_linear(symbols, words)
     well_formed = tree.well_formed and hypothesis.ended
-    return {"source": text, "text": str(tree.tree), "score": round(hypothesis.score, 4), "well_formed": well_formed}
+    return {
+        "source": text,
+        "text": str(tree.tree),
+        "score": round(hypothesis.score, 4) + 0.0,
+        "well_formed": well_formed,
+    }

@@ -46,7 +46,6 @@ class TextWriter:
         self.source = run.codec("source", TextCodec)
         target = run.codecs.get("target")
         self.target = target if isinstance(target, SymbolCodec) else run.codec("target", TextCodec)
-        self.source_end = self.source.marks.end if isinstance(target, SymbolCodec) else None
         self.context = context_of(self.model.config)
         self.ratio = run.data.amounts.get("ratio", USUAL_RATIO)
 
@@ -68,27 +67,28 @@ class TextWriter:
         `bound` gives the rule under which a text is answered.
         """
         asked = [text for text in texts if text.strip()]
-        ids = self.source_ids(asked)
+        ids, after = self.source_ids(asked), self.source.marks.after
         for text, one in zip(asked, ids, strict=True):
-            if len(one) >= self.context:
+            if len(one) + len(after) > self.context:
                 raise WeftError(
-                    f"a text of {len(one) + 1} tokens is longer than the model's context of {self.context}",
+                    f"a text of {len(one) + len(after)} tokens is longer than the model's context of {self.context}",
                     where=repr(text[:60]),
                     fix="give it in shorter parts, or train with a longer context (--set context=…)",
                 )
         done = None if progress is None else counter(progress, len(asked), "answered")
         limits = [how.max_tokens or self.limit(len(one) + 1) for one in ids]
         marks = self.target.marks
+        opening, end = list(marks.written_from), marks.end
         rules = None if bound is None else [bound(text, limit) for text, limit in zip(asked, limits, strict=True)]
         found = iter(
             decode(
                 self.model,
                 ids,
-                end=marks.end,
+                end=end,
                 limits=limits,
                 how=how,
-                opening=list(marks.written_from),
-                source_end=self.source_end,
+                opening=opening,
+                after=after,
                 rules=rules,
                 listen=done,
             )
@@ -100,8 +100,9 @@ class TextWriter:
 
     def write_long(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
         """The best answers to texts; one beyond the model's context is answered sentence by sentence."""
-        lengths = [len(ids) for ids in self.source.ids(texts)]
-        parts = [[t] if length < self.context else sentences(t) for t, length in zip(texts, lengths, strict=True)]
+        marks = self.source.marks
+        lengths = [len(marks.around(ids)) for ids in self.source.ids(texts)]
+        parts = [[t] if length <= self.context else sentences(t) for t, length in zip(texts, lengths, strict=True)]
         flat = iter(self.write([part for pieces in parts for part in pieces], how, progress))
         return [_joined([next(flat) for _ in pieces]) for pieces in parts]
 
@@ -122,8 +123,8 @@ class TextWriter:
         fitting = [(s, t) for s, t in zip(sources, targets, strict=True) if len(t) < self.context]
         if not fitting:
             return 0.0, 0
-        marks = self.target.marks
-        rows = PairRows(fitting, marks.end, marks.start, self.source_end)
+        marks, after = self.target.marks, self.source.marks.after
+        rows = PairRows(fitting, marks.end, marks.start, after)
         return scored(TargetToken.Config(), self.model, micro_batches(rows))
 
 
@@ -162,7 +163,7 @@ def answer_all(
         problem = f"no source has fewer than {writer.context} tokens"
         raise DataError(problem, fix="train with a longer context")
     total, tokens = writer.score([(one.source, spelt(one.references[0])) for one in fitting])
-    found = write(writer, [one.source for one in fitting], Decoding(), progress)
+    found = write(writer, [one.source for one in fitting], run.usual(Decoding), progress)
     answers = [best[0][0] for best in found]
     return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 
@@ -171,7 +172,7 @@ def answered(text: str, answer: Answer) -> Prediction:
     """An answer as the user gets it; one that was cut at its limit says so."""
     found, hypothesis = answer
     cut = {} if hypothesis.ended else {"cut": True}
-    return {"source": text, "text": found, "score": round(hypothesis.score, 4), **cut}
+    return {"source": text, "text": found, "score": round(hypothesis.score, 4) + 0.0, **cut}
 
 
 def _joined(parts: list[list[Answer]]) -> list[Answer]:

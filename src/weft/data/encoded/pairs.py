@@ -15,25 +15,25 @@ from weft.errors import DataError, listed
 
 @dataclass(frozen=True)
 class PairRows:
-    """Pairs of ids. A source is read up to its end; a target stands between a `start` and the `end`.
+    """Pairs of ids. A source is read up to the ids `after` it; a target stands between a `start` and the `end`.
 
-    The end of a source is that of a target unless `source_end` names another.
+    By default the end of a target stands after a source too. Some models have the language of a source there.
     """
 
     pairs: Sequence[tuple[np.ndarray, np.ndarray]]
     end: int
     start: int
-    source_end: int | None = None
+    after: tuple[int, ...] = ()
 
     def lengths(self) -> np.ndarray:
         """Of source and target, with the end that each is given to read."""
-        return np.array([(len(source) + 1, len(target) + 1) for source, target in self.pairs], np.int64)
+        more = len(self.after) or 1
+        return np.array([(len(source) + more, len(target) + 1) for source, target in self.pairs], np.int64)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, PaddedIds]:
         """Some of the pairs, marks put where they belong."""
         some = [self.pairs[row] for row in rows]
-        source_end = self.end if self.source_end is None else self.source_end
-        source = PaddedIds.of([np.append(source, source_end) for source, _ in some])
+        source = PaddedIds.of([np.append(source, self.after or (self.end,)) for source, _ in some])
         target = PaddedIds.of([np.concatenate(([self.start], target, [self.end])) for _, target in some])
         return Samples(source, target)
 
@@ -45,26 +45,23 @@ CONTEXT_STEP = 64  # contexts are multiples of this
 
 @dataclass(frozen=True)
 class PairIds:
-    """Pairs as ids, without marks. `long` pairs were left out because a side does not fit into `context` tokens.
-
-    `codec` is that of the sources, and of the targets too unless these are `symbols`.
-    """
+    """Pairs as ids, without the start and end. `long` pairs were left out because a side does not fit `context` tokens."""
 
     data: PairData
-    codec: TextCodec
+    given: TextCodec
+    codec: TextCodec | SymbolCodec
     train: Sequence[Ids]
     held_out: Sequence[Ids]
     context: int
     long: int
-    symbols: SymbolCodec | None = None
 
     @staticmethod
     def of(data: PairData, codecs: Codecs, context: int | None, spelt: Callable[[str], str]) -> "PairIds":
         """Texts to ids, targets as they are `spelt` for the model."""
-        codec, target = codecs["source"], codecs["target"]
-        assert isinstance(codec, TextCodec) and isinstance(target, TextCodec | SymbolCodec)
-        train = _ids(codec, target, [(pair.source, spelt(pair.target)) for pair in data.train])
-        held = _ids(codec, target, [(one.source, spelt(one.references[0])) for one in data.held_out])
+        given, codec = codecs["source"], codecs["target"]
+        assert isinstance(given, TextCodec) and isinstance(codec, TextCodec | SymbolCodec)
+        train = _ids(given, codec, [(pair.source, spelt(pair.target)) for pair in data.train])
+        held = _ids(given, codec, [(one.source, spelt(one.references[0])) for one in data.held_out])
         longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
         context = context or max(CONTEXT_STEP, min(MOST_TOKENS, -(-longest // CONTEXT_STEP) * CONTEXT_STEP))
         fitting = [pair for pair in train if max(map(len, pair)) < context]
@@ -72,8 +69,12 @@ class PairIds:
             problem = f"no pair has fewer than {context} tokens on both sides"
             raise DataError(problem, where=data.described, fix=f"set a longer context, say --set context={longest}")
         held_fitting = [pair for pair in held if max(map(len, pair)) < context] or fitting[:1]
-        symbols = target if isinstance(target, SymbolCodec) else None
-        return PairIds(data, codec, fitting, held_fitting, context, len(train) - len(fitting), symbols)
+        return PairIds(data, given, codec, fitting, held_fitting, context, len(train) - len(fitting))
+
+    @property
+    def symbols(self) -> SymbolCodec | None:
+        """The codec of the targets where these are no texts."""
+        return self.codec if isinstance(self.codec, SymbolCodec) else None
 
     @property
     def tokens(self) -> int:
@@ -82,9 +83,8 @@ class PairIds:
 
     def source(self, tokens: int, seed: int) -> LikeLengthSource[PaddedIds, PaddedIds]:
         """The samples: micro-batches of about `tokens` tokens a side."""
-        source_end = self.codec.tokenizer.end
-        end = source_end if self.symbols is None else self.symbols.marks.end
-        train, held = (PairRows(pairs, end, end, source_end) for pairs in (self.train, self.held_out))
+        marks, after = self.codec.marks, self.given.marks.after
+        train, held = (PairRows(pairs, marks.end, marks.start, after) for pairs in (self.train, self.held_out))
         return LikeLengthSource(train, held, tokens=tokens, fingerprint=self.data.fingerprint, seed=seed)
 
     @property
@@ -112,7 +112,7 @@ class PairIds:
         if data.overlap:
             held += f"; {data.overlap:,} of its sources are also trained on"
         sides = "for both sides" if self.symbols is None else f"{self.symbols.in_words()} to write"
-        tokens = f"{self.codec.in_words()}, {sides}; {count(self.tokens)} target tokens to train on"
+        tokens = f"{self.given.in_words()}, {sides}; {count(self.tokens)} target tokens to train on"
         return {**lines, "held out": held, "tokens": tokens}
 
 
@@ -122,6 +122,12 @@ def length_ratio(pairs: Sequence[Ids]) -> float:
     return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
 
 
-def _ids(source: TextCodec, target: TextCodec | SymbolCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
-    sides = source.ids(one for one, _ in pairs), target.ids(other for _, other in pairs)
-    return list(zip(*sides, strict=True))
+def _ids(given: TextCodec, codec: TextCodec | SymbolCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+    """Sources behind the marks that stand before them, targets behind all marks but the start."""
+    sources, targets = given.ids(one for one, _ in pairs), codec.ids(other for _, other in pairs)
+    led = (_behind(given.marks.before, sources), _behind(codec.marks.before[1:], targets))
+    return list(zip(*led, strict=True))
+
+
+def _behind(marks: tuple[int, ...], lines: list[np.ndarray]) -> list[np.ndarray]:
+    return [np.concatenate((np.array(marks, ids.dtype), ids)) for ids in lines] if marks else lines

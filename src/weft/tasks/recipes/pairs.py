@@ -122,7 +122,7 @@ def encoder_decoder(
     `make` gives the model of a size, with a share of dropout; by default that of the name which was asked for.
     """
     request, training, encoded = draft.request, draft.training, draft.encoded
-    name, vocab = recipe.model_name(request), encoded.codec.tokenizer.size
+    name, vocab = recipe.model_name(request), encoded.given.tokenizer.size
     symbols = vocab if encoded.symbols is None else encoded.symbols.size
     operations = operations_in(request, training, draft.budget)
     if request.preset is not None:
@@ -142,7 +142,7 @@ def encoder_decoder(
         "heads": size.heads,
         "context": size.context,
         "dropout": dropout,
-        "tokenizer": training.tokenizer or encoded.codec.tokenizer.kind,
+        "tokenizer": training.tokenizer or encoded.given.tokenizer.kind,
         "tokens": training.tokens or sized.tokens,
     }
     if name == "transformer":

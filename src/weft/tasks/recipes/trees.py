@@ -94,7 +94,7 @@ def tree_writer(draft: ParseDraft) -> tuple[Seq2Seq.Config, ParseTraining]:
     symbols = encoded.symbols
     if symbols is None:
         return pairs.encoder_decoder(draft, RECIPE)
-    tokenizer = encoded.codec.tokenizer
+    tokenizer = encoded.given.tokenizer
     if not tokenizer.word_starts:
         problem = "the tokens of this tokenizer do not show where a word begins"
         raise ConfigError(problem, where="--set tokenizer", fix="leave it out, or ask for --model gaps")

@@ -1,0 +1,132 @@
+"""A sample of every campaign, and the whole of each with the slow tests: nothing is missed."""
+
+import pickle
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from campaigns import families
+from campaigns import hostile as folders
+from campaigns.flips import flips
+from campaigns.hostile import hostile
+from campaigns.kills import kills
+from campaigns.mutants import mutants
+from campaigns.saves import disk_faults
+from campaigns.subjects import every, fixtures
+from campaigns.tally import Tally, table, write_between
+from weft.interop import Imported, read_folder
+
+SAMPLED = ("finished classify-text", "finished classify-images", "finished language-model-sealed")
+
+
+def test_a_sample_of_mutants_works_or_is_refused_by_name(tmp_path: Path) -> None:
+    found = mutants([one for one in fixtures() if one.name in SAMPLED], 100, tmp_path, measured=0.0)
+    assert found.total == 100 and found.problems == []
+
+
+def test_a_sample_of_hostile_folders_runs_no_code(tmp_path: Path) -> None:
+    found = hostile(tmp_path, every=25)
+    assert found.total >= 10 and found.problems == []
+
+
+def test_code_that_runs_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that runs what it finds: by its canary, by what the interpreter reports, and not where there is no code."""
+
+    def careless(model: Path, given: object) -> None:
+        for path in model.glob("*.bin"):
+            pickle.loads(path.read_bytes())
+        for path in model.glob("*.py"):
+            exec(compile(path.read_bytes(), path, "exec"), {})
+
+    attacks = [
+        ("pickles", partial(folders.pickled, name="model.bin", alone=False)),
+        ("code", partial(folders.code, name="setup.py")),
+        ("quiet code", partial(folders.text, name="setup.py", content=b"pass")),
+        ("nothing", partial(folders.text, name="notes.txt", content=b"pass")),
+    ]
+    monkeypatch.setattr(folders, "_use", careless)
+    monkeypatch.setattr(folders, "attacks", lambda: iter(attacks))
+    found = folders.hostile(tmp_path)
+    assert found.tried == dict.fromkeys(("pickles", "code", "quiet code", "nothing"), 2)
+    assert [problem.endswith("its code ran") for kind in ("pickles", "code") for problem in found.missed[kind]] == [
+        True
+    ] * 4
+    assert all("seen: ['exec" in problem for problem in found.missed["quiet code"]) and "nothing" not in found.missed
+
+
+def test_a_sample_of_families_is_read_as_the_other_library_reads_it(tmp_path: Path) -> None:
+    found = families.families(tmp_path, every=60)
+    assert sum(result.models for result in found.values()) == 3 and all(result.refused for result in found.values())
+    assert [problem for result in found.values() for problem in result.problems] == []
+
+
+def test_a_weight_that_is_read_wrongly_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(folder: Path) -> Imported:
+        imported = read_folder(folder)
+        with torch.no_grad():
+            next(imported.model.parameters()).mul_(1.001)
+        return imported
+
+    monkeypatch.setattr(families, "read_folder", careless)
+    found = families.families(tmp_path, every=60)
+    assert all(any("values differ by" in problem for problem in result.problems) for result in found.values())
+
+
+@pytest.mark.slow
+def test_every_family_is_read_as_the_other_library_reads_it(tmp_path: Path) -> None:
+    tally = families.tally_of(families.families(tmp_path))
+    assert tally.total >= 170 and tally.problems == []
+
+
+@pytest.mark.slow
+def test_mutants_of_every_kind_of_run_work_or_are_refused_by_name(tmp_path: Path) -> None:
+    found = mutants(every(tmp_path / "runs"), 5000, tmp_path, seed=1)
+    assert found.total == 5000 and found.problems == []
+
+
+@pytest.mark.slow
+def test_hostile_folders_run_no_code(tmp_path: Path) -> None:
+    found = hostile(tmp_path)
+    assert found.total >= 111 and found.problems == []
+
+
+@pytest.mark.slow
+def test_runs_killed_at_any_call_end_as_if_they_had_not_been(tmp_path: Path) -> None:
+    found = kills(200, tmp_path / "kills")
+    assert found.total >= 177 and found.tried["inside a save of a checkpoint"] >= 74 and found.problems == []
+
+
+@pytest.mark.slow
+def test_a_disk_that_fails_at_any_call_of_a_save_loses_nothing(tmp_path: Path) -> None:
+    found = disk_faults(tmp_path / "disk")
+    assert found.total >= 73 and found.problems == []
+
+
+@pytest.mark.slow
+def test_flipped_bits_are_noticed(tmp_path: Path) -> None:
+    found = flips(1000, tmp_path)
+    assert found.total >= 260 and found.problems == []
+
+
+def test_a_tally_is_written_between_its_marks(tmp_path: Path) -> None:
+    page, tally = tmp_path / "page.md", Tally()
+    tally.count("a bit", times=3)
+    tally.add(Tally({"a byte": 1}, {"a byte": ["not noticed"]}))
+    page.write_text("before\n<!-- campaign: flips -->\nold\n<!-- end of flips -->\nbehind\n")
+    write_between(page, "flips", table(("what", "times", "missed"), tally.rows()))
+    assert page.read_text().splitlines() == [
+        "before",
+        "<!-- campaign: flips -->",
+        "| what | times | missed |",
+        "| --- | --: | --: |",
+        "| a bit | 3 | 0 |",
+        "| a byte | 1 | 1 |",
+        "| **all** | **4** | **1** |",
+        "<!-- end of flips -->",
+        "behind",
+    ]
+    assert tally.problems == ["a byte: not noticed"]
+    with pytest.raises(SystemExit, match="expected the marks"):
+        write_between(page, "kills", "")
