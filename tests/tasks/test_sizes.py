@@ -103,7 +103,7 @@ def of_text(case: Case) -> dict[str, Any]:
 def of_pairs(case: Case) -> dict[str, Any]:
     request = case.request
     codec = SimpleNamespace(tokenizer=tokenizer_of(case))
-    encoded: Any = SimpleNamespace(codec=codec, tokens=case.amount, context=128, symbols=None)
+    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, symbols=None)
     training = first_training(CARDS[case.task].training, pairs.RECIPE, request, pairs.RECIPE.model_name(request))
     return vars(pairs.encoder_decoder(Draft(request, None, {}, encoded, training, request.budget))[1])
 
@@ -115,7 +115,8 @@ def of_trees(case: Case) -> dict[str, Any]:
     tokenizer = tokenizer_of(case)
     codec = SimpleNamespace(tokenizer=SimpleNamespace(**vars(tokenizer), word_starts=(1,), end=2))
     symbols = SymbolCodec.of(["XX", *(f"{sign}{label}" for sign in "()" for label in range(20))])
-    encoded: Any = SimpleNamespace(codec=codec, tokens=case.amount, context=128, amount=TextAmount(case.amount, 40))
+    amount = TextAmount(case.amount, 40)
+    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, amount=amount)
     encoded.symbols = symbols if training.form == "symbols" else None
     codecs = {"gaps": GapCodec(GapCodec.Config(opens=("", *map(str, range(100))), closes=20), read=str.encode)}
     draft: Any = Draft(request, None, codecs, encoded, training, request.budget)  # type: ignore[type-var]

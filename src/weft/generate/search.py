@@ -168,8 +168,9 @@ def generate(
 ) -> list[list[Generated]]:
     """`how.samples` continuations of each prompt under a rule; `listen(row, text)` hears text as it comes.
 
-    A text ends at any of `ends`, by default at the tokenizer's end.
+    A text ends at any of `ends`, by default at the tokenizer's end; under a rule at that too, with which rules end.
     """
+    ends = (*ends, tokenizer.end) if ends and rule is not None else ends
     rows = [TextLine(tokenizer, prompt, how, i, ends) for prompt in prompts for i in range(how.samples)]
     how = how.replace(never=(*how.never, *tokenizer.unwritten))
     drawing = Drawing(rows, how, listen, rules=None if rule is None else [rule] * len(rows))

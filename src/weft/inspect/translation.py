@@ -10,6 +10,7 @@ import torch
 
 from weft.codecs import TextMarks
 from weft.codecs.languages import ChosenLanguages
+from weft.config import Config
 from weft.core.memories import Prefix
 from weft.core.recording import Reading, record
 from weft.data.batch import PaddedIds
@@ -34,8 +35,8 @@ class Look(AttentionChoice):
     pieces: bool = False
 
 
-class LookAtTranslation(ChosenLanguages):
-    """Settings of a look at a translation."""
+class LookAtWriting(Config):
+    """Settings of a look at what an encoder–decoder writes."""
 
     layer: int | None = None
     head: int | None = None
@@ -47,7 +48,6 @@ class LookAtTranslation(ChosenLanguages):
     side: Side = "across"
 
     about: ClassVar[Mapping[str, str]] = {
-        **ChosenLanguages.about,
         "layer": "one layer of the decoder, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
         "every": "every head of every layer in a panel of its own",
@@ -62,6 +62,12 @@ class LookAtTranslation(ChosenLanguages):
     def chosen(self) -> Look:
         """The layers and heads to show."""
         return Look(layer=self.layer, head=self.head, every=self.every, pieces=self.pieces)
+
+
+class LookAtTranslation(LookAtWriting, ChosenLanguages):
+    """Settings of a look at a translation."""
+
+    about: ClassVar[Mapping[str, str]] = {**ChosenLanguages.about, **LookAtWriting.about}
 
 
 class TranslationView(View):

@@ -7,18 +7,18 @@ from typing import Any, ClassVar, Literal
 from weft.data.trees import Tree, draw, words
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, most_read
-from weft.inspect.translation import Look, LookAtTranslation
+from weft.inspect.translation import Look, LookAtWriting
 from weft.inspect.tree_crown import Crown
 from weft.inspect.views import Answer, View, page, probability, svg_figure
 
 GIVEN_NOTE = "Framed: the next unread word, whose encoding the decoder is given at each step."
 
 
-class LookAtTree(LookAtTranslation):
+class LookAtTree(LookAtWriting):
     """Settings of a look at a tree."""
 
     about: ClassVar[Mapping[str, str]] = {
-        **LookAtTranslation.about,
+        **LookAtWriting.about,
         "target": "a tree in brackets over the same words, to look at instead of the model's own",
         "beam": "the beam of the model's own tree",
         "pieces": "tokens as the model has them, instead of whole words and brackets",

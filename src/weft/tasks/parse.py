@@ -1,6 +1,7 @@
 """parse: learn to parse sentences from bracketed trees. Sentence in, tree out: symbol by symbol, or by tags of gaps."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import final
 
 from weft.codecs import Codecs, GapCodec
@@ -125,6 +126,7 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
         trees = [parse_linear(text, one.source.split()) for text, one in zip(found.answers, found.held, strict=True)]
         scores = labelled_f1(gold, [one.tree for one in trees], well_formed=[one.well_formed for one in trees])
         shares = {name: float(scores[name]) for name in ("f1", "precision", "recall", "exact", "well_formed")}
+        found = replace(found, answers=[str(one.tree) for one in trees])
         return found.measured(shares, {name: int(scores[name]) for name in ("matched", "gold", "found")})
 
 
