@@ -10,7 +10,7 @@ from trials import DATA
 
 import weft
 from weft.data.trees.symbols import apart
-from weft.errors import ConfigError, Interrupted
+from weft.errors import ConfigError, DataError, Interrupted
 
 TREES = DATA / "trees.mrg"
 TINY: dict[str, Any] = {
@@ -30,6 +30,19 @@ def test_an_untrained_model_writes_nothing_but_trees(model: str, tmp_path: Path)
     for sentence, one in zip(SENTENCES, run.predict(SENTENCES), strict=True):
         assert one["well_formed"] and one["text"].count("XX") == len(sentence.split())
     assert run.evaluate()["metrics"]["well_formed"] == 1.0
+    check_looks(run, SENTENCES[0])
+
+
+def check_looks(run: weft.Run, sentence: str) -> None:
+    """The tree that is looked at is the one that is predicted, or the one that is given; both have a probability."""
+    (one,), shown = run.predict([sentence]), run.look(sentence).to_json()
+    said = shown["answer"]["said"][0]
+    assert shown["text"] == one["text"] == said["text"] and 0 < said["probability"] <= 1
+    assert shown["source"] == sentence and len(shown["weights"]) == len(shown["target_words"])
+    again = run.look(sentence, target=one["text"]).to_json()
+    assert again["answer"]["said"][0]["probability"] == pytest.approx(said["probability"], rel=1e-3, abs=1e-6)
+    with pytest.raises(DataError, match="expected a tree over the words"):
+        run.look(sentence, target="(S (NN no))")
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def draw(
     chosen = alignment.of(choice)
     with sheet(format) as on:
         figure = on.figure
-        labels = _Labels(chosen)
+        labels = _Labels(chosen, pieces=crown is None)
         panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen), unscaled=unscaled)
         panel.place(0.0, 0.0, upright=crown is not None)
         if crown is not None:
@@ -73,11 +73,11 @@ def _cell(alignment: Alignment) -> float:
 
 
 class _Labels:
-    """The words along both sides, as they can be drawn."""
+    """The words along both sides, as they can be drawn; in `pieces` of a text white space is made visible."""
 
-    def __init__(self, alignment: Alignment):
+    def __init__(self, alignment: Alignment, *, pieces: bool):
         self.source, self.target = (
-            [_drawable(label) for label in side] for side in (alignment.source, alignment.target)
+            [_drawable(label, pieces) for label in side] for side in (alignment.source, alignment.target)
         )
         self.fonts = {"source": fonts.families(self.source), "target": fonts.families(self.target)}
         used = [*self.fonts["source"], *self.fonts["target"]]
@@ -93,8 +93,8 @@ def _first(sides: list[str]) -> str:
     return " and ".join({"source": "at the left", "target": "at the top"}[side] for side in sides)
 
 
-def _drawable(label: str) -> str:
-    shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label)
+def _drawable(label: str, pieces: bool) -> str:
+    shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label) if pieces else label
     return writable(shown if len(shown) <= MAX_LABEL else shown[: MAX_LABEL - 1] + "…")
 
 
