@@ -55,7 +55,7 @@ def test_what_follows_does_not_depend_on_the_order_of_asking(tokenizer: Tokenize
 
 def test_patterns_and_schemas_that_cannot_be_meant_are_refused() -> None:
     tokenizer = tokenizer_making.train("characters", TEXT)
-    with pytest.raises(ConfigError, match="unclosed group"):
+    with pytest.raises(ConfigError, match="not a regular expression that can be followed: unclosed group"):
         pattern_rule(tokenizer, "(")
     with pytest.raises(ConfigError, match="nope"):
         schema_rule(tokenizer, '{"type": "nope"}')

@@ -35,12 +35,11 @@ def test_an_untrained_model_writes_nothing_but_trees(model: str, tmp_path: Path)
 
 def check_looks(run: weft.Run, sentence: str) -> None:
     """The tree that is looked at is the one that is predicted, or the one that is given; both have a probability."""
-    (one,), shown = run.predict([sentence]), run.look(sentence).to_json()
-    said = shown["answer"]["said"][0]
-    assert shown["text"] == one["text"] == said["text"] and 0 < said["probability"] <= 1
+    (one,), view = run.predict([sentence]), run.look(sentence)
+    (said, chance), shown = view.answer.said[0], view.to_json()
+    assert shown["text"] == one["text"] == said and 0 < chance <= 1
     assert shown["source"] == sentence and len(shown["weights"]) == len(shown["target_words"])
-    again = run.look(sentence, target=one["text"]).to_json()
-    assert again["answer"]["said"][0]["probability"] == pytest.approx(said["probability"], rel=1e-3, abs=1e-6)
+    assert run.look(sentence, target=one["text"]).answer.said[0][1] == pytest.approx(chance, rel=1e-3)
     with pytest.raises(DataError, match="expected a tree over the words"):
         run.look(sentence, target="(S (NN no))")
 

@@ -1,5 +1,6 @@
 """Texts that match a pattern or a JSON schema, as a rule of what a search may write next. The library llguidance computes it."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,10 @@ from weft.errors import ConfigError, WeftError
 from weft.modalities.tokenizer import Tokenizer
 
 INSTALL = "pip install 'weft[grammar]'"
+KINDS = {"--set pattern": "regular expression", "--set schema": "JSON schema"}
+REASON = re.compile(
+    r"error: (.+?)(?: \d+ \||$)"
+)  # in a report on a regular expression, which draws it and points at a place
 
 
 class GrammarRule:
@@ -52,7 +57,9 @@ class GrammarRule:
 
     def _check(self, matcher: Any) -> None:
         if matcher.is_error():
-            problem = " ".join(str(matcher.get_error()).split())[:200]
+            report = " ".join(str(matcher.get_error()).split())[:200]
+            reason = found[1] if (found := REASON.search(report)) else report
+            problem = f"not a {KINDS[self._where]} that can be followed: {reason}"
             raise ConfigError(problem, where=self._where, fix="mend it, or make it simpler")
 
 
