@@ -1,5 +1,6 @@
 """Answers from a list: labels, blanks and continuations; what is not in the model's reach is refused by name."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def test_a_blank_is_filled_by_one_of_the_words() -> None:
     assert sum(one["probability"] for one in best) == pytest.approx(1.0, abs=1e-5)
     with pytest.raises(WeftError, match="'elephant' is not one token"):
         candidates(model, tokenizer, ids, places, 5, ("mat", "elephant"))
+
+
+def test_a_pattern_without_the_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llguidance", None)
+    with pytest.raises(WeftError, match="llguidance is not installed") as error:
+        Continuing(pattern="a").rule(tokenizer_making.train("bytes", [TEXT]))
+    assert error.value.fix == "pip install 'weft[grammar]'"
 
 
 def test_a_continuation_is_under_one_rule_at_most(tmp_path: Path) -> None:

@@ -31,6 +31,9 @@ def test_an_untrained_model_writes_nothing_but_trees(model: str, tmp_path: Path)
         assert one["well_formed"] and one["text"].count("XX") == len(sentence.split())
     assert run.evaluate()["metrics"]["well_formed"] == 1.0
     check_looks(run, SENTENCES[0])
+    if model != "gaps":
+        (cut,) = run.predict(SENTENCES[:1], max_tokens=4)
+        assert not cut["well_formed"] and cut["text"].count("XX") == 6
 
 
 def check_looks(run: weft.Run, sentence: str) -> None:

@@ -11,9 +11,7 @@ from weft.modalities.tokenizer import Tokenizer
 
 INSTALL = "pip install 'weft[grammar]'"
 KINDS = {"--set pattern": "regular expression", "--set schema": "JSON schema"}
-REASON = re.compile(
-    r"error: (.+?)(?: \d+ \||$)"
-)  # in a report on a regular expression, which draws it and points at a place
+REASON = re.compile(r".*error: (.+?)(?: \d+ \||$)")  # behind a drawing of the regular expression
 
 
 class GrammarRule:

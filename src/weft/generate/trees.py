@@ -35,6 +35,13 @@ class Alphabet:
         opening = (max(len(later[one]), len(self.first[one])) for one in self.opens)
         self.longest_pair = max(map(sum, zip(opening, closing, strict=True)))
 
+    def fewest(self, words: int) -> int:
+        """The fewest ids of a tree over this number of words, whatever its root is."""
+        if words == 1:
+            return len(self.first[TAG])
+        root = max(len(self.first[f"({one}"]) + len(self.later[f"){one}"]) for one in self.labels)
+        return root + words * len(self.later[TAG])
+
 
 class Written(NamedTuple):
     """What was written of a tree: the labels that are open, whether the last of them has words, and how many words are used.
@@ -64,17 +71,9 @@ class TreeRule:
     def __init__(self, alphabet: Alphabet, words: int, limit: int):
         self.alphabet, self.words, self.limit = alphabet, words, limit
         self._states: dict[Ids, Written] = {(): Written()}  # after each beginning that was asked about
-        if words < 1 or limit <= (least := self.least):
+        if words < 1 or limit <= (least := alphabet.fewest(words)):
             problem = f"a tree over {words} words has at least {least} tokens, and there is room for {limit - 1}"
             raise DataError(problem, fix="parse shorter sentences, or train with --set context=…")
-
-    @property
-    def least(self) -> int:
-        """The fewest ids of a tree over the words, whatever its root is."""
-        if self.words == 1:
-            return len(self.alphabet.first[TAG])
-        root = max(len(self.alphabet.first[f"({one}"]) + self._length(f"){one}") for one in self.alphabet.labels)
-        return root + self.words * self._length(TAG)
 
     def allowed(self, written: Sequence[int]) -> Sequence[int]:
         """The ids that may follow what was written."""

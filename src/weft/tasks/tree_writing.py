@@ -60,8 +60,11 @@ class TreeWriter:
         self.spelt = spelling(run.codecs)
 
     def write(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
-        """Trees of sentences, whose words have white space between them, as symbols."""
-        found = self.writer.write(texts, how, progress, self._bound())
+        """Trees of sentences, whose words have white space between them, as symbols.
+
+        `how.max_tokens` may be too few for any tree of a sentence: what was written up to there is then the answer.
+        """
+        found = self.writer.write(texts, how, progress, self._bound(cut=how.max_tokens is not None))
         if isinstance(self.writer.target, SymbolCodec):
             return found
         return [[(from_symbols(text), hypothesis) for text, hypothesis in best] for best in found]
@@ -72,9 +75,16 @@ class TreeWriter:
         found = answer_all(run, fitting, lambda _, texts, how, told: self.write(texts, how, told), self.spelt, progress)
         return replace(found, long=found.long + len(held) - len(fitting))
 
-    def _bound(self) -> Bound | None:
-        alphabet = self.alphabet
-        return None if alphabet is None else lambda text, limit: TreeRule(alphabet, len(text.split()), limit)
+    def _bound(self, *, cut: bool = False) -> Bound | None:
+        """The rule of a sentence. With `cut` it has room for the smallest tree, whatever the limit of the search is."""
+        if (alphabet := self.alphabet) is None:
+            return None
+
+        def rule(text: str, limit: int) -> TreeRule:
+            words = len(text.split())
+            return TreeRule(alphabet, words, max(limit, alphabet.fewest(words) + 1) if cut else limit)
+
+        return rule
 
     def _fits(self, text: str) -> bool:
         (ids,) = self.writer.source_ids([text])
