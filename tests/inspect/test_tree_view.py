@@ -34,7 +34,9 @@ def test_brackets_stand_above_their_words_the_outer_above_the_inner() -> None:
 
 def test_symbols_and_gaps_are_named_as_people_read_them() -> None:
     spelt = [{"(": "o", ")": "c"}.get(one[0], one[0]) + one[1:] for one in SYMBOLS]
-    assert symbol_names(SYMBOLS, ["The", "cat", "slept", "."]) == ROWS == symbol_names(spelt, ["The", "cat", "slept", "."])
+    assert (
+        symbol_names(SYMBOLS, ["The", "cat", "slept", "."]) == ROWS == symbol_names(spelt, ["The", "cat", "slept", "."])
+    )
     assert gap_names(TREE) == ["(S (NP The", "cat NP)", "(VP slept VP)", ". S)"]
 
 
