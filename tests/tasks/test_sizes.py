@@ -17,7 +17,7 @@ import torch
 from fielded import plain_codec
 from trials import DATA
 
-from weft.codecs import GraphCodec, NumberCodec, PlaceCodec
+from weft.codecs import GapCodec, GraphCodec, NumberCodec, PlaceCodec, SymbolCodec
 from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
@@ -32,6 +32,7 @@ from weft.tasks.recipes import (
     picture_costs,
     pictures,
     places,
+    trees,
     words,
 )
 from weft.tasks.registry import CARDS
@@ -102,9 +103,24 @@ def of_text(case: Case) -> dict[str, Any]:
 def of_pairs(case: Case) -> dict[str, Any]:
     request = case.request
     codec = SimpleNamespace(tokenizer=tokenizer_of(case))
-    encoded: Any = SimpleNamespace(codec=codec, tokens=case.amount, context=128)
+    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, symbols=None)
     training = first_training(CARDS[case.task].training, pairs.RECIPE, request, pairs.RECIPE.model_name(request))
     return vars(pairs.encoder_decoder(Draft(request, None, {}, encoded, training, request.budget))[1])
+
+
+def of_trees(case: Case) -> dict[str, Any]:
+    """Sentences of `amount` tokens, or trees of `amount` symbols, with 20 labels of phrases."""
+    request, name = case.request, trees.RECIPE.model_name(case.request)
+    training: Any = first_training(CARDS[case.task].training, trees.RECIPE, request, name)
+    tokenizer = tokenizer_of(case)
+    codec = SimpleNamespace(tokenizer=SimpleNamespace(**vars(tokenizer), word_starts=(1,), end=2))
+    symbols = SymbolCodec.of(["XX", *(f"{sign}{label}" for sign in "()" for label in range(20))])
+    amount = TextAmount(case.amount, 40)
+    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, amount=amount)
+    encoded.symbols = symbols if training.form == "symbols" else None
+    codecs = {"gaps": GapCodec(GapCodec.Config(opens=("", *map(str, range(100))), closes=20), read=str.encode)}
+    draft: Any = Draft(request, None, codecs, encoded, training, request.budget)  # type: ignore[type-var]
+    return vars((trees.gap_tagger if name == "gaps" else trees.tree_writer)(draft)[1])
 
 
 def of_whole_texts(case: Case) -> dict[str, Any]:
@@ -214,7 +230,7 @@ def of_graphs(case: Case) -> dict[str, Any]:
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "language-model": of_text,
     "translate": of_pairs,
-    "parse": of_pairs,
+    "parse": of_trees,
     "fill-mask": of_whole_texts,
     "classify-text": of_whole_texts,
     "tag-text": of_whole_texts,

@@ -5,7 +5,7 @@ Hugging Face library, so that a model finds the same texts there. One hypothesis
 do not touch each other: one that is done leaves.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -59,18 +59,24 @@ class BeamSearch:
     """
 
     def __init__(
-        self, end: int | Collection[int], limits: list[int], how: Beam, rule: Rule | None = None, *, forced: int = 0
+        self,
+        end: int | Collection[int],
+        limits: list[int],
+        how: Beam,
+        rules: Sequence[Rule] | None = None,
+        *,
+        forced: int = 0,
     ):
         """`end` is the id that ends a target, or several of which any does.
 
-        `limits` are the most tokens of each source's target, the end not counted; `rule` says what may be written.
+        `limits` are the most tokens of each source's target, the end not counted; `rules` say what may be written there.
         `forced` tokens at the start of each target are given, and count in its length.
 
         A target is scored as if everything might be written: under a rule, `beam` as large as the number of targets that
         it allows finds the best of them for certain.
         """
         self.ends = frozenset((end,) if isinstance(end, int) else end)
-        self.limits, self.how, self.rule, self.forced = limits, how, rule, forced
+        self.limits, self.how, self.rules, self.forced = limits, how, rules, forced
         self.ended: list[list[Hypothesis]] = [[] for _ in limits]
         self.going = list(range(len(limits)))
         self.running: list[list[tuple[int, ...]]] = [[()] for _ in limits]
@@ -112,7 +118,10 @@ class BeamSearch:
         """The best continuations of each source: log-probability, which hypothesis it continues, with which token."""
         sources = len(self.going)
         written = [ids for running in self.running for ids in running]
-        best, tokens = limited(logits, written, self.rule, self.how.never).topk(each, -1)
+        rules = None
+        if self.rules is not None:
+            rules = [self.rules[i] for i, running in zip(self.going, self.running, strict=True) for _ in running]
+        best, tokens = limited(logits, written, rules, self.how.never).topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
             raise NotNumbers("the model's scores are not numbers", fix=BAD_SCORES_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)

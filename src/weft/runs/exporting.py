@@ -9,7 +9,17 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, Codec, GraphCodec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
+from weft.codecs import (
+    ClassCodec,
+    Codec,
+    GraphCodec,
+    NumberCodec,
+    PictureCodec,
+    SeveralCodec,
+    SymbolCodec,
+    TagCodec,
+    TextCodec,
+)
 from weft.config import Config, field_types
 from weft.core import PerClassToken
 from weft.errors import DataError, WeftError
@@ -65,9 +75,8 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
     model = _from_unit(run, model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
-    labels = next(
-        (tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | SeveralCodec | TagCodec)), ()
-    )
+    answers = (run.codecs.get(end) for end in ("label", "tags"))
+    labels = next((tuple(c.names) for c in answers if isinstance(c, ClassCodec | SeveralCodec | TagCodec)), ())
     marks = _marks(run, codec)
     text = None if codec is None else _written(codec, run.codecs.get("source"))
     kind_of_labels, trial = _problem(run), None
@@ -175,7 +184,8 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
         return replace(known, first=codec.marks.before[1]) if codec is not None and named else known
     if codec is None:
         return Marks()
-    end, marks = codec.tokenizer.end, codec.marks
+    end, target = codec.tokenizer.end, run.codecs.get("target")
+    marks = target.marks if isinstance(target, SymbolCodec) else codec.marks
     if not isinstance(run.model, Seq2Seq):
         return Marks(bos=end, eos=(end,), pad=end)
     first = marks.before[1] if codec.config.languages and len(marks.before) > 1 else None

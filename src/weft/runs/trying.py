@@ -95,6 +95,8 @@ def trial_of(run: Loaded, tolerance: float) -> Trial | None:
     tokenizers = [codec.tokenizer for codec in run.codecs.values() if isinstance(codec, TextCodec)]
     if task not in kinds or (task != "classify-images" and not tokenizers):
         return None
+    if task == "parse" and not isinstance(run.codecs.get("target"), TextCodec):
+        return None  # trees that are not written as text
     if task == "fill-mask" and (
         tokenizers[0].mask is None or not isinstance(getattr(run.model, "head", None), PerToken)
     ):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.codecs import Codecs, TextCodec
 from weft.data.datasets.pairs import PairData
@@ -60,6 +60,8 @@ RECIPE = Recipe(
     frozen=("source",),
 )
 PairDraft = Draft[PairData, PairIds, PairTraining]
+Make = Callable[[Size, float], Seq2Seq.Config]
+P = TypeVar("P", bound=PairTraining)
 
 
 @dataclass(frozen=True)
@@ -112,28 +114,35 @@ def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Ca
     return {"source": learned.in_role("source"), "target": learned.in_role("target")}
 
 
-def encoder_decoder(draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
-    """A model for pairs of texts, and the settings with everything decided."""
+def encoder_decoder(
+    draft: Draft[PairData, PairIds, P], recipe: Recipe[Size] = RECIPE, make: Make | None = None
+) -> tuple[Seq2Seq.Config, P]:
+    """A model for pairs of texts, and the settings with everything decided.
+
+    `make` gives the model of a size, with a share of dropout; by default that of the name which was asked for.
+    """
     request, training, encoded = draft.request, draft.training, draft.encoded
-    name, vocab = RECIPE.model_name(request), encoded.codec.tokenizer.size
+    name, vocab = recipe.model_name(request), encoded.given.tokenizer.size
+    symbols = vocab if encoded.symbols is None else encoded.symbols.size
     operations = operations_in(request, training, draft.budget)
     if request.preset is not None:
         size = PRESETS[request.preset]
-        sized = with_micro_batches(size, EFFICIENCY * operations / step_operations(size, vocab), encoded.tokens)
+        sized = with_micro_batches(size, EFFICIENCY * operations / step_operations(size, symbols), encoded.tokens)
     else:
-        sized = for_budget(operations, vocab, encoded.tokens)
+        sized = for_budget(operations, symbols, encoded.tokens)
     size = with_own_numbers(replace(sized.size, context=encoded.context), training)
     dropout = sized.dropout if training.dropout is None else training.dropout
-    config = with_model_settings(TRANSLATION_MODELS[name](size, vocab=vocab, dropout=dropout), request)
-    for side in ("source", "target"):
-        check_vocabulary(getattr(config, side), vocab, f"model.{side}.embed")
+    made = TRANSLATION_MODELS[name](size, vocab=vocab, dropout=dropout) if make is None else make(size, dropout)
+    config = with_model_settings(made, request)
+    for side, tokens in (("source", vocab), ("target", symbols)):
+        check_vocabulary(getattr(config, side), tokens, f"model.{side}.embed")
     decided: dict[str, Any] = {
         "dim": config.target.dim,
-        "depth": len(config.target.trunk.all_blocks()),
+        "depth": len(config.source.trunk.all_blocks()),
         "heads": size.heads,
         "context": size.context,
         "dropout": dropout,
-        "tokenizer": training.tokenizer or encoded.codec.tokenizer.kind,
+        "tokenizer": training.tokenizer or encoded.given.tokenizer.kind,
         "tokens": training.tokens or sized.tokens,
     }
     if name == "transformer":
