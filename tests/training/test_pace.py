@@ -19,10 +19,11 @@ from weft.training.claim import claim
 from weft.training.job import State
 from weft.training.pace import Pace
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work, perform
+from weft.training.run import Budget, Outcome, perform
 from weft.training.schedule import Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
+from weft.training.work import Work
 from weft.training.world import World
 
 VOCAB, CONTEXT, BATCH = 11, 8, 4

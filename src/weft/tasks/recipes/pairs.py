@@ -15,12 +15,12 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.planning import check_vocabulary, with_model_settings
-from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
+from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, with_own_numbers
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import PairTraining
+from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget
 
-EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
 SIZING = TokensPerWeight(1.5)  # target tokens seen for each weight of both trunks
 FEW_STEPS, MANY_STEPS = 500, 8000  # fewer are too few to learn in; more learn as much from larger micro-batches
 LADDER = (
@@ -82,14 +82,15 @@ def step_operations(size: Size, vocab: int) -> float:
     return 6 * (trunk_weights(size) + size.dim * vocab)
 
 
-def for_budget(operations: float, vocab: int, data_tokens: int) -> Sized:
-    """The size whose tokens per weight come nearest to the best ratio, for a number of floating-point operations."""
-
-    def seen(size: Size) -> float:
-        return EFFICIENCY * operations / step_operations(size, vocab)
-
-    size = SIZING.choose(LADDER, seen, trunk_weights)
-    return with_micro_batches(size, seen(size), data_tokens)
+def for_budget(sizing: Sizing, vocab: int, data_tokens: int) -> Sized:
+    """The size whose tokens per weight come nearest to the best ratio."""
+    size = sizing.choose(
+        LADDER,
+        lambda size: step_operations(size, vocab),
+        data_tokens,
+        lambda ladder, seen: SIZING.choose(ladder, seen, trunk_weights),
+    )
+    return with_micro_batches(size, sizing.operations / step_operations(size, vocab), data_tokens)
 
 
 def with_micro_batches(size: Size, seen: float, data_tokens: int) -> Sized:
@@ -116,12 +117,11 @@ def encoder_decoder(draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
     """A model for pairs of texts, and the settings with everything decided."""
     request, training, encoded = draft.request, draft.training, draft.encoded
     name, vocab = RECIPE.model_name(request), encoded.codec.tokenizer.size
-    operations = operations_in(request, training, draft.budget)
     if request.preset is not None:
         size = PRESETS[request.preset]
-        sized = with_micro_batches(size, EFFICIENCY * operations / step_operations(size, vocab), encoded.tokens)
+        sized = with_micro_batches(size, draft.sizing.operations / step_operations(size, vocab), encoded.tokens)
     else:
-        sized = for_budget(operations, vocab, encoded.tokens)
+        sized = for_budget(draft.sizing, vocab, encoded.tokens)
     size = with_own_numbers(replace(sized.size, context=encoded.context), training)
     dropout = sized.dropout if training.dropout is None else training.dropout
     config = with_model_settings(TRANSLATION_MODELS[name](size, vocab=vocab, dropout=dropout), request)
