@@ -59,11 +59,11 @@ def rung_fixed(index: int) -> Iterator[list[Rung]]:
         yield taken
 
 
-def rungs(task: str, seconds: float, source: Sequence[str], settings: dict[str, Any]) -> Table:
-    """The speed of steps on every rung of the ladder of a task."""
+def rungs(task: str, most: int, seconds: float, source: Sequence[str], settings: dict[str, Any]) -> Table:
+    """The speed of steps on the rungs of the ladder of a task, `most` of them."""
     device, rows, index, of = pick_device(), [], 0, 1
     planned, products = planner(task, 5.0, source, **settings), product_rate(pick_device(), torch.float32)
-    while index < of:
+    while index < min(of, most):
         with rung_fixed(index) as taken:
             work = planned(False)
         of, batch, samples = taken[-1].of, work.training.batch, work.source.per_epoch
@@ -145,7 +145,10 @@ if __name__ == "__main__":
     parser.add_argument("--source", action="append", default=[], help="for rungs: other data than the sample")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for rungs: a setting")
     parser.add_argument("--seconds", type=float, default=1.5, help="for rungs: the time of a trial")
-    parser.add_argument("--cpu-time", action="store_true", help="for rungs: of this process, on a machine that others use")
+    parser.add_argument("--rungs", type=int, default=100, help="for rungs: how many rungs of a ladder")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="for rungs: of this process, on a machine that others use"
+    )
     parser.add_argument("--minutes", type=float, action="append", help="for neighbour: budgets to plan for")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--neighbours", type=int, default=1)
@@ -156,7 +159,7 @@ if __name__ == "__main__":
             torch.set_num_threads(1)
             time.perf_counter = time.process_time
         for task in given.task or ["language-model"]:
-            hand_in([rungs(task, given.seconds, given.source, {"precision": "fp32", **named})], None)
+            hand_in([rungs(task, given.rungs, given.seconds, given.source, {"precision": "fp32", **named})], None)
     else:
         head = ["minutes", "way", "usual rung", f"other rungs in {given.times}", "rungs", "products, fastest / slowest"]
         rows = [

@@ -19,8 +19,8 @@ from weft.training.claim import claim
 from weft.training.job import State
 from weft.training.pace import Pace
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, perform
-from weft.training.schedule import Horizon
+from weft.training.run import Outcome, perform
+from weft.training.schedule import Budget, Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.work import Work

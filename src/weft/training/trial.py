@@ -15,17 +15,22 @@ from weft.training import loop
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
 from weft.training.progress import Progress
+from weft.training.schedule import rate
 from weft.training.signals import StopRequest
 from weft.training.work import SINGLE_THREAD_WEIGHTS, Work, build
 from weft.training.world import World
 
 MEASURING_SHARE = 0.1  # the most of a run by minutes that goes into measuring its steps beforehand
 WARM_UP, FEWEST_STEPS = 2, 4  # steps that are not counted, as the first are slow; steps that are, unless time is short
-TRIAL_SECONDS = 1.5  # that steps are timed for, before the size of a model is decided
+TRIAL_SECONDS = 2.0  # that steps are timed for, before the size of a model is decided
 
 
 def trial_steps(work: Work, device: torch.device) -> Iterator[float]:
-    """The seconds of one training step after another, on a model that is thrown away."""
+    """The seconds of one training step after another, on a model that is thrown away.
+
+    It learns as it would in the run: with a rate near zero, matrices that begin at zero would stay so small that products
+    of them are slow (denormal numbers), and Muon took five times as long.
+    """
     model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
     dtype = pick_precision(work.training.precision, device)
     weights = Weights(model, dtype)
@@ -37,7 +42,7 @@ def trial_steps(work: Work, device: torch.device) -> Iterator[float]:
         start = time.perf_counter()
         sums = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)
         weights.collect()
-        optimizer.step(sums.count, 1e-6)
+        optimizer.step(sums.count, rate(step, 0.0, work.training.warmup, work.training.schedule))
         weights.clear()
         yield time.perf_counter() - start
 
@@ -65,4 +70,4 @@ def undisturbed_step_seconds(work: Work, device: torch.device, seconds: float = 
             if enough or sum(times) > MEASURING_SHARE * (work.budget.seconds or math.inf):
                 break
     counted = sorted(times[WARM_UP:] or times[-1:])
-    return counted[len(counted) // 4]
+    return counted[(len(counted) - 1) // 4]

@@ -17,7 +17,7 @@ from weft.tasks.request import Draft
 from weft.tasks.settings import TextTraining
 from weft.tasks.sizing import Sizing
 
-CHARACTERS, WORD_PIECES = TokensPerWeight(4.0), TokensPerWeight(8.0)  # characters and bytes say less than word pieces
+CHARACTERS, WORD_PIECES = TokensPerWeight(2.4), TokensPerWeight(4.8)  # characters and bytes say less than word pieces
 CHARACTERS_VOCAB = 1024
 LADDER = (
     Size(dim=64, depth=2, heads=2, context=64),
@@ -31,7 +31,8 @@ LADDER = (
     Size(dim=512, depth=10, heads=16, context=512),
     Size(dim=768, depth=12, heads=12, context=1024),
 )
-MANY_STEPS = 8000  # beyond this many steps larger batches learn as much from each token
+MANY_STEPS = 4800  # beyond this many steps larger batches learn as much from each token
+FEW_EPOCHS, MANY_EPOCHS = 4.8, 18.0  # from which on a text is learned by heart without dropout, or with little
 RECIPE = Recipe(
     models=LANGUAGE_MODELS,
     presets=PRESETS,
@@ -45,6 +46,7 @@ RECIPE = Recipe(
     of_preset={},
     kept=(*OF_A_READER, "batch"),
     frozen=(),
+    efficiency=0.3,
 )
 
 
@@ -86,7 +88,9 @@ def with_batch(size: Size, tokens: float, data_tokens: int) -> Sized:
     while tokens / (batch * size.context) > MANY_STEPS and batch < 512:
         batch *= 2
     epochs = tokens / max(1, data_tokens)
-    return Sized(size, batch, dropout=0.0 if epochs < 8 else 0.1 if epochs < 30 else 0.2, tokens=tokens)
+    return Sized(
+        size, batch, dropout=0.0 if epochs < FEW_EPOCHS else 0.1 if epochs < MANY_EPOCHS else 0.2, tokens=tokens
+    )
 
 
 def language_model(
