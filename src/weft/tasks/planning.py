@@ -78,6 +78,7 @@ def plan(task: AnyTask, request: Request, data: AnyData, *, timing: bool = True)
 
 def _timed(sizing: Sizing, work: Work, request: Request) -> Sizing:
     """The choice of a size anew, by the speed of a few training steps with the size that was guessed."""
+    size_of(work.model, training=True)  # refuses what does not fit into memory
     request.progress.say("timing a few steps, to choose the size")
     seconds = undisturbed_step_seconds(work, request.device)
     return sizing.timed(work.training.batch / work.source.per_epoch / seconds)

@@ -21,8 +21,9 @@ from weft.tasks.settings import PairTraining
 from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget
 
-SIZING = TokensPerWeight(1.5)  # target tokens seen for each weight of both trunks
-FEW_STEPS, MANY_STEPS = 500, 8000  # fewer are too few to learn in; more learn as much from larger micro-batches
+SIZING = TokensPerWeight(0.75)  # target tokens seen for each weight of both trunks
+FEW_STEPS, MANY_STEPS = 250, 4000  # fewer are too few to learn in; more learn as much from larger micro-batches
+FEW_EPOCHS, MANY_EPOCHS = 3.0, 20.0  # from which on pairs are learned by heart without dropout, or with little
 LADDER = (
     Size(dim=64, depth=1, heads=2, context=128),
     Size(dim=96, depth=2, heads=3, context=128),
@@ -45,6 +46,7 @@ PRESETS = {
 PAPER = {"optimizer": "adamw", "schedule": "inverse-sqrt", "weight_decay": 0.0, "smoothing": 0.1, "average": 5,
          "dropout": 0.1, "tokens": 4096}  # fmt: skip
 PAPER_WARMUP = 4000
+WARMUP_SHARE, WARMUP_SHARE_OF_MINUTES = 1 / 8, 1 / 4  # of a shorter run; of one by minutes, whose steps are reckoned
 RECIPE = Recipe(
     models=TRANSLATION_MODELS,
     presets=PRESETS,
@@ -58,6 +60,7 @@ RECIPE = Recipe(
     of_preset={"base": "transformer", "large": "transformer"},
     kept=(*OF_A_READER, "tokens", "source", "target", "smoothing"),
     frozen=("source",),
+    efficiency=0.25,
 )
 PairDraft = Draft[PairData, PairIds, PairTraining]
 
@@ -99,7 +102,7 @@ def with_micro_batches(size: Size, seen: float, data_tokens: int) -> Sized:
     while seen / tokens > MANY_STEPS and tokens < 8192:
         tokens *= 2
     epochs = seen / max(1, data_tokens)
-    return Sized(size, tokens, 0.0 if epochs < 6 else 0.1 if epochs < 40 else 0.2, seen / tokens)
+    return Sized(size, tokens, 0.0 if epochs < FEW_EPOCHS else 0.1 if epochs < MANY_EPOCHS else 0.2, seen / tokens)
 
 
 def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Callable[[str], str]) -> Codecs:
@@ -137,19 +140,20 @@ def encoder_decoder(draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
         "tokens": training.tokens or sized.tokens,
     }
     if name == "transformer":
-        decided |= _paper_rate(request, size, _steps(draft.budget, sized, encoded.tokens, decided["tokens"]))
+        decided |= _paper_rate(request, size, _shorter_warmup(draft.budget, sized, encoded.tokens, decided["tokens"]))
     return config, training.replace(**decided)
 
 
-def _steps(budget: Budget, sized: Sized, data_tokens: int, tokens: int) -> float:
-    if budget.epochs is not None:
-        return budget.epochs * data_tokens / tokens
-    return budget.steps or sized.steps * sized.tokens / tokens
+def _shorter_warmup(budget: Budget, sized: Sized, data_tokens: int, tokens: int) -> float:
+    """The steps of warmup that are a fixed share of the run."""
+    if budget.minutes is not None:
+        return WARMUP_SHARE_OF_MINUTES * sized.steps * sized.tokens / tokens
+    return WARMUP_SHARE * (budget.steps or (budget.epochs or 0.0) * data_tokens / tokens)
 
 
-def _paper_rate(request: Request, size: Size, steps: float) -> dict[str, Any]:
-    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or an eighth of a shorter run, and never hotter than that."""
-    warmup = int(min(PAPER_WARMUP, max(50, steps / 8)))
+def _paper_rate(request: Request, size: Size, shorter: float) -> dict[str, Any]:
+    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or those of a `shorter` run, and never hotter than that."""
+    warmup = int(min(PAPER_WARMUP, max(50, shorter)))
     rates = {"warmup": warmup, "lr": (size.dim * PAPER_WARMUP) ** -0.5}
     return {name: value for name, value in rates.items() if name not in request.settings}
 
