@@ -22,8 +22,8 @@ from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import EncoderTraining
 from weft.tasks.sizing import Sizing
 
-OF_TEXTS = Rounds(12)  # through the data that a model should make in its budget
-OF_RUNNING_TEXT = TokensPerWeight(4.0, at_least=True)  # tokens seen for each weight of the trunk, to learn blanks
+OF_TEXTS = Rounds(6)  # through the data that a model should make in its budget
+OF_RUNNING_TEXT = TokensPerWeight(2.0, at_least=True)  # tokens seen for each weight of the trunk, to learn blanks
 HIDDEN_SHARE = 0.15  # of the tokens of running text have logits
 USUAL_LENGTH = 64  # tokens that attention is reckoned over
 LADDER = (
@@ -51,7 +51,7 @@ RECIPE = Recipe(
         "bert": {"lr": 1e-3, "optimizer": "adamw", "weight_decay": 0.01},
     },
     of_preset={"small": "bert", "base": "bert", "large": "bert"},
-    efficiency=0.4,
+    efficiency=0.2,
 )
 LEAST_CONTEXT, MOST_CONTEXT = 64, 512  # unless the user sets a context; in between, twice a long text of the data
 USUAL_DROPOUT = 0.1

@@ -20,7 +20,7 @@ MOST_TOKENS = 640  # of a window, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 CELLS_AT_ONCE = 800_000  # cells of the windows that are computed at once: bounds the memory of a step
 VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
-ROUNDS = Rounds(30, 40_000)
+ROUNDS = Rounds(15, 20_000)
 
 PRESETS = {
     "tiny": FieldSize(dim=64, depth=2, heads=2),
@@ -47,7 +47,7 @@ FORECASTING = Recipe(
     of_preset={},
     fixed=(*OF_A_TRUNK, "patch", "halo", "span", "history", "ahead"),
     kept=("dim", "depth", "heads", "patch", "halo", "span", "history", "ahead"),
-    efficiency=0.3,  # the making of windows included
+    efficiency=0.15,  # the making of windows included
 )
 
 

@@ -17,8 +17,8 @@ from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, with_own_numbe
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ElementTraining
 
-EFFICIENCY = 0.03  # nodes are few and narrow
-OF_ELEMENTS = Rounds(300)  # through the data that a model should make in its budget
+EFFICIENCY = 0.06  # nodes are few and narrow
+OF_ELEMENTS = Rounds(600)  # through the data that a model should make in its budget
 LADDER = (
     Size(dim=64, depth=2, heads=4, context=1),
     Size(dim=64, depth=4, heads=4, context=1),
