@@ -6,7 +6,8 @@
 `rungs` times steps of every size of a task's ladder, on the sample that ships for it: operations a second by the recipe's
 own count, and their share of the rate of bare products (the recipe's `efficiency`). `neighbour` plans again and again while
 another process works in bursts of random length: how often is the rung another one than on the quiet machine? By the median of
-five products, by the fastest product within a quarter of a second, and with timed steps. Not part of `run.py`.
+five products, by the fastest product within a quarter of a second, and with timed steps. With `--slower 8` the neighbour is
+simulated: the clock is the CPU time of this process, and bursts make all take eight times as long. Not part of `run.py`.
 """
 
 import argparse
@@ -15,8 +16,9 @@ import random
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest import mock
 
@@ -116,6 +118,36 @@ def neighbours(number: int) -> Iterator[None]:
             other.join()
 
 
+class BurstClock:
+    """The wall clock beside a neighbour, made from the CPU time of this process: in bursts it runs `slower` times as fast.
+
+    For a machine that others use as well, where neither a quiet moment nor a burst of known length is to be had.
+    """
+
+    def __init__(self, seed: int, slower: float):
+        self.chance, self.slower = random.Random(seed), slower
+        self.computed = self.wall = 0.0  # where the present stretch began
+        self.began, self.busy = time.process_time(), self.chance.random() < 0.5
+        self.length = self.chance.uniform(0.0, LONGEST_BURST)  # of the stretch, in seconds of the wall clock
+
+    def __call__(self) -> float:
+        """Seconds since the clock was made."""
+        while True:
+            factor = self.slower if self.busy else 1.0
+            passed = factor * (time.process_time() - self.began - self.computed)
+            if passed < self.length:
+                return self.wall + passed
+            self.computed, self.wall = self.computed + self.length / factor, self.wall + self.length
+            self.busy, self.length = not self.busy, self.chance.uniform(0.0, LONGEST_BURST)
+
+
+@contextmanager
+def simulated(seed: int, slower: float) -> Iterator[None]:
+    """Plans measure by such a clock meanwhile."""
+    with mock.patch.object(time, "perf_counter", BurstClock(seed, slower)):
+        yield
+
+
 def chosen(planned: Any, way: str) -> tuple[int, float]:
     """The rung of a plan made in one of three ways, and the rate of products that was measured."""
     precision.product_rate.cache_clear()
@@ -125,24 +157,24 @@ def chosen(planned: Any, way: str) -> tuple[int, float]:
     return said["rung"], said["product_rate"]
 
 
-def steadiness(task: str, minutes: float, times: int, number: int) -> list[list[Any]]:
-    """Rungs beside a neighbour, against the rung that is chosen most often on the machine as it is."""
-    planned, rows = planner(task, minutes, precision="fp32", tokenizer="characters"), []
-    for way in ("median", "best", "timed"):
-        usual = statistics.mode(chosen(planned, way)[0] for _ in range(5))
-        with neighbours(number):
-            found = [chosen(planned, way) for _ in range(times)]
-        spread = max(rate for _, rate in found) / min(rate for _, rate in found)
-        places = sorted({rung for rung, _ in found})
-        rows.append([minutes, way, usual, sum(rung != usual for rung, _ in found), str(places), spread])
-    return rows
+def steadiness(planned: Any, way: str, given: argparse.Namespace) -> list[Any]:
+    """Rungs beside a neighbour, against the rung that is chosen most often without."""
+    usual = statistics.mode(chosen(planned, way)[0] for _ in range(5))
+    found = []
+    with neighbours(0 if given.slower else given.neighbours):
+        for number in range(given.times):
+            with simulated(number, given.slower) if given.slower else nullcontext():
+                found.append(chosen(planned, way))
+    spread = max(rate for _, rate in found) / min(rate for _, rate in found)
+    counts = ", ".join(f"{rung}: {number}" for rung, number in sorted(Counter(rung for rung, _ in found).items()))
+    return [usual, sum(rung != usual for rung, _ in found), counts, spread]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("rungs", "neighbour"))
     parser.add_argument("--task", action="append", help="for rungs: all of these")
-    parser.add_argument("--source", action="append", default=[], help="for rungs: other data than the sample")
+    parser.add_argument("--source", action="append", default=[], help="other data than the sample")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for rungs: a setting")
     parser.add_argument("--seconds", type=float, default=1.5, help="for rungs: the time of a trial")
     parser.add_argument("--rungs", type=int, default=100, help="for rungs: how many rungs of a ladder")
@@ -151,7 +183,10 @@ if __name__ == "__main__":
     )
     parser.add_argument("--minutes", type=float, action="append", help="for neighbour: budgets to plan for")
     parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--neighbours", type=int, default=1)
+    parser.add_argument("--neighbours", type=int, default=1, help="processes that work in bursts")
+    parser.add_argument(
+        "--slower", type=float, help="instead of them, a clock by which bursts make all take this many times as long"
+    )
     given = parser.parse_args()
     if given.what == "rungs":
         named = dict(one.split("=", 1) for one in given.set)
@@ -162,9 +197,13 @@ if __name__ == "__main__":
             hand_in([rungs(task, given.rungs, given.seconds, given.source, {"precision": "fp32", **named})], None)
     else:
         head = ["minutes", "way", "usual rung", f"other rungs in {given.times}", "rungs", "products, fastest / slowest"]
-        rows = [
-            row
-            for minutes in given.minutes or [5.0]
-            for row in steadiness("language-model", minutes, given.times, given.neighbours)
-        ]
+        rows: list[list[Any]] = []
+        if given.slower:
+            torch.set_num_threads(1)
+            time.perf_counter = time.process_time
+        for minutes in given.minutes or [5.0]:
+            planned = planner("language-model", minutes, given.source, precision="fp32", tokenizer="characters")
+            for way in ("median", "best", "timed"):
+                rows.append([minutes, way, *steadiness(planned, way, given)])
+                print(*rows[-1], file=sys.stderr, flush=True)
         hand_in([Table("Plans beside a neighbour that works in bursts", head, rows)], None)
