@@ -63,7 +63,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         return LabelledIds.of(data, text_of(codecs), labels.codec_of(codecs))
 
     def sized(self, draft: LabelDraft) -> tuple[Stream.Config, LabelTraining]:
-        return encoders.new_encoder(draft.request, draft.training, draft.budget, _wanted(draft))
+        return encoders.new_encoder(draft, _wanted(draft))
 
     def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Stream.Config, LabelTraining]:
         same = encoders.keeps_head(origin, draft.codecs, "label")

@@ -74,7 +74,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         return replace(encoded, minutes=_amount(encoded).minutes)
 
     def sized(self, draft: MaskDraft) -> tuple[Stream.Config, MaskTraining]:
-        return encoders.new_encoder(draft.request, draft.training, draft.budget, _wanted(draft))
+        return encoders.new_encoder(draft, _wanted(draft))
 
     def continued(self, draft: MaskDraft, origin: Loaded) -> tuple[Stream.Config, MaskTraining]:
         return encoders.continued_encoder(origin, draft.training, _wanted(draft), same_head=True)

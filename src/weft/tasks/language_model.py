@@ -69,9 +69,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def sized(self, draft: TextDraft) -> tuple[Stream.Config, TextTraining]:
         tokenizer, tokens = text_of(draft.codecs).tokenizer, len(draft.encoded.train)
-        config, training = language_model(
-            draft.request, draft.training, draft.budget, vocab=tokenizer.size, tokens=tokens
-        )
+        config, training = language_model(draft, vocab=tokenizer.size, tokens=tokens)
         config = with_model_settings(config, draft.request)
         check_vocabulary(config, tokenizer.size)
         size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": context_of(config)}

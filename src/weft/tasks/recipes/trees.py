@@ -22,13 +22,13 @@ from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes import encoders, pairs
 from weft.tasks.recipes.language import trunk_weights
-from weft.tasks.recipes.recipe import Recipe, Rounds, operations_in, with_own_numbers
+from weft.tasks.recipes.recipe import Recipe, Rounds, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ParseTraining
 
 FORMS = {"next-word": "symbols", "gaps": "gaps"}  # how models learn trees, by their names; others learn them as text
 VOCAB = 4096  # word pieces of sentences: most words are one piece
-OF_GAPS = Rounds(20)  # through the trees that a tagger of gaps should make in its budget
+OF_GAPS = Rounds(12.5)  # through the trees that a tagger of gaps should make in its budget
 GAP_TOKENS, GAP_DROPOUT = 2048, 0.2
 RECIPE = Recipe(
     models={"next-word": next_word, "gaps": gaps, **TRANSLATION_MODELS},
@@ -42,6 +42,7 @@ RECIPE = Recipe(
     of_preset=pairs.RECIPE.of_preset,
     kept=(*pairs.RECIPE.kept, "form", "rows"),
     frozen=pairs.RECIPE.frozen,
+    efficiency=pairs.RECIPE.efficiency,
 )
 ENDS = ("source", "target", "labels", "text", "gaps")  # of the samples, in one form or another
 ParseIds = PairIds | TaggedIds
@@ -111,13 +112,12 @@ def gap_tagger(draft: ParseDraft) -> tuple[Stream.Config, ParseTraining]:
     """An encoder that tags gaps, and the settings with everything decided."""
     request, training, encoded = draft.request, draft.training, draft.encoded
     tokenizer, amount = encoded.codec.tokenizer, encoded.amount
-    operations = operations_in(request, training, draft.budget)
-
-    def seen(size: Size) -> float:
-        step = 6 * trunk_weights(size) + 12 * size.depth * size.dim * encoders.USUAL_LENGTH
-        return encoders.EFFICIENCY * operations / step
-
-    size = encoders.PRESETS.get(request.preset or "") or OF_GAPS.choose(encoders.LADDER, seen, amount.tokens)
+    size = encoders.PRESETS.get(request.preset or "") or draft.sizing.choose(
+        encoders.LADDER,
+        lambda size: 6 * trunk_weights(size) + 12 * size.depth * size.dim * encoders.USUAL_LENGTH,
+        amount.tokens,
+        lambda ladder, seen: OF_GAPS.choose(ladder, seen, amount.tokens),
+    )
     context = min(encoders.MOST_CONTEXT, max(encoders.LEAST_CONTEXT, 2 * amount.longest))
     size = with_own_numbers(replace(size, context=context), training)
     dropout = GAP_DROPOUT if training.dropout is None else training.dropout
