@@ -27,7 +27,7 @@ def _as_json(card: Any) -> dict[str, Any]:
     task = card.task
     return {"task": card.name, "summary": card.summary, "data": card.files, "models": dict(card.models),
             "presets": dict(card.presets), "settings": _defaults(card.training), "predict": _defaults(task.Predict),
-            "evaluate": _defaults(task.Evaluate) if task.Evaluate else {},
+            "evaluate": _defaults(task.Evaluate),
             "export": _defaults(task.Export) if task.Export else {},
             "look": _defaults(task.Look) if task.Look else {}}  # fmt: skip
 

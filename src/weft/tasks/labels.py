@@ -11,6 +11,7 @@ from weft.codecs import ClassCodec, Codecs, LabelCodec, NumberCodec, SeveralCode
 from weft.codecs.numbers import numbers_of
 from weft.config import Config
 from weft.errors import ConfigError, listed, nearest
+from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
 from weft.inspect.saliency import Explained
@@ -38,6 +39,12 @@ class TopLabels(Config):
     def check(self) -> None:
         if self.top < 0:
             raise ConfigError(f"must be at least 0, found {self.top}", where="top")
+
+
+class Labelling(Compute, TopLabels):
+    """Settings of a prediction of labels, the precision of the model among them."""
+
+    about: ClassVar[Mapping[str, str]] = {**TopLabels.about, **Compute.about}
 
 
 def codec_of(codecs: Codecs) -> LabelCodec:
