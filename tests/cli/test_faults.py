@@ -331,7 +331,7 @@ def test_a_full_disk_is_refused_before_the_first_step(weft: Weft) -> None:
 def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
     broken = "from weft.runs import start\nstart.recognise = lambda sources: 1 / 0\n"
     message = weft.refused("train", "book.txt", before=broken, code=70)
-    assert "a fault in weft: ZeroDivisionError: division by zero\n  -> run again with --debug" in message
+    assert "an error in weft itself: ZeroDivisionError: division by zero\n  -> run again with --debug" in message
     assert "Traceback" in weft("train", "book.txt", "--debug", before=broken).err
     assert "Traceback" in weft("--debug", "train", "book.txt", before=broken).err
 
@@ -340,7 +340,7 @@ def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
 def test_too_little_memory_is_said_in_words(weft: Weft, error: str) -> None:
     broken = f"from weft.training import loop\ndef full(*args): raise {error}\nloop.accumulate = full\n"
     message = weft.refused("train", "book.txt", *BRIEF, before=broken)
-    assert "the memory of this machine is not enough" in message and "--set micro" in message
+    assert "this machine has not enough memory" in message and "--set micro" in message
 
 
 # Surroundings

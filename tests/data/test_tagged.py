@@ -53,8 +53,8 @@ def test_comments_and_document_starts_are_passed_over_and_told(tmp_path: Path, d
     found = read_tagged(conll(tmp_path / "a.conll", data, head=head))
     assert len(found) == 16 and "#" in found.sentences[1].words
     assert [note.split(": ")[1] for note in found.notes] == [
-        "1 lines of comments passed over",
-        "1 marks of a document's start passed over",
+        "1 lines of comments skipped",
+        "1 marks of a document's start skipped",
     ]
 
 

@@ -229,7 +229,7 @@ def test_one_field_is_enough_for_a_forecast_with_the_step_of_the_run(run, waves,
     waves.isel(time=[40]).to_netcdf(path)
     (found,) = run.predict(str(path), steps=2)
     assert found["times"] == ["2001-02-11", "2001-02-12"]
-    with pytest.raises(WeftError, match="one field has none beside it"):
+    with pytest.raises(WeftError, match="one field alone has nothing to interpolate"):
         run.predict(str(path), between=True)
     with pytest.raises(DataError, match="1 field is too few to measure forecasts on"):
         run.evaluate(path)

@@ -249,7 +249,7 @@ def test_a_backbone_goes_on_as_what_it_is(photos: Path, tmp_path: Path) -> None:
     assert tuned.config["codecs"]["label"]["names"] == ["bottom", "left", "right"]
     with pytest.raises(WeftError, match="is a resnet, not a vit"):
         train(other, out=tmp_path / "wrong", model="vit", **own)
-    with pytest.raises(WeftError, match="no layers of attention"):
+    with pytest.raises(WeftError, match="no attention layers"):
         train(other, out=tmp_path / "wrong", lora=2, **own)
 
 
@@ -291,7 +291,7 @@ def test_a_classifier_starts_from_what_an_autoencoder_learned(filling: weft.Run,
 
 
 def test_there_is_nothing_to_freeze_without_a_run_to_start_from(photos: Path, tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match="nothing learned to keep"):
+    with pytest.raises(WeftError, match="no pretrained weights to keep"):
         train(photos, freeze=True, out=tmp_path / "run")
 
 

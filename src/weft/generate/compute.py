@@ -26,7 +26,7 @@ class Compute(Config):
 
     precision: Literal["fp32", "bf16", "int8"] = "fp32"
 
-    about: ClassVar[Mapping[str, str]] = {"precision": "fp32, bf16 or int8"}
+    about: ClassVar[Mapping[str, str]] = {"precision": "number format: fp32, bf16 or int8 (quantised)"}
 
 
 class Int8Linear(nn.Module):

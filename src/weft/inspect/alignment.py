@@ -193,10 +193,12 @@ def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.nda
     A decoder that steps reads many times with few queries each: they are put one below the other.
     """
     if not any(readings):
-        raise DataError("nothing was read from a memory: this model has no attention that looks at a source")
+        raise DataError("nothing was read from a memory: this model has no cross-attention to a source")
     layers = [np.concatenate([r.weights()[row].float().detach().cpu().numpy() for r in layer], 1) for layer in readings]
     if len({layer.shape for layer in layers}) > 1:
-        raise DataError(f"the layers do not read alike: {', '.join(str(layer.shape) for layer in layers)}")
+        raise DataError(
+            f"the layers have attention of different shapes: {', '.join(str(layer.shape) for layer in layers)}"
+        )
     return np.stack(layers)
 
 

@@ -25,7 +25,7 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
 Side = Literal["across", "source", "target"]
-SIDE = "with token, of which attention: across (what is written reads what is given), source or target"
+SIDE = "with token: which attention: across (cross-attention), source (of the encoder) or target (of the decoder)"
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class LookAtTranslation(ChosenLanguages):
         **ChosenLanguages.about,
         "layer": "one layer of the decoder, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
-        "every": "every head of every layer in a panel of its own",
-        "pieces": "tokens as the model has them, instead of whole words",
+        "every": "every head of every layer, each in its own panel",
+        "pieces": "show the model's tokens (sub-words) instead of whole words",
         "target": "align with this translation instead of the model's own",
-        "beam": "the beam of the model's own translation",
+        "beam": "beam size of the search for the model's own translation",
         "token": TOKEN,
         "side": SIDE,
     }

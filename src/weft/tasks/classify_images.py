@@ -52,7 +52,10 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
         top: int = 0
 
-        about: ClassVar[Mapping[str, str]] = {"top": "the likeliest classes to list; 0: all", **Ground.about}
+        about: ClassVar[Mapping[str, str]] = {
+            "top": "how many of the likeliest classes to list; 0 lists all",
+            **Ground.about,
+        }
 
     def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
         album, kind = data.train, data.kind or "classes"

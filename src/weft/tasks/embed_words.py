@@ -50,7 +50,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
 
         top: int = 10
 
-        about: ClassVar[Mapping[str, str]] = {"top": "nearest words listed for each input"}
+        about: ClassVar[Mapping[str, str]] = {"top": "how many of the nearest words to list for each input"}
 
         def check(self) -> None:
             if self.top < 1:

@@ -53,7 +53,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
 
         top: int = 5
 
-        about: ClassVar[Mapping[str, str]] = {"top": "candidates for each blank"}
+        about: ClassVar[Mapping[str, str]] = {"top": "how many candidates to list for each blank"}
 
         def check(self) -> None:
             if self.top < 1:

@@ -165,7 +165,11 @@ def check_vocabulary(config: Stream.Config, vocab: int, where: str = "model.embe
     """Refuse a vocabulary that was set for the model alone."""
     if config.embed.size != vocab:
         problem = f"the tokenizer has {vocab} tokens, the model {config.embed.size}"
-        raise ConfigError(problem, where=f"--set {where}.vocab", fix="leave it out, or set vocab with tokenizer=bpe")
+        raise ConfigError(
+            problem,
+            where=f"--set {where}.vocab",
+            fix="leave it out, or train a tokenizer: --set tokenizer=bpe --set vocab=8000",
+        )
 
 
 def _training_line(request: Request, training: SizedTraining, budget: Budget, batch: str) -> str:
@@ -180,6 +184,6 @@ def _training_line(request: Request, training: SizedTraining, budget: Budget, ba
 def _model_line(request: Request, name: str, config: Model.Config, training: SizedTraining) -> str:
     words = {"from": "from", "decoder": "decoder from"}
     start = "".join(f", {words[word]} {run.folder.path}" for word, run in request.runs.items())
-    kept = " (what was learned stays as it is)" if training.freeze else f" (LoRA of rank {training.lora})"
+    kept = " (its pretrained weights are frozen)" if training.freeze else f" (LoRA of rank {training.lora})"
     size = count(size_of(config, training=True))
     return f"{name}, {in_words(config)}, {size} parameters{start}" + (kept if training.freeze or training.lora else "")
