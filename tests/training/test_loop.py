@@ -444,7 +444,7 @@ def test_a_run_that_ends_worse_than_knowing_nothing_says_so(tmp_path: Path) -> N
     listener = Listener()
     ended = go(tmp_path / "run", model="gpt", lr=10.0, steps=12, evaluate_every=1000, progress=listener)
     assert listener.said == [f"warning: {ended.warning}"]
-    assert ended.warning.startswith("this model knows less than one that has learned nothing: held-out loss ")
+    assert ended.warning.startswith("this model is worse than an untrained one: held-out loss ")
     assert ended.warning.endswith("start again with a lower learning rate, for example --set lr=0.01")
     assert go(tmp_path / "calm", model="gpt", lr=1e-3, steps=4).warning == ""
 

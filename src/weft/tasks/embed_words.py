@@ -89,7 +89,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
         return Ahead(source_of(streams, encoded.codec, training, encoded.data.fingerprint))
 
     def batch_in_words(self, training: WordTraining, source: Source) -> str:
-        return f"batch {training.batch} x 512"
+        return f"batches of {training.batch} x 512 words"
 
     def ability(self, run: Loaded) -> str:
         return "Finds words like a word"

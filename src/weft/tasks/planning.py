@@ -178,7 +178,7 @@ def _training_line(request: Request, training: SizedTraining, budget: Budget, ba
         length = duration(60 * budget.minutes)
     else:
         length = counted(budget.steps, "step") if budget.steps else counted(budget.epochs or 0.0, "epoch")
-    return f"{length} on {request.device.type} in {precision}, {batch}, lr {training.lr:g}"
+    return f"{length} on {request.device.type} in {precision}, {batch}, learning rate {training.lr:g}"
 
 
 def _model_line(request: Request, name: str, config: Model.Config, training: SizedTraining) -> str:
