@@ -259,15 +259,16 @@ def evaluated(report: Report, as_json: bool) -> None:
         return
     print(harmless(report["data"]))
     intervals, signatures = report.get("intervals", {}), report.get("signatures", {})
+    width = max([16, *map(len, report["metrics"])])
     for name, value in report["metrics"].items():
         low, high = intervals.get(name, (None, None))
         digits = 2 if abs(value) >= 1 else 3
         ends = "" if low is None else f"   95 % of resamples from {low:.{digits}f} to {high:.{digits}f}"
-        print(f"  {name:<16} {value:.4f}{ends}")
+        print(f"  {name:<{width}} {value:.4f}{ends}")
     for name, signature in signatures.items():
-        print(harmless(f"  {name:<16} {signature}"))
+        print(harmless(f"  {name:<{width}} {signature}"))
     for name, value in report.get("baselines", {}).items():
-        print(f"  {name:<16} {value:.4f}   for comparison")
+        print(f"  {name:<{width}} {value:.4f}   for comparison")
     for line in report.get("looked", ()):
         print(harmless(f"  {line}"))
     counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}

@@ -17,6 +17,7 @@ from weft.modalities.words import spans as word_spans
 
 END = "<end>"  # how the end token is shown
 MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
+ROWS = "attention: each token, and the tokens to which it gives the largest attention weights"
 
 Span = tuple[int, int]  # the characters of a text from start up to end
 Spans = tuple[Span | None, ...]  # None: a token without text, such as the end

@@ -15,7 +15,7 @@ from weft.core.memories import Prefix
 from weft.core.recording import Reading, record
 from weft.data.batch import PaddedIds
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import Alignment, most_read, piece_labels, piece_spans, weights_of
+from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, piece_spans, weights_of
 from weft.inspect.steps import Steps
 from weft.inspect.steps_table import table
 from weft.inspect.token_steps import TOKEN, Readers, StepView
@@ -129,7 +129,7 @@ class TranslationView(View):
         """For each word of the translation, what was read most, in words."""
         said = self.target if self.answer is None else str(self.answer)
         drawn = [self.drawn, ""] if self.drawn else []
-        return "\n".join([self.source, said, "", *drawn, *most_read(self.alignment.of(self.how).mean())])
+        return "\n".join([self.source, said, "", *drawn, ROWS, *most_read(self.alignment.of(self.how).mean())])
 
     def steps(self, token: str | int = 1, *, side: Side = "across") -> Steps:
         """The numbers of one head for one token: its query, the keys, scores, softmax and the sum of values.

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from weft.config import Config, field_types
 from weft.data.images.settings import Augment
-from weft.errors import ConfigError, nearest
+from weft.errors import ConfigError, nearest_setting
 from weft.training.settings import Training
 
 MOST_LAYERS = 1000
@@ -588,7 +588,7 @@ def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: s
     for name, value in settings.items():
         head = name.split(".")[0]
         if head not in field_types(type(config)):
-            fix = nearest(head, field_types(type(config)))
+            fix = nearest_setting(head, field_types(type(config)), getattr(type(config), "about", {}))
             raise ConfigError(f"unknown setting {prefix + name!r}", where="--set", fix=fix)
         try:
             config = config.set(name, value)
