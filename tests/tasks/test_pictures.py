@@ -341,7 +341,7 @@ def test_a_network_without_attention_is_looked_at_by_gradient_and_occlusion(phot
     assert run.look(what="filters").picture().startswith(b"\x89PNG")
     for wrong, message in (
         ({"by": "attention"}, "no attention"), ({"layer": 1}, "no layers"), ({"label": "up"}, "no class 'up'"),
-        ({"by": "attention", "label": "left"}, "whatever class"), ({"token": "1"}, "no attention"),
+        ({"by": "attention", "label": "left"}, "the same for every class"), ({"token": "1"}, "no attention"),
     ):  # fmt: skip
         with pytest.raises(WeftError, match=message):
             run.look(file, **wrong)
