@@ -160,7 +160,7 @@ def test_broken_and_oddly_written_tags_are_mended_and_counted(tmp_path: Path, da
     data[1][3] = ("Rome", "NNP", "b-L")
     found = read_tagged(conll(tmp_path / "a.conll", data))
     assert found.sentences[0].tags == BIO and found.sentences[1].tags[3] == "B-L" and found.mended == 2
-    assert any("break the rules of BIO: 2; mended" in line for line in found.report())
+    assert any("break the rules of BIO: 2; they are corrected" in line for line in found.report())
 
 
 def test_parts_of_speech_are_no_entities():

@@ -146,7 +146,7 @@ def test_wrong_settings_are_refused_with_words(run, tmp_path):
     for settings, words in (
         ({"steps": 0}, "expected from 1 to"),
         ({"members": 5000}, "expected from 1 to"),
-        ({"fill": True, "between": True}, "either gaps are filled"),
+        ({"fill": True, "between": True}, "fill and between cannot"),
     ):
         with pytest.raises(ConfigError, match=words):
             run.predict(str(WAVES), **settings)
