@@ -286,7 +286,7 @@ def test_the_best_weights_on_held_out_data_are_kept(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(next(losses)))
     listener = Listener()
     best = go(tmp_path / "run", progress=listener)
-    assert listener.said == ["the weights of step 6 have a lower held-out loss and are kept"]
+    assert listener.said == ["the weights of step 6 did better on held-out data and are kept"]
     with pytest.raises(Interrupted):
         go(tmp_path / "short", stop_in=5, evaluate_every=1000)
     saved = checkpoint.latest(tmp_path / "short").tensors("model")

@@ -279,7 +279,7 @@ class Fit:
             else:
                 self.weights.load(before)
         if self.best is not None and state.best is not None and state.best.clearly_beats(last):
-            say(f"the weights of step {state.best_step} have a lower held-out loss and are kept")
+            say(f"the weights of step {state.best_step} did better on held-out data and are kept")
             self.weights.load(self.best)
             self.score = state.best
         if self.compiled:
