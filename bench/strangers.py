@@ -148,9 +148,9 @@ def main() -> None:
     if asked.write:
         about = "# Other people's files\n\nRecognised for what they are, or refused with the remedy that helps: "
         about += "`python bench/strangers.py --write docs/strangers.md`.\n\n"
-        about += "This is no blind test: the files were picked, and what is right for them was settled, while recognition was "
+        about += "This is no blind test: the files were chosen, and the right answers decided, while recognition was "
         about += (
-            "being mended. A table without a clear task counts as right where the refusal lists its columns. Kinds "
+            "being improved. A table without a clear task counts as right where the refusal lists its columns. Kinds "
         )
         about += "with fewer than ten files, and tasks that are missing here (labelled texts, captions, questions, graphs, sets, "
         about += "trees), are not covered yet.\n\n"

@@ -146,7 +146,7 @@ def test_wrong_settings_are_refused_with_words(run, tmp_path):
     for settings, words in (
         ({"steps": 0}, "expected from 1 to"),
         ({"members": 5000}, "expected from 1 to"),
-        ({"fill": True, "between": True}, "either gaps are filled"),
+        ({"fill": True, "between": True}, "fill and between cannot"),
     ):
         with pytest.raises(ConfigError, match=words):
             run.predict(str(WAVES), **settings)
@@ -229,7 +229,7 @@ def test_one_field_is_enough_for_a_forecast_with_the_step_of_the_run(run, waves,
     waves.isel(time=[40]).to_netcdf(path)
     (found,) = run.predict(str(path), steps=2)
     assert found["times"] == ["2001-02-11", "2001-02-12"]
-    with pytest.raises(WeftError, match="one field has none beside it"):
+    with pytest.raises(WeftError, match="one field alone has nothing to interpolate"):
         run.predict(str(path), between=True)
     with pytest.raises(DataError, match="1 field is too few to measure forecasts on"):
         run.evaluate(path)
@@ -332,7 +332,7 @@ def test_a_look_is_drawn(run, tmp_path):
     ("how", "words"),
     [({"at": "Vienna"}, "expected latitude,longitude"), ({"at": "95,0"}, "from -90 to 90"), ({"at": "1"}, "expected"),
      ({"variable": "q"}, "there are z, v"), ({"time": 49}, "expected from 1 to 48"), ({"time": 0}, "expected from 1"),
-     ({"layer": 2}, "layer"), ({"layer": 1, "head": 2}, "head"), ({"through": True, "layer": 1}, "no single layer")],
+     ({"layer": 2}, "layer"), ({"layer": 1, "head": 2}, "head"), ({"through": True, "layer": 1}, "layer and head do not apply")],
     ids=str,
 )  # fmt: skip
 def test_what_cannot_be_looked_at_is_refused(run, how, words):

@@ -73,7 +73,7 @@ def _settings(command: str, settings: Any, more: Mapping[str, str]) -> Iterator[
     yield f"\n  {command} --set NAME=VALUE"
     yield f"    {'name':<{width}}  default   meaning"
     for name, value in values.items():
-        yield from _row(f"    {name:<{width}}  {_plain(value):<8}  ", about.get(name, ""))
+        yield from _row(f"    {name:<{width}}  {_plain(value):<8}  ", about.get(name, "not used by this task"))
 
 
 def _head(card: Any) -> Iterator[str]:

@@ -158,5 +158,7 @@ def refusal_of_folder(where: str, files: Sequence[Path], shown: Sequence[str]) -
     known, path, name = next(one for one in found if one[0].name == most)
     problem = f"{count} of its {len(files)} files are each {most}, which weft does not read"
     return DataError(
-        problem, where=where, fix=f"{known.remedy(path, name)} (and the others alike), then name the folder again"
+        problem,
+        where=where,
+        fix=f"{known.remedy(path, name)} (and the other files in the same way), then name the folder again",
     )

@@ -18,7 +18,7 @@ from weft.generate.choices import Rule, limited
 from weft.generate.search import Move
 
 Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
-BAD_SCORES_FIX = "its weights are damaged, or its training diverged: train it anew"
+BAD_SCORES_FIX = "its weights are damaged, or its training diverged: train it again"
 
 
 class Beam(Config):

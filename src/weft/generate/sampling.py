@@ -33,15 +33,15 @@ class Sampling(Config):
     never: tuple[int, ...] = ()
 
     about: ClassVar[Mapping[str, str]] = {
-        "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
-        "top_k": "drop all but the k likeliest tokens",
-        "top_p": "drop tokens beyond this share of the probability",
-        "min_p": "drop tokens below this share of the likeliest one's probability",
-        "repetition_penalty": "above 1 avoids what was already said",
+        "temperature": "0 always takes the likeliest token; below 1 is safer, above 1 more surprising",
+        "top_k": "sample from the k likeliest tokens only",
+        "top_p": "nucleus sampling: sample from the likeliest tokens that together have this probability",
+        "min_p": "drop tokens less probable than this share of the likeliest token's probability",
+        "repetition_penalty": "above 1 makes tokens that were already written less probable",
         "max_tokens": "the most tokens to write",
         "stop": "texts that end the writing, separated by commas",
-        "samples": "continuations of each input",
-        "seed": "another seed, another text",
+        "samples": "number of continuations of each input",
+        "seed": "random seed; another seed gives another text",
         "never": "ids of tokens that are never written",
     }
 
@@ -109,7 +109,8 @@ def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Gen
     best, likeliest = logits.max(-1)
     if not bool(best.isfinite().all()):
         raise NotNumbers(
-            "the model's scores are not numbers", fix="its weights are damaged, or its training diverged: train it anew"
+            "the model's scores are not numbers",
+            fix="its weights are damaged, or its training diverged: train it again",
         )
     if how.temperature == 0:
         return likeliest

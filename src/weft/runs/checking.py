@@ -182,7 +182,7 @@ def _refused_for_bad_rows(taken: Use, asked: Asked, progress: Progress, count: i
         _read(taken.card, asked, progress, skip=None)
     except DataError as error:
         leave = f"{taken.command(asked.sources, named=asked.task is not None)} --set skip={count}"
-        return {"problem": error.problem, "where": error.where, "fix": f"mend them, or leave them out: {leave}"}
+        return {"problem": error.problem, "where": error.where, "fix": f"correct them, or leave them out: {leave}"}
     finally:
         progress.stop()
     return None

@@ -82,7 +82,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         )
 
     def batch_in_words(self, training: LabelTraining, source: Source) -> str:
-        return f"up to {training.rows} texts a step"
+        return f"batches of up to {training.batch * training.rows} texts"
 
     def ability(self, run: Loaded) -> str:
         return labels.ability(run.codec("label", LabelCodec), "a text")

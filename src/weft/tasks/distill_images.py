@@ -87,7 +87,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         return recipes.batch_in_words(training)
 
     def ability(self, run: Loaded) -> str:
-        return "Learned without labels what is in pictures"
+        return "Learned features of pictures without labels"
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.picture_facts(run)

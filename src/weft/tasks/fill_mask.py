@@ -55,7 +55,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         choices: tuple[str, ...] = ()
 
         about: ClassVar[Mapping[str, str]] = {
-            "top": "candidates for each blank",
+            "top": "how many candidates to list for each blank",
             "choices": "words to choose from, separated by commas; each must be one token of the model",
             **Compute.about,
         }

@@ -45,12 +45,12 @@ class Forecasting(Config):
 
     about: ClassVar[Mapping[str, str]] = {
         "steps": "fields to forecast after the last one",
-        "members": "forecasts that differ by chance (an ensemble), written too; by default 8 are used where a forecast is rolled "
-        "forward, for its spread",
-        "fill": "fill the gaps of all fields instead",
-        "between": "give the states half-way between neighbouring fields instead",
+        "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed for the spread "
+        "where a forecast is rolled forward",
+        "fill": "fill the gaps (missing values) of all fields, instead of a forecast",
+        "between": "interpolate in time: the fields half-way between consecutive ones, instead of a forecast",
         "variable": "the variable that is drawn in a .png or .gif; by default the first",
-        "seed": "another seed gives other members",
+        "seed": "random seed of the members",
         "output": "the file to write: .nc or .zarr with all values, .png with maps, .gif with an animation",
     }
 
@@ -60,7 +60,7 @@ class Forecasting(Config):
             if value is not None and not 1 <= value <= most:
                 raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
         if self.fill and self.between:
-            raise ConfigError("either gaps are filled, or states between are given", where="fill")
+            raise ConfigError("fill and between cannot be used together", where="fill")
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,10 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
             days, word = fields.times.days[[int(at) for at, _, _ in found]], "gaps filled"
         else:
             if len(stretch) < 2:
-                raise WeftError("one field has none beside it to be between", where="--set between")
+                raise WeftError("one field alone has nothing to interpolate with", where="--set between")
             found = list(predictor.between(stretch, count))
             if not found:
-                raise WeftError("no two fields follow each other by one step", where="--set between")
+                raise WeftError("no two fields are one time step apart", where="--set between")
             places = np.array([at for at, _, _ in found])
             days, word = np.interp(places, np.arange(len(fields)), fields.times.days), "states between"
         progress.stop()
@@ -129,7 +129,9 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
         progress.say(f"warning: {note}")
     if not len(rolled.mean):
         raise WeftError(
-            "the forecast diverged at its first step", where=str(run.folder.path), fix="train anew with a lower lr"
+            "the forecast diverged at its first step",
+            where=str(run.folder.path),
+            fix="train again with a lower learning rate, for example --set lr=1e-3",
         )
     days = following(fields, end, len(rolled.mean)).days
     return Made(rolled.mean, rolled.spread, days, "forecast", rolled.members if how.members else None, note)

@@ -123,7 +123,7 @@ def explained(codec: LabelCodec, values: Tensor, label: str | None) -> Explained
     """The class that a look explains, by default the answer; or the number."""
     if not isinstance(codec, ClassCodec):
         if label is not None:
-            raise ConfigError("this model gives numbers, no classes", where="label", fix="leave it away")
+            raise ConfigError("this model gives numbers, no classes", where="label", fix="leave it out")
         return Explained(0, "a larger number", classes=False)
     if label is not None and label not in codec.names:
         raise ConfigError(f"there is no class {label!r}", where="label", fix=nearest(label, codec.names))

@@ -221,7 +221,7 @@ def look_at_picture(run: Loaded, input: object, how: LookAtPicture, label: Label
             values = stream.eval()(read).float().cpu()
         answer, explained = labels.answer(label, values), labels.explained(label, values, how.label)
     elif how.label is not None:
-        raise ConfigError("this model gives no labels", where="label", fix="leave it away")
+        raise ConfigError("this model gives no labels", where="label", fix="leave it out")
     if how.by in (None, "attention") and how.label is None:
         try:
             view = PictureView(stream, read, picture.pixels, how.glance, title, answer)

@@ -30,7 +30,7 @@ class LookAtField(Config):
     what: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
-        "what": "codes (channels of the position code) or errors, instead of one place"
+        "what": "draw codes (the channels of the position encoding) or errors (prediction minus data) instead of one place"
     }
 
     def check(self) -> None:

@@ -124,7 +124,7 @@ def refusal(source: Surveyed) -> DataError | None:
             return _text_refusal(source, known, name)
         if source.kind == "archive":
             fix = f"unpack it and name the folder: {known.remedy(source.path, name).removeprefix('convert it: ')}"
-            return DataError(f"{known.name} that holds no pictures in the main", where=name, fix=fix)
+            return DataError(f"{known.name} in which most files are not pictures", where=name, fix=fix)
         return foreign.refusal(known, source.path, name)
     names = [shown(file) for file in source.files]
     return foreign.refusal_of_folder(shown(source.path), source.files, names) if names else None
@@ -145,7 +145,7 @@ def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) ->
         unpacked = f"gunzip -c {quoted} | jq -c" if name.lower().endswith(".gz") else "jq -c"
         given = "" if name.lower().endswith(".gz") else f" {quoted}"
         objects = ".features[].properties" if suffix == ".geojson" else ".[]"
-        fix = f"write the objects in it a line each: {unpacked} '{objects}'{given} > {stem}.jsonl"
+        fix = f"write one object in each line: {unpacked} '{objects}'{given} > {stem}.jsonl"
         return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
     if source.kind == "file" and is_tabbed(source):
         return DataError(TABBED, where=name, fix=f"give it the ending of such a table: cp {quoted} {stem}.tsv")

@@ -80,7 +80,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         )
 
     def batch_in_words(self, training: TagTraining, source: Source) -> str:
-        return f"up to {training.rows} texts a step"
+        return f"batches of up to {training.batch * training.rows} texts"
 
     def ability(self, run: Loaded) -> str:
         return f"Tags the words of a text ({listed(run.codec('tags', TagCodec).names)})"

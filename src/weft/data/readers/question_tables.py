@@ -29,7 +29,7 @@ from weft.errors import DataError
 SAY = "say which columns they are, by name or number: --set picture_column=… --set question_column=… --set answer_column=…"
 HEADER = "give it a header line with the names picture, question and answer; in .json and .jsonl, name the fields so"
 OBJECT = 'write {"picture": "…", "question": "…", "answer": "…"}; several answers are a list'
-MEND = "mend or delete the row"
+MEND = "correct or delete the row"
 INSIDE = "questions"  # the key of a list of questions that have their answers in them, as CLEVR's have
 
 

@@ -104,7 +104,7 @@ def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = 
         elif len(trees) == before:
             skipped.append((shown(path), "no trees in it"))
         if reader.comments:
-            notes.append(f"{shown(path)}: {reader.comments:,} lines of comments passed over")
+            notes.append(f"{shown(path)}: {reader.comments:,} lines of comments skipped")
     if not trees:
         where = ", ".join(map(shown, found.paths[:3])) + (", …" if len(found.paths) > 3 else "")
         raise DataError(f"0 trees in {where}{reasons(skipped)}", fix=f"name files that hold trees, {EXAMPLE}")
@@ -222,7 +222,7 @@ class _Reader:
 
     def several(self, node: _Node, what: str) -> DataError:
         problem = f"{node} holds the word {_excerpt(node.word or '')} and also {what}{self.began()}"
-        return self.error(problem, f"give every word a bracket of its own, {EXAMPLE}")
+        return self.error(problem, f"give every word its own bracket, {EXAMPLE}")
 
     def text(self, token: str) -> None:
         if not self.open:
@@ -237,20 +237,22 @@ class _Reader:
             raise self.several(node, f"the word {_excerpt(token)}")
         elif node.children:
             problem = f"{node} holds phrases and also the word {_excerpt(token)}{self.began()}"
-            raise self.error(problem, f"give every word a bracket of its own, {EXAMPLE}")
+            raise self.error(problem, f"give every word its own bracket, {EXAMPLE}")
         else:
             node.word = token
 
     def end(self) -> Tree | None:
         """Close a bracket; the tree, if it was the last one open."""
         if not self.open:
-            raise self.error("a closing bracket, but no tree is open", "take it away, or open what it closes")
+            raise self.error(
+                "a closing bracket, but no tree is open", "remove it, or add the opening bracket that it closes"
+            )
         node = self.open.pop()
         if node.label is None:
-            raise self.error("an empty bracket", f"take it away, or fill it, {EXAMPLE}", node.line)
+            raise self.error("an empty bracket", f"remove it, or put a word or a phrase into it, {EXAMPLE}", node.line)
         if node.word is None and not node.children:
             problem = f"{node}) holds neither a word nor a phrase"
-            raise self.error(problem, f"take it away, or fill it, {EXAMPLE}", node.line)
+            raise self.error(problem, f"remove it, or put a word or a phrase into it, {EXAMPLE}", node.line)
         tree = Tree(node.label, (node.word,) if node.word is not None else tuple(node.children))
         if not self.open:
             return tree
