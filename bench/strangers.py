@@ -64,9 +64,11 @@ def _download(case: Case, place: Path) -> Path:
         subprocess.run(command, check=True, capture_output=True, cwd=place)
         (archive,) = place.iterdir()
         return archive
-    page = f"https://pypi.org/pypi/{name.replace('==', '/')}/json"
+    name, _, version = name.partition("==")
+    page = f"https://pypi.org/pypi/{name}/json"
     with urlopen(page, timeout=60) as answer:
-        files = json.load(answer)["urls"]
+        known = json.load(answer)
+    files = known["releases"][version] if version else known["urls"]
     kind = "sdist" if case.source else "bdist_wheel"
     found = next((file for file in files if file["packagetype"] == kind), files[0])
     archive = place / found["filename"]

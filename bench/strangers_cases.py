@@ -137,7 +137,7 @@ NUMBERS = (
     Case("graph", "GML and GraphML", "deb:r-cran-igraph", "**/*.gml.gz", 3, "graph"),
     Case("graph", "GML and GraphML", "deb:r-cran-igraph", "**/zachary.graphml.gz", 1, "graph"),
     Case("graph", "GML and GraphML", "deb:ruby-graphviz", "**/graphml/*.graphml", 3, "graph"),
-    Case("graph", "node-link JSON", "vega_datasets", "vega_datasets/_data/miserables.json", 1, "graph"),
+    Case("graph", "node-link JSON", "npm:vega-datasets@3.2.1", "package/data/miserables.json", 1, "graph"),
     Case("graph", "node-link JSON", "npm:igraph@0.1.11", "package/examples/*.json", 2, "graph"),
     Case("graph", "Pajek's networks", "igraph==1.0.0", "*/vendor/source/igraph/examples/simple/links.net", 1, "read_pajek|.graphml|.gml", True),
     Case("graph", "Pajek's networks", "infomap==2.16.0", "**/datasets/data/[!mbs]*.net", 2, "read_pajek|.graphml|.gml", True),
