@@ -19,6 +19,7 @@ from urllib.parse import urljoin
 from urllib.request import urlopen
 
 from strangers_cases import CASES, READ, Case
+
 from weft.errors import WeftError
 from weft.runs.checking import check
 from weft.tasks.registry import CARDS

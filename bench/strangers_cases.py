@@ -100,7 +100,7 @@ PICTURES = (
     Case("caption", "pictures with a text of the same name", "deb:tuxpaint-stamps-default", f"{STAMPS}/food/[fv]*", 2, "caption"),
     Case("caption", "pictures with a text of the same name", "deb:tuxpaint-stamps-default", f"{STAMPS}/household", 1, "caption"),
     Case("caption", "pictures with a text of the same name", "deb:tuxpaint-stamps-default", f"{STAMPS}/plants/flowers", 1, "caption"),
-    Case("caption", "pictures with a text of the same name", "deb:tuxpaint-stamps-default", f"{STAMPS}/seasonal/[ch]*", 2, "caption"),
+    Case("caption", "pictures with a text of the same name", "deb:tuxpaint-stamps-default", f"{STAMPS}/seasonal/*[sn]", 2, "caption"),
     Case("caption", "pictures with a text of the same name", "deb:tuxpaint-stamps-default", f"{STAMPS}/clothes", 1, "caption"),
     Case("caption", "pictures with a text of the same name", "deb:tuxpaint-stamps-default", f"{STAMPS}/vehicles", 1, "caption"),
     Case("answer", "questions as lists of JSON, with pictures", "easy-vqa==1.0", "*/easy_vqa/data/t*/questions.json", 2, "answer|jq", True, "", "images"),

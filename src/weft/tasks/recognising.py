@@ -8,8 +8,10 @@ from weft.data import foreign
 from weft.data.columns import listed
 from weft.data.decoding import opened, shown
 from weft.data.files import ending
+from weft.data.foreign_text import BRACKETED, known_text
 from weft.data.known_roles import ALL
 from weft.data.readers.corpus import TABBED, is_tabbed
+from weft.data.readers.trees import is_bracketed
 from weft.data.survey import LEVELS, Judgement, Level, Survey, Surveyed
 from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
@@ -132,10 +134,14 @@ def refusal(source: Surveyed) -> DataError | None:
 
 def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) -> DataError | None:
     """The error for text that is data in a form weft does not take for any task; None where nothing is known of it."""
+    if known is None and isinstance(source.start, str):
+        known = known_text(source.path, source.start)
+        if known is None and is_bracketed(source.start):
+            known = BRACKETED
     if known is not None:
         return foreign.refusal(known, source.path, name)
     suffix = ending(source.path, (".json", ".geojson", ".npz"))
-    quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or ".txt")[0])
+    quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or source.path.suffix or "?")[0])
     if suffix == ".npz":
         fix = (
             "name them as a task does: x and y (pictures), edges, x and labels (a graph), lat, lon and values (a field)"
