@@ -77,7 +77,7 @@ def _taken(table: Table, text: int, label: int) -> str:
 def _cells(table: Table, row: Row, text: int, label: int) -> tuple[str, str]:
     """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false."""
     found = table.value(row, label)
-    if isinstance(found, dict | list):
+    if isinstance(found, dict | list) and not as_cell(found):
         problem = f'the field "{table.names[label]}" is {kind(found)}, expected a string or a number'
         raise DataError(problem, where=table.where(row.line), fix=OBJECT)
     return "" if table.value(row, text) is None else table.text(row, text), as_cell(found)
@@ -107,19 +107,22 @@ def judge_table(table: Table) -> Judgement:
     except DataError:
         return maybe
     text, label = (columns[place] for place in choice.places)
-    if not holds_text(text) or not (label.is_class or label.is_number):
+    called = LABEL.means(label.name or "") is not None
+    few_rows = called and len(label.values) < ENOUGH  # in which no value may occur twice
+    if not holds_text(text) or not (label.is_class or label.is_number or few_rows):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
-    if choice.named:
+    if choice.named or (few_rows and len(columns) == 2):
         return Judgement("sure", f"{why}, by their names")
     few = label.is_number or label.distinct * CLEAR <= len(label.values)
-    other = table.header and len(columns) > 2 and not (TEXT.means(text.name or "") or LABEL.means(label.name or ""))
+    named = TEXT.means(text.name or "") is not None
+    other = any(table.names) and not (named or called)  # names that say otherwise
     crowded = len(columns) > MANY_COLUMNS  # one of many columns is no label by chance of its name
     if (
         crowded
         or not few
         or len(label.values) < ENOUGH
-        or text.length < 2 * label.length
+        or (text.length < 2 * label.length and not (named and len(columns) == 2))
         or (other and text.words < SENTENCE)
     ):
         return maybe
