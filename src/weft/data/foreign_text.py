@@ -4,15 +4,16 @@ Each is known by how it begins, and has a command that makes a file of it that w
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from weft.data.foreign import CLOUD_ENDINGS, ENDINGS, MAP, Foreign
 
 
-def _networkx(read: str) -> str:
+def _networkx(read: str, how: str = "") -> str:
     """A Python command that lets NetworkX read a graph and write it as GraphML."""
-    call = f"networkx.write_graphml(networkx.Graph(networkx.{read}(sys.argv[1])), sys.argv[2])"
+    call = f"networkx.write_graphml(networkx.Graph(networkx.{read}(sys.argv[1]{how})), sys.argv[2])"
     return f'python -c "import sys, networkx; {call}" {{file}} {{stem}}.graphml'
 
 
@@ -21,6 +22,7 @@ EXPORT = Foreign("trees in NEGRA's export format",
 NEWICK = Foreign("a tree of descent (Newick)")
 BRACKETED = Foreign("bracketed trees, without the ending of such a file", "cp {file} {stem}.mrg")
 PAJEK = Foreign("a network of Pajek", _networkx("read_pajek"))
+EDGES = Foreign("a list of edges", _networkx("read_edgelist", ", data=False"))
 GEXF = Foreign("a graph of Gephi (GEXF)", _networkx("read_gexf"))
 GRAPHVIZ = Foreign("a graph of Graphviz", "gv2gml {file} > {stem}.gml")
 SMILES = Foreign(
@@ -34,10 +36,20 @@ TAGGED = Foreign(
     """print ""}}' {file} > {stem}.conll""",
 )
 
+SPANS = (
+    """python -c "import sys, json, re; [print(json.dumps(dict(tokens=[w[0] for w in words], tags=[next((('B-' if w.start() """
+    """<= a else 'I-') + n for a, b, n in row['NAME'] if a < w.end() and w.start() < b), 'O') for w in words]))) for row in """
+    """map(json.loads, open(sys.argv[1])) if 'text' in row for words in [list(re.finditer(r'\\w+|\\S', row['text']))]]" """
+    """{file} > {stem}-tags.jsonl"""
+)
+TALKS = {"messages": "content", "conversations": "value"}  # lists of what was said, and the field that holds it
+
 ORANGE_TYPES = {
     "c", "continuous", "d", "discrete", "s", "string", "text", "t", "time", "m", "meta", "i", "ignore", "b", "basket",
     "class", "",
 }  # fmt: skip
+EDGE = re.compile(r"\s*\d+[ \t]+\d+([ \t]+[\d.eE+-]+)?\s*")
+FEWEST_EDGES = 10  # lines
 TAGGED_WORD = re.compile(r"\S+/[^\s/]+")
 TAGGED_WORDS = 20  # that must be there to tell
 TAGGED_SHARE = 0.9  # of all words have a tag
@@ -69,7 +81,34 @@ def known_text(path: Path, start: str) -> Foreign | None:
         return NEWICK
     if suffix == ".tab" and _is_orange(lines):
         return ORANGE
+    if _is_edges(lines):
+        return EDGES
     return TAGGED if _is_tagged(lines) else None
+
+
+def known_objects(path: Path, first: Mapping[str, Any]) -> Foreign | None:
+    """The form of the objects in a file of JSON of which this is the first, if weft reads them in another one."""
+    for name, value in first.items():
+        if "text" in first and _are_spans(value):
+            return Foreign("texts with spans marked by their characters", SPANS.replace("NAME", name))
+    talk = next((name for name in TALKS if isinstance(first.get(name), list)), None)
+    picture = next((name for name in ("images", "image") if name in first), None)
+    if talk is None or picture is None:
+        return None
+    place = f".{picture}[0]" if isinstance(first[picture], list) else f".{picture}"
+    each = "" if path.name.lower().removesuffix(".gz").endswith(".jsonl") else ".[] | "
+    return Foreign(
+        "talks about pictures",
+        f"jq -c '{each}{place} as $image | .{talk} as $said | range(0; $said | length; 2) | {{{{image: $image, question: "
+        f'($said[.].{TALKS[talk]} | gsub("<image>"; "")), answer: $said[. + 1].{TALKS[talk]}}}}}\' {{file}} > {{stem}}-rows.jsonl',
+    )
+
+
+def _are_spans(value: Any) -> bool:
+    """Whether a value is a list of beginnings, ends and names."""
+    return isinstance(value, list) and bool(value) and all(
+        isinstance(one, list) and list(map(type, one)) == [int, int, str] for one in value
+    )  # fmt: skip
 
 
 def is_newick(start: str) -> bool:
@@ -83,6 +122,12 @@ def _is_orange(lines: Sequence[str]) -> bool:
     """Whether the second line of a table has nothing but types of columns."""
     types = lines[1].rstrip("\r").split("\t") if len(lines) > 2 else ["?"]
     return len(types) > 1 and all(one.strip().lower() in ORANGE_TYPES for one in types)
+
+
+def _is_edges(lines: Sequence[str]) -> bool:
+    """Whether every line has the numbers of two nodes, and perhaps a weight."""
+    rows = [line for line in lines if not line.startswith("#")]
+    return len(rows) >= FEWEST_EDGES and all(map(EDGE.fullmatch, rows))
 
 
 def _is_tagged(lines: Sequence[str]) -> bool:

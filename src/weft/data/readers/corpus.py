@@ -237,7 +237,7 @@ def _judge_source(source: Surveyed) -> Judgement:
         return Judgement("possible", "text") if some or unmatched else NO
     if source.kind == "archive" or ending(source.path, OWNED) or ending(source.path, (".csv", ".tsv")):
         return NO
-    if any(map(_has_texts, source.tables)):
+    if any(map(_has_texts, source.tables)) and not source.other_objects:
         where = "on every line" if ending(source.path, (".jsonl",)) else "in every row"
         return Judgement("sure", f'a text {where}, in the field "text"')
     if is_table(source.path) and not ending(source.path, (".jsonl",)):

@@ -108,7 +108,7 @@ def judge_table(table: Table) -> Judgement:
         return maybe
     text, label = (columns[place] for place in choice.places)
     called = LABEL.means(label.name or "") is not None
-    few_rows = called and len(label.values) < ENOUGH  # in which no value may occur twice
+    few_rows = called and 0 < len(label.values) < ENOUGH  # in which no value may occur twice
     if not holds_text(text) or not (label.is_class or label.is_number or few_rows):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
