@@ -23,11 +23,16 @@ NEWICK = Foreign("a tree of descent (Newick)")
 BRACKETED = Foreign("bracketed trees, without the ending of such a file", "cp {file} {stem}.mrg")
 PAJEK = Foreign("a network of Pajek", _networkx("read_pajek"))
 EDGES = Foreign("a list of edges", _networkx("read_edgelist", ", data=False"))
+LOOSE_PAJEK = Foreign(  # without the number of nodes, which NetworkX asks for
+    "a network of Pajek",
+    """awk '/^[*]/ {{on = tolower($1) ~ /edges|arcs|links/; next}} on && !/^[#%]/ {{print $1, $2}}' {file} > {stem}.txt && """
+    + _networkx("read_edgelist", ", data=False").replace("{file}", "{stem}.txt"),
+)
 GEXF = Foreign("a graph of Gephi (GEXF)", _networkx("read_gexf"))
 GRAPHVIZ = Foreign("a graph of Graphviz", "gv2gml {file} > {stem}.gml")
 SMILES = Foreign(
     "molecules as SMILES without labels",
-    """awk 'BEGIN {{print "smiles\\tname"}} NF {{print $1 "\\t" $2}}' {file} > {stem}.tsv   # and add a column label""",
+    """awk 'BEGIN {{print "smiles,name"}} NF {{print $1 "," $2}}' {file} > {stem}.csv   # and add a column label""",
 )
 ORANGE = Foreign("a table of Orange, whose second and third line are no rows", "sed 2,3d {file} > {stem}.tsv")
 TAGGED = Foreign(
@@ -74,7 +79,7 @@ def known_text(path: Path, start: str) -> Foreign | None:
         return EXPORT
     first = next((line.strip() for line in lines if not line.startswith(COMMENT)), "").lower()
     if first.startswith(("*vertices", "*network")):
-        return PAJEK
+        return PAJEK if first.split()[-1].isdecimal() else LOOSE_PAJEK
     if suffix in (".dot", ".gv") and re.match(r"(strict\s+)?(di)?graph\b", first):
         return GRAPHVIZ
     if is_newick(start):
