@@ -58,6 +58,7 @@ FEWEST_EDGES = 10  # lines
 TAGGED_WORD = re.compile(r"\S+/[^\s/]+")
 TAGGED_WORDS = 20  # that must be there to tell
 TAGGED_SHARE = 0.9  # of all words have a tag
+FEWEST_TAGS = 3  # different ones
 TAGS_REPEAT = 3  # times, at least, on average
 LOOK = 100  # lines
 COMMENT = ("#", "%")
@@ -140,4 +141,4 @@ def _is_tagged(lines: Sequence[str]) -> bool:
     words = [word for line in lines[:LOOK] for word in line.split()]
     tags = [word.rpartition("/")[2] for word in words if TAGGED_WORD.fullmatch(word)]
     enough = len(tags) >= TAGGED_WORDS and len(tags) >= TAGGED_SHARE * len(words)
-    return enough and len(set(tags)) * TAGS_REPEAT <= len(tags)
+    return enough and FEWEST_TAGS <= len(set(tags)) <= len(tags) / TAGS_REPEAT
