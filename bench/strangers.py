@@ -32,6 +32,9 @@ Files of packages on PyPI, npm and Debian, ten and more for every task. What is 
 or words that the refusal must have, such as the command that converts it; a refusal must also name the file and say what
 to do. Where a task is only done when it is asked for, right is that it reads the file. A table without a clear task counts
 as right where the refusal lists its columns.
+
+Files for labelled texts, treebanks, captions, questions, graphs, sets and fields were chosen, and what is right for them was
+written down, before weft had seen them: 232 of all 287 were right then. What the others taught has been mended since.
 """
 
 

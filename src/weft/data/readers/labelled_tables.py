@@ -50,12 +50,15 @@ def read_table(path: Path, asked: tuple[str | None, str | None], firm: bool) -> 
 
 
 def _rows(table: Table, text: int, label: int) -> Iterator[Placed | DataError]:
+    lists: bool | None = None  # whether labels are lists of one, as the first is
     for item in table.rows():
         if isinstance(item, DataError):
             yield item
         elif item.cells != []:
+            if lists is None and table.value(item, label) is not None:
+                lists = isinstance(table.value(item, label), list)
             try:
-                yield Placed(*_cells(table, item, text, label), table.where(item.line))
+                yield Placed(*_cells(table, item, text, label, bool(lists)), table.where(item.line))
             except DataError as error:
                 yield error
 
@@ -74,10 +77,13 @@ def _taken(table: Table, text: int, label: int) -> str:
     return f"{name}: the text is the field {fields[0]!r}, the label {fields[1]!r}, of {len(names)} fields"
 
 
-def _cells(table: Table, row: Row, text: int, label: int) -> tuple[str, str]:
-    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false."""
+def _cells(table: Table, row: Row, text: int, label: int, lists: bool) -> tuple[str, str]:
+    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false.
+
+    Where all labels are `lists` of one, that one is the label.
+    """
     found = table.value(row, label)
-    if isinstance(found, dict | list) and not as_cell(found):
+    if isinstance(found, dict | list) and not (lists and as_cell(found)):
         problem = f'the field "{table.names[label]}" is {kind(found)}, expected a string or a number'
         raise DataError(problem, where=table.where(row.line), fix=OBJECT)
     return "" if table.value(row, text) is None else table.text(row, text), as_cell(found)
