@@ -118,7 +118,7 @@ def judge_table(table: Table) -> Judgement:
     if not holds_text(text) or not (label.is_class or label.is_number or few_rows):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
-    if choice.named or (few_rows and len(columns) == 2):
+    if choice.named or (few_rows and len(columns) == 2 and text.words >= 2):
         return Judgement("sure", f"{why}, by their names")
     few = label.is_number or label.distinct * CLEAR <= len(label.values)
     named = TEXT.means(text.name or "") is not None
