@@ -319,6 +319,13 @@ def test_a_place_is_looked_at(run, how):
         assert (found["place"]["row"], found["place"]["y"], found["place"]["x"]) == (1, 48.2, 16.4)
     assert ("through all layers" in found["title"]) == how.get("through", False)
     assert ("layer 1" in found["title"]) == ("layer" in how)
+    said = [one["text"] for one in found["answer"]["said"]]
+    assert found["answer"]["called"].startswith("forecast for 20") or found["answer"]["called"].startswith(
+        "forecast for 19"
+    )
+    assert [text.split()[0] for text in said] == (["v"] if "variable" in how else ["z", "v"]) and all(
+        " ± " in text for text in said
+    )
 
 
 def test_a_look_is_drawn(run, tmp_path):

@@ -23,12 +23,14 @@ from weft.inspect.fieldfilm import forecast_film
 from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.fieldsheets import filling_sheet, forecast_sheet
 from weft.inspect.placeview import PlaceView
+from weft.inspect.views import Answer
 from weft.models.stream import Stream
 from weft.storage.store import write_file
 from weft.tasks.request import Loaded, Prediction
 from weft.training.progress import Progress, counter
 
 FILES = (".nc", ".nc4", ".zarr", ".png", ".gif")
+MOST_SAID = 6  # layers whose forecast a look tells
 USUAL_MEMBERS = 8  # of an ensemble, where a forecast is rolled forward
 
 
@@ -150,7 +152,18 @@ def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
     known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
     before = known[0] - fields.times.step * np.arange(config.history - len(known), 0, -1)
     labels = labels_of(fields, np.concatenate([before, known, following(fields, end, config.ahead).days]))
-    return look_at_place(predictor.model, raw.to(predictor.device), grid_of(codec), layers_of(codec), labels, how)
+    window = raw.to(predictor.device)
+    seen = look_at_place(predictor.model, window, grid_of(codec), layers_of(codec), labels, how)
+    rolled = predictor.roll(Stretch(fields, 0, end + 1), end, config.ahead)
+    said = []
+    for number, layer in enumerate(layers_of(codec)):
+        if len(rolled.mean) and how.variable in (None, layer.variable, layer.name):
+            value, spread = (
+                x[-1, number, seen.reading.place.row, seen.reading.place.column] for x in (rolled.mean, rolled.spread)
+            )
+            said.append((f"{layer.name} {value:.4g} ± {spread:.2g} {layer.units}".strip(), None))
+    when = labels[config.history + len(rolled.mean) - 1]
+    return PlaceView(seen.reading, Answer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
 
 
 def labels_of(fields: Fields, days: np.ndarray) -> tuple[str, ...]:

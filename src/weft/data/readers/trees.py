@@ -13,13 +13,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.data.bad_rows import reasons
 from weft.data.decoding import read_text, shown
 from weft.data.files import ending, find
-from weft.data.survey import NO, Judgement, Survey
+from weft.data.foreign_text import is_newick
+from weft.data.survey import NO, Judgement, Survey, Surveyed
 from weft.data.trees.tree import DEEPEST, ROOT, Tree, leaves, normal, sentence, walk
 from weft.errors import DataError
 
@@ -27,6 +29,7 @@ OWN = (".mrg", ".parse", ".ptb", ".trees", ".tree")  # endings that hold nothing
 ENDINGS = (*OWN, ".txt")
 TOKEN = re.compile(r"[()\n]|[^\s()]+")
 COMMENTS = ("*x*", "#", "<")
+FIRST = 3  # trees that are read to tell them from other text
 LONGEST = 10_000  # characters of a word
 EXAMPLE = "as in (S (NP (DT The) (NN cat)) (VP (VBD slept)))"
 
@@ -120,9 +123,29 @@ def read_tree(text: str, *, name: str = "text") -> Tree:
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are files of trees, by their endings."""
-    sure = Judgement("sure", "bracketed trees, by the ending")
-    return survey.weakest(lambda source: sure if source.kind != "archive" and source.share(OWN) > 0.5 else NO)
+    """Whether these are files of trees, by their endings; a .txt file is one by what it holds."""
+    return survey.weakest(_judge_source)
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    if source.kind == "file" and isinstance(source.start, str):
+        if is_newick(source.start):
+            return NO
+        if ending(source.path, (".txt",)) and is_bracketed(source.start):
+            return Judgement("sure", "bracketed trees, by what it holds")
+    own = source.kind != "archive" and source.share(OWN) > 0.5
+    return Judgement("sure", "bracketed trees, by the ending") if own else NO
+
+
+def is_bracketed(start: str) -> bool:
+    """Whether a text begins with trees of sentences: the first few can be read, and each has several words."""
+    if not start.lstrip().startswith(("(", *COMMENTS)):
+        return False
+    try:
+        first = list(islice(_Reader("text", [start]).trees(), FIRST))
+    except DataError:
+        return False
+    return bool(first) and all(len(leaves(tree)) > 1 for tree in first)
 
 
 def _begins_as_trees(path: Path) -> bool:
