@@ -49,6 +49,21 @@ class Slots:
         buffer.narrow(dim, start, end - start).copy_(new)
         return buffer.narrow(dim, 0, end)
 
+    def line(self, name: str) -> Tensor:
+        """The whole line under the name, with the places that are not in use yet."""
+        return self._lines[name][0]
+
+    def kept_once(self, name: str) -> Any:
+        """The value that was computed from the memory at the first call of `once`."""
+        return self._once[name]
+
+    def reserve(self, needed: int) -> int:
+        """Let every line have at least `needed` places; returns how many the shortest has, `needed` where there are none."""
+        for name, (buffer, dim) in self._lines.items():
+            if buffer.shape[dim] < needed:
+                self._lines[name] = (_grown(buffer, buffer, self._cache.room(needed), dim), dim)
+        return min((buffer.shape[dim] for buffer, dim in self._lines.values()), default=self._cache.room(needed))
+
     def take(self, rows: Int[Tensor, "R"]) -> None:
         """Keep these rows, in this order, repeats allowed. Only entries in use are copied, into memory that is already allocated."""
         self._values = {name: _rows(value, rows) for name, value in self._values.items()}
@@ -104,6 +119,22 @@ class Cache:
             order=self._order,
             line_axis="position" if self._order is Order.LINE else None,
         )
+
+    def reserve_line(self, needed: int) -> tuple[int, Int[Tensor, "B"]]:
+        """Let there be at least `needed` places of tokens in a line, and note the places that will be read next.
+
+        Returns the number of places, and each row's place of its first real token. Whoever puts keys and values there
+        without `extend` adds to `length`.
+        """
+        assert self._order is Order.LINE, "only tokens in a line have places that are known ahead"
+        room = min(slots.reserve(needed) for slots in self._slots.values())
+        valid, rank, position = (self._places.line(name) for name in ("valid", "rank", "at position"))
+        first = valid[:, : self.length].long().argmax(1)
+        ahead = torch.arange(self.length, room, device=first.device) - first[:, None]
+        valid[:, self.length : room] = True
+        rank[:, self.length : room] = ahead
+        position[:, self.length : room] = ahead
+        return room, first
 
     def _related(self, name: str, new: Tensor) -> Tensor:
         """A relation among all tokens so far, (B N N ...).

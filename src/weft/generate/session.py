@@ -4,11 +4,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from weft.core import recording
 from weft.core.attention import Attention
 from weft.core.cache import Cache
 from weft.core.mixers import Mixer
+from weft.generate.program import Program, Unknown
+from weft.generate.stepping import NativeSteps
 from weft.modalities.text import Text
 from weft.models.stream import Stream
+from weft.native import library
 from weft.tokens import Tokens
 
 
@@ -19,6 +23,8 @@ class Session:
     text may grow without end at a bounded cost for each token. A purely recurrent model never forgets this way.
 
     A memory has a row for each row of the batch, or one for every `rows_per_memory` neighbouring rows.
+
+    Prompts are read by the modules; steps are computed in native code where it knows all parts of the model.
     """
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
@@ -31,6 +37,8 @@ class Session:
         self.capacity = min(capacity or context, context)
         self.rows: list[list[int]] = []
         self.cache = Cache(self.capacity)
+        self.program = step_program(model)[0]
+        self._native: NativeSteps | None = None
 
     @torch.inference_mode()
     def start(self, prompts: list[list[int]]) -> Float[Tensor, "B V"]:
@@ -43,13 +51,20 @@ class Session:
     def step(self, ids: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
         """Read one more token in each row; returns the logits of the next."""
         new = ids.tolist()
-        full = [self.window is not None and len(row) >= self.window for row in self.rows]
-        self.rows = [
-            (row[len(row) - len(row) // 2 :] if late else row) + [token]
-            for row, late, token in zip(self.rows, full, new, strict=True)
-        ]
-        if any(full):
+        full = self.window is not None and max(map(len, self.rows)) >= self.window
+        if full:
+            self.rows = [row if len(row) < self.window else row[len(row) - len(row) // 2 :] for row in self.rows]  # type: ignore[operator]
+        for row, token in zip(self.rows, new, strict=True):
+            row.append(token)
+        if full:
             return self._read_all()
+        if self.program is not None and recording.active() is None:
+            if self._native is None or self._native.full:
+                found = library()
+                assert found is not None
+                self._native = NativeSteps(found, self.program, self.cache, self.memory)
+            return self._native.step(ids)
+        self._native = None
         logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
         return logits[:, -1]
 
@@ -61,16 +76,16 @@ class Session:
         """
         order = rows.tolist()
         if order != list(range(len(self.rows))):
-            self.rows = [self.rows[i][:] for i in order]
+            self.rows, self._native = [self.rows[i][:] for i in order], None
             self.cache.take(rows)
         if self.memory is not None:
             memory = rows if memory is None or not self.memory_shareable else memory
             if memory.tolist() != list(range(self.memory.shape[0])):
-                self.memory = self.memory.rows(memory)
+                self.memory, self._native = self.memory.rows(memory), None
                 self.cache.take_memory(memory)
 
     def _recent(self, row: list[int]) -> list[int]:
-        return row if self.window is None or len(row) <= self.window else row[-self.window :]
+        return row[:] if self.window is None else row[-self.window :]
 
     def _read_all(self) -> Tensor:
         """Read all rows anew, padded in front so that all end together; only the last place is scored."""
@@ -81,8 +96,18 @@ class Session:
         valid = None
         if int(lengths.min()) < longest:
             valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
-        self.cache = Cache(max(self.capacity, longest))
+        self.cache, self._native = Cache(max(self.capacity, longest)), None
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
         assert self.model.head is not None
         last = torch.full_like(lengths, longest - 1)[:, None]
         return self.model.head(tokens.take(last))[:, -1]
+
+
+def step_program(model: Stream) -> tuple[Program | None, str]:
+    """The model's step as a program for native code; otherwise None and why: the part that native code does not know."""
+    if library() is None:
+        return None, "no native library"
+    try:
+        return Program(model), ""
+    except Unknown as part:
+        return None, str(part)

@@ -1,0 +1,41 @@
+/* The door of the library: which instruction sets this processor has, and the step program in each. */
+
+#include "program.h"
+
+#ifndef SOURCES
+#define SOURCES "unknown"
+#endif
+
+/* What it was built from: the digest that build.py computes. */
+const char *weft_sources(void) { return SOURCES; }
+
+int weft_layout(void) { return LAYOUT; }
+
+/* The widest instruction set of this processor: 0 plain, 1 AVX2, 2 AVX-512. */
+int weft_widest(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return 2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return 1;
+#endif
+    return 0;
+}
+
+int weft_run(int set, const op *ops, int64_t count, batch *at)
+{
+#if defined(__x86_64__)
+    if (set == 2)
+        return run_avx512(ops, count, at);
+    if (set == 1)
+        return run_avx2(ops, count, at);
+#endif
+    (void)set;
+    return run_plain(ops, count, at);
+}
+
+/* A module that Python may import, so that tools which expect one of a built extension are content. It is loaded by ctypes. */
+void *PyInit__kernels(void) { return 0; }

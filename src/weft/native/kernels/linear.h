@@ -1,0 +1,74 @@
+/* y = W x + b for some rows of x. W is read where the module keeps it, one row for each output.
+
+   A sum runs in the same order whatever the number of rows and threads: the answer to a row does not depend on its
+   neighbours. */
+
+/* The products of R rows of x with O rows of W. R and O are constants where this is used, so the sums stay in registers. */
+INLINE void tile(const float *x, const float *w, int64_t n, const float *b, float *y, int64_t y_width, int R, int O)
+{
+    lanes sum[16];
+    float rest[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < R * O; i++) {
+        sum[i] = (lanes){0};
+        rest[i] = 0;
+    }
+    int64_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+#pragma GCC unroll 8
+        for (int o = 0; o < O; o++) {
+            lanes weight = load(w + o * n + k);
+#pragma GCC unroll 4
+            for (int r = 0; r < R; r++)
+                sum[r * O + o] += weight * load(x + r * n + k);
+        }
+    }
+    for (; k < n; k++)
+#pragma GCC unroll 8
+        for (int o = 0; o < O; o++)
+#pragma GCC unroll 4
+            for (int r = 0; r < R; r++)
+                rest[r * O + o] += w[o * n + k] * x[r * n + k];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 8
+        for (int o = 0; o < O; o++)
+            y[r * y_width + o] = total(sum[r * O + o]) + rest[r * O + o] + (b ? b[o] : 0.0f);
+}
+
+/* The outputs from `start` to `stop` for all rows. Weights of a few outputs are read once for all rows. */
+static void outputs(const float *x, int64_t rows, const float *w, const float *b, float *y, int64_t n, int64_t m, int64_t start,
+                    int64_t stop)
+{
+    int64_t o = start;
+    if (rows == 1)
+        for (; o + 8 <= stop; o += 8)
+            tile(x, w + o * n, n, b ? b + o : 0, y + o, m, 1, 8);
+    for (; o + 4 <= stop; o += 4) {
+        int64_t r = 0;
+        for (; r + TILE_ROWS <= rows; r += TILE_ROWS)
+            tile(x + r * n, w + o * n, n, b ? b + o : 0, y + r * m + o, m, TILE_ROWS, 4);
+        for (; r < rows; r++)
+            tile(x + r * n, w + o * n, n, b ? b + o : 0, y + r * m + o, m, 1, 4);
+    }
+    for (; o < stop; o++)
+        for (int64_t r = 0; r < rows; r++)
+            tile(x + r * n, w + o * n, n, b ? b + o : 0, y + r * m + o, m, 1, 1);
+}
+
+enum { THREAD_WORK = 400000 }; /* multiplications below which handing out costs more than it gives */
+
+static void linear(const float *x, int64_t rows, const float *w, const float *b, float *y, int64_t n, int64_t m, int64_t threads)
+{
+    if (threads < 2 || rows * n * m < THREAD_WORK) {
+        outputs(x, rows, w, b, y, n, m, 0, m);
+        return;
+    }
+    int64_t share = (m / threads + 8) / 8 * 8;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int64_t i = 0; i < threads; i++) {
+        int64_t start = i * share, stop = start + share < m ? start + share : m;
+        if (start < stop)
+            outputs(x, rows, w, b, y, n, m, start, stop);
+    }
+}

@@ -1,0 +1,78 @@
+/* The step program: what one step of a decoder computes, as a flat list of operations over registers.
+
+   A register holds `width` floats for each token of the batch. All tokens of a register stand side by side, so register `r`
+   of token `t` begins at  work + r.at * tokens + t * r.width.  Python makes the list once from a model (generate/program.py)
+   and lays out the same structures with ctypes (native/layout.py): whoever changes one changes the other, and LAYOUT. */
+
+#ifndef WEFT_PROGRAM_H
+#define WEFT_PROGRAM_H
+
+#include <stdint.h>
+
+#define LAYOUT 1 /* changes with the structures below */
+
+enum kind {
+    EMBED,      /* to = scale * table[id]                                    data: table; number: scale */
+    GRAMS,      /* to += tables[hash of the last 2, 3 ... ids]               data: tables; size: tables, vocab, rows of each */
+    PLACES,     /* to += table[position + start]                             data: table; size: start, rows */
+    WAVES,      /* to += sines, then cosines of (position + start) * f       data: f; size: frequencies; number: start */
+    NORM,       /* to = normalised groups of from                            data: gain, offset; number: eps;
+                                                                             size: group, RMS?, gain - 1?, first, numbers in all */
+    SHIFT,      /* to = from + mix * (previous - from)                       data: mix; slot: previous */
+    LINEAR,     /* to = W from + b                                           data: W, b */
+    ANGLES,     /* to = cosines, then sines of position * f, times a gain    data: f; size: frequencies; number: gain */
+    TURN,       /* pairs of each head of `to` are turned by angles in from   size: first, heads, head width */
+    ATTEND,     /* to = attention over what was read; from holds q, k, v     size: heads, key heads, key width, value width, window;
+                                                                             number: factor, cap; data: slopes; slot: keys, values */
+    READ,       /* to = attention over a memory; from holds q                the same, without window and slopes */
+    ACTIVATE,   /* to = act(from)                                            size: activation */
+    GATE,       /* to = act(first half of from) * second half                size: activation */
+    LSTM,       /* to = h; from holds W_x x + b                              data: W_h, b_h; slot: h, c */
+    COPY,       /* to = from */
+    ADD,        /* to += from */
+    SCALE,      /* to = factor * from                                        number: factor */
+    CAP,        /* to = cap * tanh(from / cap)                               number: cap */
+    LAST        /* to = from of each row's last token; from here on a row has one token */
+};
+
+enum activation { RELU, GELU, GELU_TANH, QUICK, RELU_SQUARED, SILU, SINE, TANH };
+
+enum { SIZES = 8, NUMBERS = 2, DATA = 8, SLOTS = 2 };
+
+typedef struct {
+    int64_t at, width;
+} reg;
+
+typedef struct {
+    int64_t kind;
+    reg from, to;
+    int64_t size[SIZES];
+    double number[NUMBERS];
+    const float *data[DATA];
+    int64_t slot[SLOTS];
+} op;
+
+/* A batch in the making. Keys and values of a slot are (rows, key heads, room, width), of a memory (memory_rows, key heads,
+   memory_length, width); other slots are (rows, width). Tokens that stand before a row's `first` place are padding. */
+typedef struct {
+    int64_t rows, fresh;               /* rows, and new tokens in each */
+    int64_t length, room;              /* places read before this step, and places that the lines have */
+    int64_t memory_rows, memory_length;
+    int64_t threads, scratch_size;
+    const int64_t *ids;                /* (rows, fresh) */
+    const int64_t *first;              /* (rows): the place of each row's first real token */
+    int64_t *earlier;                  /* (rows, before): ids read before, the latest last */
+    int64_t before;
+    const uint8_t *memory_valid;       /* (memory_rows, memory_length), or null where all is real */
+    float **slots;
+    float *work, *scratch;             /* the registers; `scratch_size` floats for each thread */
+    float *out;                        /* (rows, values): what the last operation gives */
+} batch;
+
+typedef int (*runner)(const op *ops, int64_t count, batch *at);
+
+int run_plain(const op *ops, int64_t count, batch *at);
+int run_avx2(const op *ops, int64_t count, batch *at);
+int run_avx512(const op *ops, int64_t count, batch *at);
+
+#endif

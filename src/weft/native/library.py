@@ -1,0 +1,68 @@
+"""The native library, found or built once a process, and loaded by ctypes."""
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64
+from functools import cache
+from pathlib import Path
+
+from weft.native.build import build, cache_folder, digest
+from weft.native.layout import LAYOUT, Batch, Op
+
+INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512")
+OFF = "WEFT_NATIVE"  # an environment variable: 0 leaves native code out
+
+
+class Library:
+    """The loaded library; `widest` is the largest instruction set of this processor, `INSTRUCTION_SETS[widest]`."""
+
+    def __init__(self, path: Path):
+        loaded = ctypes.CDLL(str(path))
+        loaded.weft_sources.restype = c_char_p
+        self.path, self.sources, self.layout = path, loaded.weft_sources().decode(), loaded.weft_layout()
+        self.widest: int = loaded.weft_widest()
+        self._run = loaded.weft_run
+        self._run.argtypes = [c_int, POINTER(Op), c_int64, POINTER(Batch)]
+        self._run.restype = c_int
+
+    def run(self, ops: "ctypes.Array[Op]", at: Batch, instruction_set: int | None = None) -> int:
+        """Run a step program; returns 0, or why it could not: 1 where a learned table has no row for a place."""
+        chosen = self.widest if instruction_set is None else instruction_set
+        return self._run(chosen, ops, len(ops), byref(at))
+
+
+@cache
+def _found() -> tuple[Library | None, str]:
+    if os.environ.get(OFF) == "0":
+        return None, f"left out by {OFF}=0"
+    wanted = digest()
+    beside = [file for end in ("so", "dylib") for file in Path(__file__).parent.glob(f"_kernels*.{end}")]
+    kept = cache_folder() / f"kernels-{wanted}.so"
+    problem = "no library was found"
+    for path in [*beside, kept]:
+        if path == kept and not path.exists():
+            problem = build(path) or ""
+        if path.exists():
+            loaded = _loaded(path)
+            if isinstance(loaded, Library) and (loaded.sources, loaded.layout) == (wanted, LAYOUT):
+                return loaded, ""
+            problem = loaded if isinstance(loaded, str) else f"{path.name} was built from other sources"
+    return None, problem
+
+
+def _loaded(path: Path) -> Library | str:
+    try:
+        return Library(path)
+    except (OSError, AttributeError) as error:
+        return f"{path.name} cannot be loaded: {error}"
+
+
+def library() -> Library | None:
+    """The native library, or None where there is none on this machine."""
+    return _found()[0]
+
+
+def state() -> str:
+    """In a few words, which native code is used, or why none is."""
+    found, problem = _found()
+    return f"not used: {problem}" if found is None else INSTRUCTION_SETS[found.widest]
