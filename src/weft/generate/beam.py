@@ -14,10 +14,10 @@ from torch import Tensor
 from weft.config import Config
 from weft.errors import ConfigError, WeftError
 from weft.generate.choices import Rule, limited
+from weft.generate.sampling import NOT_NUMBERS, NOT_NUMBERS_FIX
 from weft.generate.search import Move
 
 Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
-BAD_SCORES_FIX = "its weights are damaged, or its training diverged: train it anew"
 
 
 class Beam(Config):
@@ -104,7 +104,7 @@ class BeamSearch:
         written = [ids for running in self.running for ids in running]
         best, tokens = limited(logits, written, self.rule).topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
-            raise WeftError("the model's scores are not numbers", fix=BAD_SCORES_FIX)
+            raise WeftError(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from weft.core.threads import suited_threads
 from weft.generate.choices import Rule, limited
-from weft.generate.sampling import Sampling, draw, generator, shaped
+from weft.generate.sampling import Sampling, generator, next_tokens
 from weft.generate.session import Session
 from weft.modalities.tokenizer import Tokenizer
 
@@ -132,7 +132,7 @@ class Drawing:
         """Draw a token for every row that goes on."""
         alive = [self.rows[i] for i in self.going]
         open_to = limited(logits, [row.ids for row in alive], self.rule)
-        chosen = draw(shaped(open_to, _seen(alive, self.how, logits), self.how), self.how, [r.generator for r in alive])
+        chosen = next_tokens(open_to, _seen(alive, self.how, logits), self.how, [row.generator for row in alive])
         if self.scored:
             scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()
             for row, score in zip(alive, scores, strict=True):

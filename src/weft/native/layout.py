@@ -5,7 +5,6 @@ from ctypes import POINTER, c_double, c_int64, c_uint8, c_void_p
 from dataclasses import dataclass
 from enum import IntEnum
 
-LAYOUT = 1  # that of kernels/program.h
 SIZES, NUMBERS, DATA, SLOTS = 8, 2, 8, 2
 
 
@@ -103,3 +102,12 @@ class Batch(ctypes.Structure):
         ("scratch", c_void_p),
         ("out", c_void_p),
     ]
+
+
+class Draw(ctypes.Structure):
+    """How the next token is drawn; `drawing` in kernels/program.h."""
+
+    _fields_ = [("temperature", c_double), ("top_p", c_double), ("min_p", c_double), ("top_k", c_int64)]
+
+
+BYTES = ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * ctypes.sizeof(Draw)  # `weft_bytes` of kernels/library.c

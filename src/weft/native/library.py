@@ -2,12 +2,12 @@
 
 import ctypes
 import os
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
 
 from weft.native.build import build, cache_folder, digest
-from weft.native.layout import LAYOUT, Batch, Op
+from weft.native.layout import BYTES, Batch, Draw, Op
 
 INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512")
 OFF = "WEFT_NATIVE"  # an environment variable: 0 leaves native code out
@@ -19,16 +19,28 @@ class Library:
     def __init__(self, path: Path):
         loaded = ctypes.CDLL(str(path))
         loaded.weft_sources.restype = c_char_p
-        self.path, self.sources, self.layout = path, loaded.weft_sources().decode(), loaded.weft_layout()
+        self.path, self.sources = path, loaded.weft_sources().decode()
         self.widest: int = loaded.weft_widest()
+        loaded.weft_bytes.restype = c_int64
+        self.bytes: int = loaded.weft_bytes()
         self._run = loaded.weft_run
         self._run.argtypes = [c_int, POINTER(Op), c_int64, POINTER(Batch)]
         self._run.restype = c_int
+        self._draw = loaded.weft_draw
+        self._draw.argtypes = [c_void_p, c_int64, c_int64, POINTER(Draw), c_void_p, c_void_p, c_void_p]
+        self._draw.restype = c_int
 
     def run(self, ops: "ctypes.Array[Op]", at: Batch, instruction_set: int | None = None) -> int:
         """Run a step program; returns 0, or why it could not: 1 where a learned table has no row for a place."""
         chosen = self.widest if instruction_set is None else instruction_set
         return self._run(chosen, ops, len(ops), byref(at))
+
+    def draw(self, logits: int, shape: tuple[int, int], how: Draw, chances: int, work: int, tokens: int) -> bool:
+        """Draw the next token of each row by a number from 0 to 1, all given by address; returns whether logits are numbers.
+
+        `logits` and `work` are floats, rows times values and four times values; `chances` doubles, `tokens` 64-bit integers.
+        """
+        return self._draw(logits, *shape, byref(how), chances, work, tokens) == 0
 
 
 @cache
@@ -44,7 +56,8 @@ def _found() -> tuple[Library | None, str]:
             problem = build(path) or ""
         if path.exists():
             loaded = _loaded(path)
-            if isinstance(loaded, Library) and (loaded.sources, loaded.layout) == (wanted, LAYOUT):
+            if isinstance(loaded, Library) and loaded.sources == wanted:
+                assert loaded.bytes == BYTES, "C and Python lay out their structures differently"
                 return loaded, ""
             problem = loaded if isinstance(loaded, str) else f"{path.name} was built from other sources"
     return None, problem

@@ -2,14 +2,12 @@
 
    A register holds `width` floats for each token of the batch. All tokens of a register stand side by side, so register `r`
    of token `t` begins at  work + r.at * tokens + t * r.width.  Python makes the list once from a model (generate/program.py)
-   and lays out the same structures with ctypes (native/layout.py): whoever changes one changes the other, and LAYOUT. */
+   and lays out the same structures with ctypes (native/layout.py): whoever changes one changes the other. */
 
 #ifndef WEFT_PROGRAM_H
 #define WEFT_PROGRAM_H
 
 #include <stdint.h>
-
-#define LAYOUT 1 /* changes with the structures below */
 
 enum kind {
     EMBED,      /* to = scale * table[id]                                    data: table; number: scale */
@@ -69,7 +67,11 @@ typedef struct {
     float *out;                        /* (rows, values): what the last operation gives */
 } batch;
 
-typedef int (*runner)(const op *ops, int64_t count, batch *at);
+/* How the next token is drawn; top_k is 0 where all tokens may come. */
+typedef struct {
+    double temperature, top_p, min_p;
+    int64_t top_k;
+} drawing;
 
 int run_plain(const op *ops, int64_t count, batch *at);
 int run_avx2(const op *ops, int64_t count, batch *at);
