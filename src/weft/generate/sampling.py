@@ -129,7 +129,9 @@ def next_tokens(
         return draw(shaped(logits, seen, how), how, generators)
     logits = penalised(logits, seen, how.repetition_penalty).contiguous()
     rows, values = logits.shape
-    random = [0.0 if how.temperature == 0 else torch.rand(1, generator=g, dtype=torch.float64).item() for g in generators]
+    random = [
+        0.0 if how.temperature == 0 else torch.rand(1, generator=g, dtype=torch.float64).item() for g in generators
+    ]
     chances, tokens = array("d", random), torch.empty(rows, dtype=torch.long)
     work = torch.empty(1 if how.temperature == 0 else 4 * values)
     kinds = Draw(how.temperature, how.top_p, how.min_p, how.top_k or 0)

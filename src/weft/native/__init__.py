@@ -5,6 +5,6 @@ without one everything works as before, in torch.
 """
 
 from weft.native.layout import Batch, Draw, Kind, Op, Register
-from weft.native.library import Library, library, state
+from weft.native.loading import Library, library, state
 
 __all__ = ["Batch", "Draw", "Kind", "Library", "Op", "Register", "library", "state"]

@@ -110,4 +110,6 @@ class Draw(ctypes.Structure):
     _fields_ = [("temperature", c_double), ("top_p", c_double), ("min_p", c_double), ("top_k", c_int64)]
 
 
-BYTES = ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * ctypes.sizeof(Draw)  # `weft_bytes` of kernels/library.c
+BYTES = (
+    ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * ctypes.sizeof(Draw)
+)  # `weft_bytes` of kernels/library.c
