@@ -53,6 +53,10 @@ class Slots:
         """The whole line under the name, with the places that are not in use yet."""
         return self._lines[name][0]
 
+    def begin(self, name: str, line: Tensor, *, dim: int) -> None:
+        """Keep a line of which no place is in use yet."""
+        self._lines[name] = (line, dim)
+
     def kept_once(self, name: str) -> Any:
         """The value that was computed from the memory at the first call of `once`."""
         return self._once[name]
@@ -127,14 +131,25 @@ class Cache:
         without `extend` adds to `length`.
         """
         assert self._order is Order.LINE, "only tokens in a line have places that are known ahead"
+        first = self._places.line("valid").long().argmax(1)
         room = min(slots.reserve(needed) for slots in self._slots.values())
-        valid, rank, position = (self._places.line(name) for name in ("valid", "rank", "at position"))
-        first = valid[:, : self.length].long().argmax(1)
-        ahead = torch.arange(self.length, room, device=first.device) - first[:, None]
-        valid[:, self.length : room] = True
-        rank[:, self.length : room] = ahead
-        position[:, self.length : room] = ahead
+        self._note_line(first, self.length, room)
         return room, first
+
+    def begin_line(self, first: Int[Tensor, "B"], needed: int) -> int:
+        """The same for a cache that is still empty, where `first` is known."""
+        assert self.length == 0, "a line begins where nothing was read"
+        room, self._unpadded = self.room(needed), not bool(first.any())
+        for name, dtype in (("valid", torch.bool), ("rank", torch.long), ("at position", torch.long)):
+            self._places.begin(name, torch.zeros(len(first), room, dtype=dtype, device=first.device), dim=1)
+        self._note_line(first, 0, room)
+        return room
+
+    def _note_line(self, first: Tensor, start: int, stop: int) -> None:
+        """Note the places from `start` to `stop` of tokens in a line, padded in front."""
+        valid, rank, position = (self._places.line(name) for name in ("valid", "rank", "at position"))
+        ahead = torch.arange(start, stop, device=first.device) - first[:, None]
+        valid[:, start:stop], rank[:, start:stop], position[:, start:stop] = ahead >= 0, ahead, ahead
 
     def _related(self, name: str, new: Tensor) -> Tensor:
         """A relation among all tokens so far, (B N N ...).

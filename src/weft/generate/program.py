@@ -36,11 +36,16 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """What a block keeps between steps: the name of its slots, the name in them, and which tensor of several."""
+    """What a block keeps between steps: the name of its slots, the name in them, and the shape of a row.
+
+    `part` is its number where several tensors have one name; in a `line`, the second size is that of the places.
+    """
 
     slots: str
     name: str
+    shape: tuple[int, ...]
     part: int | None = None
+    line: bool = False
 
 
 class Program:
@@ -62,9 +67,9 @@ class Program:
         self.widest = max(self.widest, self.width)
         return Register(at, width)
 
-    def slot(self, slots: str, name: str, part: int | None = None) -> int:
+    def slot(self, kept: Kept) -> int:
         """The number of a slot."""
-        self.kept.append(Kept(slots, name, part))
+        self.kept.append(kept)
         return len(self.kept) - 1
 
     def address(self, tensor: Tensor | None) -> int:
@@ -226,7 +231,7 @@ def _shifted(p: Program, shift: nn.Module | None, x: Register, slots: str, name:
         return x
     _exactly(shift, TokenShift)
     data = (p.address(shift.mix),)  # type: ignore[arg-type]
-    return p.emit(Kind.SHIFT, x, p.register(x.width), data=data, slot=(p.slot(slots, name),))
+    return p.emit(Kind.SHIFT, x, p.register(x.width), data=data, slot=(p.slot(Kept(slots, name, (1, x.width))),))
 
 
 def _mixed(p: Program, mix: nn.Module, x: Register, slots: str, shared: nn.Module | None) -> Register:
@@ -238,7 +243,7 @@ def _mixed(p: Program, mix: nn.Module, x: Register, slots: str, shared: nn.Modul
         raise Unknown(f"Lstm that reads by {type(mix.read).__name__}")
     gates = p.linear(mix.x, x)
     _exactly(mix.h, nn.Linear)
-    slot = (p.slot(slots, "state", 0), p.slot(slots, "state", 1))
+    slot = tuple(p.slot(Kept(slots, "state", (mix.dim,), part)) for part in (0, 1))
     data = (p.address(mix.h.weight), p.address(mix.h.bias))
     return p.emit(Kind.LSTM, gates, p.register(mix.dim), data=data, slot=slot)
 
@@ -256,16 +261,17 @@ def _attention(p: Program, attention: nn.Module, x: Register, slots: str, shared
         turned = heads if attention.cross else heads + groups
         p.emit(Kind.TURN, p.angles(attention.turn), projected, size=(0, turned, width))
     bias = attention.bias if attention.bias is not None or attention.cross else shared
-    size, number = (heads, groups, width, value_width, _window(attention)), _score(attention.score)
+    sizes, number = (heads, groups, width, value_width, _window(attention)), _score(attention.score)
     out = p.register(heads * value_width)
     if attention.cross:
         if attention.rules or bias is not None:
             raise Unknown("rules or a bias on a memory")
-        slot = (p.slot(slots, "memory", 0), p.slot(slots, "memory", 1))
-        p.emit(Kind.READ, projected, out, size=size, number=number, slot=slot)
+        slot = tuple(p.slot(Kept(slots, "memory", (), part)) for part in (0, 1))
+        p.emit(Kind.READ, projected, out, size=sizes, number=number, slot=slot)
     else:
-        slot = (p.slot(slots, "k"), p.slot(slots, "v"))
-        p.emit(Kind.ATTEND, projected, out, size=size, number=number, data=(_slopes(p, bias),), slot=slot)
+        lines = (("k", width), ("v", value_width))
+        slot = tuple(p.slot(Kept(slots, name, (groups, 0, size), line=True)) for name, size in lines)
+        p.emit(Kind.ATTEND, projected, out, size=sizes, number=number, data=(_slopes(p, bias),), slot=slot)
     return p.linear(attention.out, out)
 
 

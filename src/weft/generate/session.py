@@ -15,6 +15,8 @@ from weft.models.stream import Stream
 from weft.native import library
 from weft.tokens import Tokens
 
+MOST_NATIVE_TOKENS = 64  # of prompts, above which the products of a library are faster than those of weft's kernels
+
 
 class Session:
     """What a batch of rows has read, and the logits of what may come next.
@@ -24,7 +26,7 @@ class Session:
 
     A memory has a row for each row of the batch, or one for every `rows_per_memory` neighbouring rows.
 
-    Prompts are read by the modules; steps are computed in native code where it knows all parts of the model.
+    Steps and short prompts are computed in native code where it knows all parts of the model, otherwise by the modules.
     """
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
@@ -58,12 +60,8 @@ class Session:
             row.append(token)
         if full:
             return self._read_all()
-        if self.program is not None and recording.active() is None:
-            if self._native is None or self._native.full:
-                found = library()
-                assert found is not None
-                self._native = NativeSteps(found, self.program, self.cache, self.memory)
-            return self._native.step(ids)
+        if self._may_be_native():
+            return self._bound().step(ids)
         self._native = None
         logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
         return logits[:, -1]
@@ -84,6 +82,18 @@ class Session:
                 self.memory, self._native = self.memory.rows(memory), None
                 self.cache.take_memory(memory)
 
+    def _may_be_native(self) -> bool:
+        """Whether native code knows the model, and nobody looks inside it."""
+        return self.program is not None and recording.active() is None
+
+    def _bound(self) -> NativeSteps:
+        """The program, bound to the cache as it is now."""
+        if self._native is None or self._native.full:
+            found = library()
+            assert found is not None and self.program is not None
+            self._native = NativeSteps(found, self.program, self.cache, self.memory)
+        return self._native
+
     def _recent(self, row: list[int]) -> list[int]:
         return row[:] if self.window is None else row[-self.window :]
 
@@ -97,6 +107,10 @@ class Session:
         if int(lengths.min()) < longest:
             valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
         self.cache, self._native = Cache(max(self.capacity, longest)), None
+        if self.memory is None and ids.numel() <= MOST_NATIVE_TOKENS and self._may_be_native():
+            assert self.program is not None
+            NativeSteps.begin(self.program, self.cache, longest - lengths, longest)
+            return self._bound().read(ids)
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
         assert self.model.head is not None
         last = torch.full_like(lengths, longest - 1)[:, None]

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from weft.core.cache import Cache
 from weft.errors import ConfigError
-from weft.generate.program import Program
+from weft.generate.program import Kept, Program
 from weft.native import Batch, Library
 from weft.tokens import Tokens
 
@@ -20,24 +20,36 @@ class NativeSteps:
     """
 
     def __init__(self, library: Library, program: Program, cache: Cache, memory: Tokens | None):
+        """The cache holds what rows have read, or is new and was made ready by `begin`."""
         self.library, self.program, self.cache = library, program, cache
         self.room, self.first = cache.reserve_line(cache.length + 1)
+        self.batch = Batch(rows=len(self.first), room=self.room, threads=torch.get_num_threads())
+        self.batch.first = self.first.data_ptr()
         self.position = cache.slots("embed").get("next position").clone()
         cache.slots("embed").set("next position", self.position)
-        rows = len(self.first)
-        self.tensors = [self._tensor(kept.slots, kept.name, kept.part) for kept in program.kept]
+        self.tensors = [self._tensor(kept) for kept in program.kept]
         self.slots = (ctypes.c_void_p * max(1, len(self.tensors)))(*(tensor.data_ptr() for tensor in self.tensors))
-        self.out_width = program.ops[-1].target.width
-        at = self.batch = Batch(rows=rows, fresh=1, room=self.room, threads=torch.get_num_threads())
-        at.slots = ctypes.cast(self.slots, ctypes.POINTER(ctypes.c_void_p))
-        at.first = self.first.data_ptr()
+        self.batch.slots = ctypes.cast(self.slots, ctypes.POINTER(ctypes.c_void_p))
         self._bind_memory(memory)
-        self._bind_earlier(rows)
-        scratch = max([self.room, at.memory_length, *(4 * op.target.width for op in program.ops)])
-        at.scratch_size = scratch
-        self.work = torch.empty(rows * program.widest + scratch * at.threads)
-        at.work = self.work.data_ptr()
-        at.scratch = at.work + 4 * rows * program.widest
+        self._bind_earlier()
+        self._bind_work(1)
+
+    @staticmethod
+    def begin(program: Program, cache: Cache, first: Int[Tensor, "B"], length: int) -> None:
+        """Make a new cache ready for rows of `length` tokens, of which those before `first` are padding."""
+        rows, room = len(first), cache.begin_line(first, length)
+        for kept in program.kept:
+            slots = cache.slots(kept.slots)
+            if kept.line:
+                groups, _, width = kept.shape
+                slots.begin(kept.name, torch.zeros(rows, groups, room, width), dim=2)
+            elif kept.part is None:
+                slots.set(kept.name, torch.zeros(rows, *kept.shape))
+            elif kept.part == 0:
+                slots.set(kept.name, (torch.zeros(rows, *kept.shape), torch.zeros(rows, *kept.shape)))
+        cache.slots("embed").set("next position", -first)
+        if program.before:
+            cache.slots("embed").set("earlier ids", torch.zeros(rows, program.before, dtype=torch.long))
 
     @property
     def full(self) -> bool:
@@ -46,32 +58,34 @@ class NativeSteps:
 
     def step(self, ids: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
         """Read one more token in each row; returns the logits of the next."""
+        return self.read(ids[:, None])
+
+    def read(self, ids: Int[Tensor, "B N"]) -> Float[Tensor, "B V"]:
+        """Read some more tokens in each row; returns the logits of the next."""
         at, ids = self.batch, ids.contiguous()
-        logits = torch.empty(at.rows, self.out_width)
+        if ids.shape[1] != at.fresh:
+            self._bind_work(ids.shape[1])
+        logits = torch.empty(at.rows, self.program.ops[-1].target.width)
         at.length, at.ids, at.out = self.cache.length, ids.data_ptr(), logits.data_ptr()
-        failed = self.library.run(self.program.table, at)
-        if failed:
-            raise ConfigError(f"a learned table of places has none for place {int(self.position.max())}")
-        self.cache.length += 1
-        self.position.add_(1)
+        if self.library.run(self.program.table, at):
+            place = int(self.position.max()) + at.fresh - 1
+            raise ConfigError(f"the model's learned table of places has none for place {place}")
+        self.cache.length += at.fresh
+        self.position.add_(at.fresh)
         return logits
 
-    def _tensor(self, slots: str, name: str, part: int | None) -> Tensor:
+    def _tensor(self, kept: Kept) -> Tensor:
         """What a block keeps, as rows that stand side by side; put back so that steps of the modules find it."""
-        kept = self.cache.slots(slots)
-        if name in ("k", "v"):
-            return kept.line(name)
-        if name == "memory":
-            return kept.kept_once(name)[part]
-        value = kept.get(name)
-        if part is not None:
-            if part == 0 or not all(one.is_contiguous() for one in value):
-                value = tuple(one.clone(memory_format=torch.contiguous_format) for one in value)
-                kept.set(name, value)
-            return value[part]
-        value = value.clone(memory_format=torch.contiguous_format)
-        kept.set(name, value)
-        return value
+        slots = self.cache.slots(kept.slots)
+        if kept.line:
+            return slots.line(kept.name)
+        if kept.name == "memory":
+            return slots.kept_once(kept.name)[kept.part]
+        if not kept.part:  # the first of several tensors, or the only one
+            value = slots.get(kept.name)
+            slots.set(kept.name, tuple(map(_own, value)) if isinstance(value, tuple) else _own(value))
+        value = slots.get(kept.name)
+        return value if kept.part is None else value[kept.part]
 
     def _bind_memory(self, memory: Tokens | None) -> None:
         if memory is None:
@@ -81,12 +95,25 @@ class NativeSteps:
             self.valid = memory.valid.to(torch.uint8).contiguous()
             self.batch.memory_valid = ctypes.cast(self.valid.data_ptr(), ctypes.POINTER(ctypes.c_uint8))
 
-    def _bind_earlier(self, rows: int) -> None:
+    def _bind_earlier(self) -> None:
         """The latest ids, with zeros in front where fewer were read."""
         before, slots = self.program.before, self.cache.slots("embed")
         if before:
-            self.earlier = torch.zeros(rows, before, dtype=torch.long)
+            self.earlier = torch.zeros(self.batch.rows, before, dtype=torch.long)
             known = slots.get("earlier ids")
             self.earlier[:, before - known.shape[1] :] = known
             slots.set("earlier ids", self.earlier)
             self.batch.earlier, self.batch.before = self.earlier.data_ptr(), before
+
+    def _bind_work(self, fresh: int) -> None:
+        """Registers for `fresh` new tokens in each row, and scratch memory for each thread."""
+        at, registers = self.batch, self.batch.rows * fresh * self.program.widest
+        at.fresh, at.scratch_size = fresh, max(self.room, at.memory_length, 4 * self.program.widest)
+        self.work = torch.empty(registers + at.scratch_size * at.threads)
+        at.work = self.work.data_ptr()
+        at.scratch = at.work + registers * self.work.element_size()
+
+
+def _own(tensor: Tensor) -> Tensor:
+    """A copy that nobody else writes to or reads from."""
+    return tensor.clone(memory_format=torch.contiguous_format)

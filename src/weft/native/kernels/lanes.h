@@ -12,15 +12,38 @@ INLINE lanes load(const float *x) { return *(const lanes *)x; }
 INLINE void store(float *x, lanes v) { *(lanes *)x = v; }
 INLINE lanes all(float x) { return x - (lanes){0}; }
 
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HALVES
+#endif
+#endif
+
+#define PICK __builtin_shufflevector
+
 /* The sum of all lanes, by halves. */
 INLINE float total(lanes v)
 {
+#if !defined(HALVES)
     float part[LANES];
     store(part, v);
     for (int half = LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
             part[i] += part[i + half];
     return part[0];
+#else
+    typedef float four __attribute__((vector_size(16)));
+#if LANES == 16
+    typedef float eight __attribute__((vector_size(32)));
+    eight half = PICK(v, v, 0, 1, 2, 3, 4, 5, 6, 7) + PICK(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    four sum = PICK(half, half, 0, 1, 2, 3) + PICK(half, half, 4, 5, 6, 7);
+#elif LANES == 8
+    four sum = PICK(v, v, 0, 1, 2, 3) + PICK(v, v, 4, 5, 6, 7);
+#else
+    four sum = v;
+#endif
+    sum += PICK(sum, sum, 2, 3, 0, 1);
+    return sum[0] + sum[1];
+#endif
 }
 
 INLINE float dot(const float *a, const float *b, int64_t n)
