@@ -5,15 +5,14 @@ from functools import cache
 import pytest
 import torch
 from tiny import PAIR_ZOO, VOCAB, ZOO, language_model, randomised, translation_model
-from torch import Tensor, nn
+from torch import Tensor
 
 from weft.core import Additive, Capped, LowRank, OnePlusRmsNorm, Parallel, PostNorm, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
 from weft.errors import ConfigError
 from weft.generate import Session
 from weft.generate import session as sessions
-from weft.generate.program import Program, Unknown
-from weft.generate.session import step_program
+from weft.generate.session import step_program, unknown_part
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
@@ -159,18 +158,10 @@ def test_a_place_beyond_a_learned_table_is_refused():
 
 
 def test_which_decoders_of_the_zoo_are_native_and_what_keeps_the_others():
-    found = {name: _unknown(language_model(name, dtype=torch.float32)) for name in ZOO}
+    found = {name: unknown_part(language_model(name, dtype=torch.float32)) for name in ZOO}
     assert found == LANGUAGE
-    found = {name: _unknown(translation_model(name, dtype=torch.float32).target) for name in PAIR_ZOO}
+    found = {name: unknown_part(translation_model(name, dtype=torch.float32).target) for name in PAIR_ZOO}
     assert found == TRANSLATION
-
-
-def _unknown(model: nn.Module) -> str:
-    try:
-        Program(model)
-    except Unknown as part:
-        return str(part)
-    return ""
 
 
 def test_what_native_code_does_not_know_is_named():
@@ -193,7 +184,7 @@ def test_what_native_code_does_not_know_is_named():
         "hook": hooked,
         "adapters": adapted,
     }
-    assert {name: _unknown(one) for name, one in found.items()} == {
+    assert {name: unknown_part(one) for name, one in found.items()} == {
         "float64 weights": "weights in float64 on cpu",
         "training": "training",
         "score": "Additive",
@@ -210,5 +201,5 @@ def _with_mix(config: Stream.Config, mix: Attention.Config) -> Stream:
 
 def test_without_a_library_the_modules_step(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sessions, "library", lambda: None)
-    assert step_program(MODELS["gpt"]) == (None, "no native library")
+    assert step_program(MODELS["gpt"]) is None
     assert alike(logits(Session(MODELS["gpt"]), PROMPTS), expected("gpt"))

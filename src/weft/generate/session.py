@@ -8,6 +8,7 @@ from weft.core import recording
 from weft.core.attention import Attention
 from weft.core.cache import Cache
 from weft.core.mixers import Mixer
+from weft.generate.compiling import program_of
 from weft.generate.program import Program, Unknown
 from weft.generate.stepping import NativeSteps
 from weft.modalities.text import Text
@@ -39,7 +40,7 @@ class Session:
         self.capacity = min(capacity or context, context)
         self.rows: list[list[int]] = []
         self.cache = Cache(self.capacity)
-        self.program = step_program(model)[0]
+        self.program = step_program(model)
         self._native: NativeSteps | None = None
 
     @torch.inference_mode()
@@ -117,11 +118,20 @@ class Session:
         return self.model.head(tokens.take(last))[:, -1]
 
 
-def step_program(model: Stream) -> tuple[Program | None, str]:
-    """The model's step as a program for native code; otherwise None and why: the part that native code does not know."""
+def step_program(model: Stream) -> Program | None:
+    """The model's step as a program for native code; None without a library, or where native code does not know a part."""
     if library() is None:
-        return None, "no native library"
+        return None
     try:
-        return Program(model), ""
+        return program_of(model)
+    except Unknown:
+        return None
+
+
+def unknown_part(model: Stream) -> str:
+    """The part of a model that keeps it from native code; nothing where there is none."""
+    try:
+        program_of(model)
     except Unknown as part:
-        return None, str(part)
+        return str(part)
+    return ""

@@ -37,6 +37,3 @@ int weft_run(int set, const op *ops, int64_t count, batch *at)
     (void)set;
     return run_plain(ops, count, at);
 }
-
-/* A module that Python may import, so that tools which expect one of a built extension are content. It is loaded by ctypes. */
-void *PyInit__kernels(void) { return 0; }
