@@ -157,6 +157,15 @@ def test_a_place_beyond_a_learned_table_is_refused():
         session.step(torch.tensor([1]))
 
 
+@needs_native
+@pytest.mark.parametrize("token", [-1, VOCAB])
+def test_a_token_beyond_the_vocabulary_is_refused(token: int):
+    session = Session(MODELS["swift"])
+    session.start([[1]])
+    with pytest.raises(IndexError, match=f"no row for one of .{token}"):
+        session.step(torch.tensor([token]))
+
+
 def test_which_decoders_of_the_zoo_are_native_and_what_keeps_the_others():
     found = {name: unknown_part(language_model(name, dtype=torch.float32)) for name in ZOO}
     assert found == LANGUAGE

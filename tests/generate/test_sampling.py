@@ -11,7 +11,7 @@ from torch import Tensor
 
 from weft.errors import ConfigError, WeftError
 from weft.generate import Sampling
-from weft.generate.sampling import draw, generator, keep_min_p, keep_top_k, keep_top_p, penalised, shaped
+from weft.generate.sampling import draw, generator, keep_min_p, keep_top_k, keep_top_p, next_tokens, penalised, shaped
 
 NOTHING = torch.zeros(1, 0, dtype=torch.long)
 
@@ -194,3 +194,28 @@ def test_extreme_temperatures_still_draw(temperature: float):
     scores = torch.tensor([[0.0, 5.0, -5.0]])
     how = Sampling(temperature=temperature)
     assert draw(shaped(scores, NOTHING, how), how, [generator(0)]).tolist()[0] in (0, 1, 2)
+
+
+@pytest.mark.parametrize("values", [1, 2, 9, 70, 400])
+@pytest.mark.parametrize("top_k", [None, 1, 5])
+@pytest.mark.parametrize("top_p", [1.0, 0.95, 0.5, 0.01])
+def test_tokens_drawn_in_native_code_are_those_of_the_definition(values: int, top_k: int | None, top_p: float):
+    scores = (
+        numbers(6, values, seed=values, dtype=torch.float32) * torch.tensor([0.1, 1.0, 3.0, 10.0, 3.0, 80.0])[:, None]
+    )
+    scores[4] = scores[4].round()  # equals: the first stays
+    scores[5, 1::2] = -math.inf  # what a rule does not allow
+    seen = torch.zeros(6, 1, dtype=torch.long)
+    for temperature, min_p, penalty in ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.7, 0.1, 1.3), (2.0, 0.9, 1.0)):
+        how = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=penalty)
+        a, b = ([generator(0, row) for row in range(6)] for _ in range(2))
+        expected = draw(shaped(scores, seen, how), how, a)
+        assert next_tokens(scores, seen, how, b).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_scores_that_are_no_numbers_are_refused_in_native_code_too(temperature: float, bad: float):
+    scores = torch.tensor([[0.0, bad, 1.0]])
+    with pytest.raises(WeftError, match="not numbers"):
+        next_tokens(scores, NOTHING, Sampling(temperature=temperature), [generator(0)])

@@ -63,7 +63,7 @@ def _embedding(p: Program, embed: nn.Module) -> Register:
         raise Unknown("segments")
     table = embed.table.weight
     x = p.register(table.shape[1])
-    p.emit(Kind.EMBED, NOWHERE, x, number=(float(embed.scale),), data=(p.address(table),))
+    p.emit(Kind.EMBED, NOWHERE, x, size=(len(table),), number=(float(embed.scale),), data=(p.address(table),))
     if embed.grams is not None:
         _grams(p, embed.grams, x)
     if embed.norm is not None:

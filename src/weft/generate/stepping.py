@@ -10,6 +10,7 @@ from weft.core.cache import Cache
 from weft.errors import ConfigError
 from weft.generate.program import Kept, Program
 from weft.native import Batch, Library
+from weft.native.loading import BAD_ID, BAD_PLACE
 from weft.tokens import Tokens
 
 
@@ -62,17 +63,27 @@ class NativeSteps:
 
     def read(self, ids: Int[Tensor, "B N"]) -> Float[Tensor, "B V"]:
         """Read some more tokens in each row; returns the logits of the next."""
-        at, ids = self.batch, ids.contiguous()
+        at, ids = self.batch, ids.long().contiguous()
         if ids.shape[1] != at.fresh:
             self._bind_work(ids.shape[1])
         logits = torch.empty(at.rows, self.program.ops[-1].target.width)
         at.length, at.ids, at.out = self.cache.length, ids.data_ptr(), logits.data_ptr()
-        if self.library.run(self.program.table, at):
-            place = int(self.position.max()) + at.fresh - 1
-            raise ConfigError(f"the model's learned table of places has none for place {place}")
+        failure = self.library.run(self.program.table, at)
+        if failure:
+            raise self._fault(failure, ids)
         self.cache.length += at.fresh
         self.position.add_(at.fresh)
         return logits
+
+    def _fault(self, failure: int, ids: Tensor) -> Exception:
+        """What the modules would say."""
+        if failure == BAD_PLACE:
+            place = int(self.position.max()) + self.batch.fresh - 1
+            return ConfigError(
+                f"the learned table of places has none for place {place}", fix="use shorter texts, or another model"
+            )
+        assert failure == BAD_ID, "Python and C know different operations"
+        return IndexError(f"the table of tokens has no row for one of {ids.flatten().tolist()}")
 
     def _tensor(self, kept: Kept) -> Tensor:
         """What a block keeps, as rows that stand side by side; put back so that steps of the modules find it."""

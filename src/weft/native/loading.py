@@ -10,6 +10,7 @@ from weft.native.build import build, cache_folder, digest
 from weft.native.layout import BYTES, Batch, Draw, Op
 
 INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512")
+BAD_PLACE, BAD_ID = 1, 2  # `enum failure`: a table has no row for a place, or for an id
 OFF = "WEFT_NATIVE"  # an environment variable: 0 leaves native code out
 
 
@@ -31,7 +32,7 @@ class Library:
         self._draw.restype = c_int
 
     def run(self, ops: "ctypes.Array[Op]", at: Batch, instruction_set: int | None = None) -> int:
-        """Run a step program; returns 0, or why it could not: 1 where a learned table has no row for a place."""
+        """Run a step program; returns 0, or why it could not: BAD_PLACE or BAD_ID."""
         chosen = self.widest if instruction_set is None else instruction_set
         return self._run(chosen, ops, len(ops), byref(at))
 

@@ -1,14 +1,18 @@
 /* Ids and places become vectors. */
 
-static void embed(const op *o, const batch *at, float *to)
+/* Returns 0, or BAD_ID where the table has no row for an id. */
+static int embed(const op *o, const batch *at, float *to)
 {
     int64_t width = o->to.width;
     float scale = (float)o->number[0];
     for (int64_t t = 0; t < at->rows * at->fresh; t++) {
+        if (at->ids[t] < 0 || at->ids[t] >= o->size[0])
+            return BAD_ID;
         const float *row = o->data[0] + at->ids[t] * width;
         for (int64_t i = 0; i < width; i++)
             to[t * width + i] = row[i] * scale;
     }
+    return 0;
 }
 
 /* The row of a table for a code: the code itself where all codes have a row, otherwise its hash. */
@@ -52,14 +56,14 @@ INLINE int64_t position(const batch *at, int64_t token)
     return at->length + token % at->fresh - at->first[token / at->fresh];
 }
 
-/* Returns 0, or 1 where the table has no row for a place. */
+/* Returns 0, or BAD_PLACE where the table has no row for a place. */
 static int places(const op *o, const batch *at, float *to)
 {
     int64_t width = o->to.width;
     for (int64_t t = 0; t < at->rows * at->fresh; t++) {
         int64_t place = position(at, t) < 0 ? 0 : position(at, t);
         if (place + o->size[0] >= o->size[1])
-            return 1;
+            return BAD_PLACE;
         const float *row = o->data[0] + (place + o->size[0]) * width;
         for (int64_t i = 0; i < width; i++)
             to[t * width + i] += row[i];

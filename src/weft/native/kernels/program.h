@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum kind {
-    EMBED,      /* to = scale * table[id]                                    data: table; number: scale */
+    EMBED,      /* to = scale * table[id]                                    data: table; size: rows; number: scale */
     GRAMS,      /* to += tables[hash of the last 2, 3 ... ids]               data: tables; size: tables, vocab, rows of each */
     PLACES,     /* to += table[position + start]                             data: table; size: start, rows */
     WAVES,      /* to += sines, then cosines of (position + start) * f       data: f; size: frequencies; number: start */
@@ -34,6 +34,8 @@ enum kind {
 };
 
 enum activation { RELU, GELU, GELU_TANH, QUICK, RELU_SQUARED, SILU, SINE, TANH };
+
+enum failure { BAD_PLACE = 1, BAD_ID, BAD_KIND }; /* a table has no row for a place or an id; an operation is not known */
 
 enum { SIZES = 8, NUMBERS = 2, DATA = 8, SLOTS = 2 };
 

@@ -12,7 +12,7 @@ static int perform(const op *o, batch *at, int64_t tokens, const float *from, fl
 {
     int64_t n = tokens * o->to.width;
     switch (o->kind) {
-    case EMBED: embed(o, at, to); break;
+    case EMBED: return embed(o, at, to);
     case GRAMS: grams(o, at, to); break;
     case PLACES: return places(o, at, to);
     case WAVES: waves(o, at, to); break;
@@ -47,12 +47,12 @@ static int perform(const op *o, batch *at, int64_t tokens, const float *from, fl
         for (int64_t b = 0; b < at->rows; b++)
             memcpy(to + b * o->to.width, from + ((b + 1) * at->fresh - 1) * o->from.width, o->to.width * sizeof(float));
         break;
-    default: return 2;
+    default: return BAD_KIND;
     }
     return 0;
 }
 
-/* Returns 0; 1 where a learned table has no row for a place; 2 for an operation that is not known. */
+/* Returns 0, or why it could not go on. */
 int RUN(const op *ops, int64_t count, batch *at)
 {
     int64_t all_tokens = at->rows * at->fresh, tokens = all_tokens;
