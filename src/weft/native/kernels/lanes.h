@@ -14,37 +14,59 @@ INLINE lanes all(float x) { return x - (lanes){0}; }
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
-#define HALVES
+#define PICK __builtin_shufflevector
 #endif
 #endif
 
-#define PICK __builtin_shufflevector
+#if defined(PICK)
+
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* The sums of every fourth lane. */
+INLINE four quarters(lanes v)
+{
+#if LANES == 16
+    typedef float eight __attribute__((vector_size(32)));
+    eight half = PICK(v, v, 0, 1, 2, 3, 4, 5, 6, 7) + PICK(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    return PICK(half, half, 0, 1, 2, 3) + PICK(half, half, 4, 5, 6, 7);
+#elif LANES == 8
+    return PICK(v, v, 0, 1, 2, 3) + PICK(v, v, 4, 5, 6, 7);
+#else
+    return v;
+#endif
+}
+
+/* The sum of all lanes. */
+INLINE float total(lanes v)
+{
+    four sum = quarters(v);
+    sum += PICK(sum, sum, 2, 3, 0, 1);
+    return sum[0] + sum[1];
+}
+
+/* The sums of all lanes of four vectors at once, each bit by bit what `total` gives. */
+INLINE four totals(lanes a, lanes b, lanes c, lanes d)
+{
+    four p = quarters(a), q = quarters(b), r = quarters(c), s = quarters(d);
+    four pq = PICK(p, q, 0, 4, 1, 5) + PICK(p, q, 2, 6, 3, 7);
+    four rs = PICK(r, s, 0, 4, 1, 5) + PICK(r, s, 2, 6, 3, 7);
+    return PICK(pq, rs, 0, 1, 4, 5) + PICK(pq, rs, 2, 3, 6, 7);
+}
+
+#else
 
 /* The sum of all lanes, by halves. */
 INLINE float total(lanes v)
 {
-#if !defined(HALVES)
     float part[LANES];
     store(part, v);
     for (int half = LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
             part[i] += part[i + half];
     return part[0];
-#else
-    typedef float four __attribute__((vector_size(16)));
-#if LANES == 16
-    typedef float eight __attribute__((vector_size(32)));
-    eight half = PICK(v, v, 0, 1, 2, 3, 4, 5, 6, 7) + PICK(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    four sum = PICK(half, half, 0, 1, 2, 3) + PICK(half, half, 4, 5, 6, 7);
-#elif LANES == 8
-    four sum = PICK(v, v, 0, 1, 2, 3) + PICK(v, v, 4, 5, 6, 7);
-#else
-    four sum = v;
-#endif
-    sum += PICK(sum, sum, 2, 3, 0, 1);
-    return sum[0] + sum[1];
-#endif
 }
+
+#endif
 
 INLINE float dot(const float *a, const float *b, int64_t n)
 {

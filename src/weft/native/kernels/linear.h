@@ -30,10 +30,23 @@ INLINE void tile(const float *x, const float *w, int64_t n, const float *b, floa
             for (int r = 0; r < R; r++)
                 rest[r * O + o] += w[o * n + k] * x[r * n + k];
 #pragma GCC unroll 4
-    for (int r = 0; r < R; r++)
+    for (int r = 0; r < R; r++) {
+        int o = 0;
+        lanes *s = sum + r * O;
+        float *e = rest + r * O, *out = y + r * y_width;
+#if defined(PICK)
+#pragma GCC unroll 2
+        for (; o + 4 <= O; o += 4) {
+            four found = totals(s[o], s[o + 1], s[o + 2], s[o + 3]) + *(four *)(e + o);
+            if (b)
+                found += *(const four *)(b + o);
+            *(four *)(out + o) = found;
+        }
+#endif
 #pragma GCC unroll 8
-        for (int o = 0; o < O; o++)
-            y[r * y_width + o] = total(sum[r * O + o]) + rest[r * O + o] + (b ? b[o] : 0.0f);
+        for (; o < O; o++)
+            out[o] = b ? total(s[o]) + e[o] + b[o] : total(s[o]) + e[o];
+    }
 }
 
 /* The outputs from `start` to `stop` for all rows. Weights of a few outputs are read once for all rows. */
