@@ -1,13 +1,14 @@
 # make demo   installs weft here and trains English to French in about a minute
 # make test   the tests, under eight minutes on two cores
 # make check  formatter, linter, types
+# make campaign  faults tried thousands of times; writes the tables in docs/reliability.md
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check format bench clean
+.PHONY: demo test test-all campaign check format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +32,9 @@ test: $(VENV)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+campaign: $(VENV)/.dev
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m campaigns
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

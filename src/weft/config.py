@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
-from weft.errors import ConfigError, nearest
+from weft.errors import ConfigError, nearest, placed
 
 MAX_JSON_BYTES = 64 * 2**20
 MAX_JSON_DEPTH = 64
@@ -44,13 +44,7 @@ class Config:
             register(cls.__name__, cls)  # a config that stands alone goes by its own name; settings of a task by none
 
     def __post_init__(self) -> None:
-        hints = field_types(type(self))
-        for name, kind in hints.items():
-            value = getattr(self, name)
-            if not _fits(value, kind):
-                raise ConfigError(
-                    f"expected {_describe(kind)}, found {_shown(value)}", where=f"{type(self).__qualname__}.{name}"
-                )
+        check_fields(self, type(self).__qualname__)
         self.check()
 
     def check(self) -> None:
@@ -72,7 +66,9 @@ class Config:
         for name in changes:
             if name not in field_types(type(self)):
                 raise ConfigError(
-                    f"unknown field {name!r}", where=type(self).__qualname__, fix=nearest(name, field_types(type(self)))
+                    f"unknown field {shown_value(name)}",
+                    where=type(self).__qualname__,
+                    fix=nearest(name, field_types(type(self))),
                 )
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
@@ -120,12 +116,22 @@ def part_name(config: type[Config]) -> str:
     return config.__qualname__.removesuffix(".Config").rsplit(".", 1)[-1]
 
 
-def field_types(config: type[Config]) -> dict[str, Any]:
+def check_fields(record: Any, where: str) -> None:
+    """Refuse a dataclass with a value of another type than its field has; dataclasses among the values are checked too."""
+    for name, kind in field_types(type(record)).items():
+        value = getattr(record, name)
+        if not _fits(value, kind):
+            raise ConfigError(f"expected {_describe(kind)}, found {shown_value(value)}", where=f"{where}.{name}")
+        if dataclasses.is_dataclass(value) and not isinstance(value, Config):  # a config has checked itself
+            check_fields(value, f"{where}.{name}")
+
+
+def field_types(config: type) -> dict[str, Any]:
     """Field names with their types, in order of definition."""
     cached = config.__dict__.get("_field_types")
     if cached is None:
         hints = get_type_hints(config)
-        cached = {f.name: hints[f.name] for f in dataclasses.fields(config)}  # type: ignore[arg-type]
+        cached = {f.name: hints[f.name] for f in dataclasses.fields(config)}
         config._field_types = cached  # type: ignore[attr-defined]
     return cached
 
@@ -142,16 +148,16 @@ def from_json(data: Any, kind: Any = Config, *, where: str = "config") -> Any:
         return from_json(data, choices[0] if len(choices) == 1 else _union_member(data, choices), where=where)
     if origin is tuple:
         if not isinstance(data, list):
-            raise ConfigError(f"expected a list, found {data!r}", where=where)
+            raise ConfigError(f"expected a list, found {shown_value(data)}", where=where)
         return tuple(from_json(item, args[0], where=f"{where}[{i}]") for i, item in enumerate(data))
     if not _fits(data, kind):
-        raise ConfigError(f"expected {_describe(kind)}, found {_shown(data)}", where=where)
+        raise ConfigError(f"expected {_describe(kind)}, found {shown_value(data)}", where=where)
     return float(data) if kind is float else data
 
 
 def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
     if not isinstance(data, dict):
-        raise ConfigError(f"expected an object, found {data!r}", where=where)
+        raise ConfigError(f"expected an object, found {shown_value(data)}", where=where)
     name = data.get("type")
     if not isinstance(name, str):
         raise ConfigError('every part needs its name under "type"', where=where)
@@ -160,7 +166,7 @@ def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
     if name not in _parts:
         fitting = [n for n, c in _parts.items() if issubclass(c, kind)]
         raise ConfigError(
-            f"unknown part {name!r}",
+            f"unknown part {shown_value(name)}",
             where=where,
             fix=f"{nearest(name, fitting)} (a part of your own must be defined before it is loaded)",
         )
@@ -170,11 +176,15 @@ def _config_from_json(data: Any, kind: type[Config], where: str) -> Config:
     hints, data = field_types(config), config.today(data)
     for key in data:
         if key != "type" and key not in hints:
-            raise ConfigError(f"unknown key {key!r}", where=f"{where} ({name})", fix=nearest(key, hints))
+            raise ConfigError(f"unknown key {shown_value(key)}", where=f"{where} ({name})", fix=nearest(key, hints))
     values = {k: from_json(v, hints[k], where=f"{where}.{k}") for k, v in data.items() if k != "type"}
     try:
-        return config(**values)
-    except TypeError as error:
+        with placed(where):
+            return config(**values)
+    except (
+        TypeError,
+        ArithmeticError,
+    ) as error:  # a field that is missing, or numbers beyond what can be reckoned with
         raise ConfigError(str(error), where=f"{where} ({name})") from None
 
 
@@ -206,7 +216,7 @@ def parse(text: str, kind: Any, *, where: str) -> Any:
         return float(text)
     if kind is str or (origin is Literal and text in args):
         return text
-    raise ConfigError(f"expected {_describe(kind)}, found {_shown(text)}", where=where)
+    raise ConfigError(f"expected {_describe(kind)}, found {shown_value(text)}", where=where)
 
 
 def read_json(text: str | bytes, *, where: str) -> Any:
@@ -218,7 +228,7 @@ def read_json(text: str | bytes, *, where: str) -> Any:
         result = dict(pairs)
         if len(result) != len(pairs):
             twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-            raise ConfigError(f"the key {twice!r} stands twice", where=where)
+            raise ConfigError(f"the key {shown_value(twice)} stands twice", where=where)
         return result
 
     def refuse(name: str) -> Any:
@@ -265,14 +275,14 @@ def _set(current: Any, kind: Any, path: list[str], value: Any, whole: str) -> An
     head, *rest = path
     if isinstance(current, tuple):
         if not re.fullmatch("[0-9]{1,9}", head) or int(head) >= len(current):
-            raise ConfigError(f"expected an index below {len(current)}, found {_shown(head)}", where=whole)
+            raise ConfigError(f"expected an index below {len(current)}, found {shown_value(head)}", where=whole)
         index, (item, *_) = int(head), get_args(kind)
         return (*current[:index], _set(current[index], item, rest, value, whole), *current[index + 1 :])
     if not isinstance(current, Config):
         raise ConfigError("nothing to set below this point", where=whole)
     hints = field_types(type(current))
     if head not in hints:
-        raise ConfigError(f"unknown name {head!r}", where=whole, fix=nearest(head, hints))
+        raise ConfigError(f"unknown name {shown_value(head)}", where=whole, fix=nearest(head, hints))
     return current.replace(**{head: _set(getattr(current, head), hints[head], rest, value, whole)})
 
 
@@ -295,10 +305,10 @@ def _fits(value: Any, kind: Any) -> bool:
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return any(_fits(value, a) for a in args)
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(item, args[0]) for item in value)
+    if origin in (tuple, list):
+        return isinstance(value, origin) and all(_fits(item, args[0]) for item in value)
     if origin is Literal:
-        return value in args
+        return isinstance(value, str | int | None) and value in args
     if origin in (dict, Mapping) or origin is Callable:
         return True
     if kind is float:
@@ -325,7 +335,7 @@ def _describe(kind: Any) -> str:
     return plain.get(kind, str(kind))
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """A value for a message: never long, and never a number too long to be written."""
     if isinstance(value, int) and abs(value) >= 2**64:
         return f"a whole number of {value.bit_length()} bits"

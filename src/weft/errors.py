@@ -5,9 +5,11 @@ Every message says what was wrong and where, what was expected, and what to do.
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 SHOWN = 4  # names in a message
+LONGEST = 1400  # characters of a message, whatever a file says that it quotes
 # Control characters, bidirectional overrides and halves of characters: what can steer a terminal or break a stream.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -23,8 +25,9 @@ class WeftError(Exception):
         super().__init__(problem, where, fix)
 
     def __str__(self) -> str:
-        message = f"{self.where}: {self.problem}" if self.where else self.problem
-        return f"{message}\n  -> {self.fix}" if self.fix else message
+        where, problem, fix = shortened((self.where, self.problem, self.fix), LONGEST)
+        message = f"{where}: {problem}" if where else problem
+        return f"{message}\n  -> {fix}" if fix else message
 
 
 class ConfigError(WeftError):
@@ -33,6 +36,14 @@ class ConfigError(WeftError):
 
 class DataError(WeftError):
     """A user's file that cannot be read as what it should be."""
+
+
+class Unfit(ConfigError):
+    """Parts of a model that do not fit each other, or what it is given: found when it computes."""
+
+
+class NotNumbers(WeftError):
+    """A model computes values that are not finite: its weights are damaged, or its training diverged."""
 
 
 class Diverged(WeftError):
@@ -49,6 +60,18 @@ class Interrupted(WeftError):
     """Asked to stop, and saved: exit code 75."""
 
     exit_code = 75
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Errors raised within say `where` they are: what is made of a file does not know which file it was read from."""
+    try:
+        yield
+    except WeftError as error:
+        if where not in error.where:
+            error.where = f"{where}: {error.where}" if error.where else where
+            error.args = (error.problem, error.where, error.fix)
+        raise
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -69,6 +92,17 @@ def listed(names: Sequence[str]) -> str:
     """Some names for a message, and how many more there are."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
+
+
+def shortened(texts: Sequence[str], most: int) -> list[str]:
+    """Texts that have at most `most` characters together: long ones are cut behind, short ones stay whole."""
+    left, found = most, list(texts)
+    for rest, i in enumerate(sorted(range(len(texts)), key=lambda i: len(texts[i]))):
+        room = left // (len(texts) - rest)
+        if len(texts[i]) > room:
+            found[i] = texts[i][: room - 1] + "…"
+        left -= len(found[i])
+    return found
 
 
 def harmless(text: str) -> str:

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
+from weft.errors import Unfit
+
 Relation = Union[Tensor, "EdgeList"]
 
 
@@ -147,12 +149,20 @@ def both(first: Relation, second: Relation) -> Relation:
     return torch.where(other != 0, other, one.to(other.dtype))
 
 
+def relation_of(pairs: Mapping[str, Relation], name: str) -> Relation:
+    """The relation of that name, which the tokens must have."""
+    if name not in pairs:
+        raise Unfit(f"these tokens have no relation {name!r:.80}; they have {', '.join(sorted(pairs)) or 'none'}")
+    return pairs[name]
+
+
 def matrix(pairs: Mapping[str, Relation], name: str) -> Shaped[Tensor, "B N N *more"]:
     """A relation as a matrix; of "edges.weight" the numbers on the edges."""
     if name in pairs:
         found = pairs[name]
         return found.dense() if isinstance(found, EdgeList) else found
     stem, _, value = name.partition(".")
-    edges = pairs[stem]
-    assert isinstance(edges, EdgeList) and value in edges.values, f"these tokens have no relation {name!r}"
+    edges = relation_of(pairs, stem)
+    if not isinstance(edges, EdgeList) or value not in edges.values:
+        raise Unfit(f"these tokens have no relation {name!r:.80}")
     return edges.dense(value)

@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from weft.errors import Unfit
 from weft.relations import Relation, both, rows_of, taken, widened
 
 
@@ -151,6 +152,13 @@ class Tokens:
         """`into` with its content at `index` replaced by mine: undoes `take`, the rest keeps (say) a mask token."""
         wide = index[..., None].expand(*index.shape, self.x.shape[-1])
         return into.with_x(into.x.scatter(1, wide, self.x.to(into.x.dtype)))
+
+
+def axis_of(coords: Mapping[str, Tensor], axis: str) -> Tensor:
+    """The coordinates along an axis, which the tokens must have."""
+    if axis not in coords:
+        raise Unfit(f"these tokens have no axis {axis!r:.80}; they have {', '.join(sorted(coords)) or 'none'}")
+    return coords[axis]
 
 
 def join(first: Tokens, second: Tokens) -> Tokens:

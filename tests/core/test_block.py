@@ -9,6 +9,7 @@ from weft.core import (
     Average,
     Block,
     LayerNorm,
+    LayerScale,
     Lstm,
     Mlp,
     Parallel,
@@ -182,3 +183,14 @@ def test_a_start_as_in_gpt2_has_its_spread_and_less_for_what_writes_to_the_strea
     writes = torch.cat([b.mix.out.weight.flatten() for b in trunk.blocks]).std().item()
     assert reads == pytest.approx(0.02, rel=0.05) and writes == pytest.approx(0.02 / 4, rel=0.05)
     assert not any(b.mix.qkv.bias.any() for b in trunk.blocks)
+
+
+def test_gains_of_a_layer_scale_weigh_what_each_branch_adds():
+    config = Block.Config(mix=Average.Config(), transform=Mlp.Config(hidden=4), scale=LayerScale.Config(init=0.5))
+    block, tokens = config.build(dim=DIM), Tokens.free(numbers(2, 3, DIM))
+    assert block.mix_scale.gain.tolist() == [0.5] * DIM
+    block = randomised(block).double()
+    x = tokens.x
+    x = x + block.mix_scale.gain * block.mix(block.mix_norm(x), Pass(tokens))
+    x = x + block.transform_scale.gain * block.transform(block.transform_norm(x))
+    assert close(block(tokens.x, Pass(tokens)), x)

@@ -6,7 +6,7 @@ from tiny import close, numbers, randomised
 from torch import nn
 from torch.nn import functional as F
 
-from weft.core import Dense, LayerNorm, PerToken, Pooled, Summary
+from weft.core import Dense, FirstAndMean, LayerNorm, PerToken, Pooled, Summary
 from weft.errors import ConfigError
 from weft.generate.compute import prepared
 from weft.tokens import Tokens
@@ -106,3 +106,9 @@ def test_dense_layers_are_rounded_with_the_rest(kind, precision: str):
     small = Tokens.free(X.to(torch.bfloat16 if precision == "bf16" else torch.float32))
     exact, rounded = head(Tokens.free(X.float())), prepared(head, precision)(small)
     assert rounded.dtype is torch.float32 and close(rounded, exact, 0.1) and not close(rounded, exact, 1e-6)
+
+
+def test_a_head_joins_the_first_real_token_and_the_mean_of_the_others():
+    head = built(FirstAndMean.Config())
+    rows = [torch.cat([X[0, 1], X[0, 2]]), torch.cat([X[1, 0], X[1, 1:].mean(0)])]
+    assert close(head(HALF), torch.stack(rows) @ head.out.weight.T + head.out.bias)

@@ -4,6 +4,8 @@ CONVNEXT = {"num_stages": 3, "hidden_sizes": [8, 16, 24], "depths": [1, 2, 1], "
             "layer_scale_init_value": 0.1}  # fmt: skip
 SWIN = {"embed_dim": 8, "depths": [2, 3, 2], "num_heads": [2, 1, 4], "window_size": 4, "patch_size": 2, "image_size": 32,
         "num_labels": 5}  # fmt: skip
+DINOV2 = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "mlp_ratio": 2, "image_size": 24,
+          "patch_size": 8, "num_labels": 5, "use_mask_token": False}  # fmt: skip
 CASES: dict[str, tuple[str, dict]] = {
     "convnext": ("ConvNextForImageClassification", CONVNEXT),
     "convnext, no layer scale": ("ConvNextForImageClassification", {**CONVNEXT, "layer_scale_init_value": 0.0}),
@@ -23,4 +25,8 @@ CASES: dict[str, tuple[str, dict]] = {
         {**SWIN, "window_size": 3, "image_size": 48, "depths": [2, 2], "num_heads": [2, 4]},
     ),
     "swin, pooler": ("SwinModel", {**SWIN, "depths": [1, 2, 2]}),
+    "dinov2": ("Dinov2ForImageClassification", DINOV2),
+    "dinov2, gated": ("Dinov2ForImageClassification", {**DINOV2, "use_swiglu_ffn": True, "mlp_ratio": 3}),
+    "dinov2, no offsets": ("Dinov2ForImageClassification", {**DINOV2, "qkv_bias": False, "hidden_act": "relu"}),
+    "dinov2, pooler": ("Dinov2Model", {**DINOV2, "layer_norm_eps": 1e-3, "num_channels": 1}),
 }

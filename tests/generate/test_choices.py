@@ -36,7 +36,7 @@ def ranked(model: Seq2Seq, penalty: float) -> list[list[tuple[tuple[int, ...], f
             with torch.no_grad():
                 logits = model.target(Text(line[:, :-1]), memory=memorise(model, [source], END))
             log_p = logits.log_softmax(-1).gather(2, line[:, 1:, None]).sum().item()
-            scores.append((text, log_p / ((5 + len(text) + 1) / 6) ** penalty))
+            scores.append((text, log_p / (len(text) + 1) ** penalty))
         each.append(sorted(scores, key=lambda pair: -pair[1]))
     return each
 

@@ -185,7 +185,10 @@ def test_what_native_code_does_not_know_is_named():
     hooked = language_model("gpt", dtype=torch.float32)
     hooked.trunk.register_forward_hook(lambda *_: None)
     adapted = llama.replace(trunk=llama.trunk.replace(adapters=LowRank.Config(rank=2))).build().eval()
+    extended = language_model("gpt", dtype=torch.float32)
+    extended.trunk.blocks[1].gain = nn.Parameter(torch.ones(1))
     found = {
+        "weight that no operation reads": extended,
         "float64 weights": language_model("gpt"),
         "training": language_model("gpt", dtype=torch.float32).train(),
         "score": _with_mix(llama, additive),
@@ -194,6 +197,7 @@ def test_what_native_code_does_not_know_is_named():
         "adapters": adapted,
     }
     assert {name: unknown_part(one) for name, one in found.items()} == {
+        "weight that no operation reads": "trunk.blocks.1.gain",
         "float64 weights": "weights in float64 on cpu",
         "training": "training",
         "score": "Additive",

@@ -6,17 +6,22 @@ import os
 from pathlib import Path
 
 import jaxtyping
+import numpy as np
 import pytest
 import torch
 from foreign import perturbed
 
-from weft.core import Disentangled, Distances, LowRank, PerToken, Trunk, Window
+from weft.core import Dense, Disentangled, Distances, LowRank, PerToken, Summary, Trunk, Window
+from weft.data.batch import PaddedIds
 from weft.errors import ConfigError, DataError, StorageError, WeftError
-from weft.interop import Marks, onnx, write_onnx
+from weft.inspect.texts import TextVectors, text_vectors
+from weft.interop import Marks, onnx, signatures, write_onnx
 from weft.interop.onnx import prove_onnx
 from weft.interop.signatures import TextSignature, signature, unstated
+from weft.modalities.image import Picture
 from weft.modalities.text import Text, TextEmbed
 from weft.models.adapted import adapted
+from weft.models.distilled import summary as class_vector
 from weft.models.stream import Stream
 from weft.models.zoo import ENCODER_MODELS, LANGUAGE_MODELS, Size
 from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
@@ -84,7 +89,9 @@ def test_turns_of_a_share_of_a_head_stretched_and_missing_in_some_layers_are_wri
         ("bert", "pooled", {"logits": ["batch", 3]}),
         pytest.param("bert", "fill", {"logits": ["batch", "length", 20]}, marks=slow),
         pytest.param("bert", "tags", {"logits": ["batch", "length", 3]}, marks=slow),
-        pytest.param("swift", None, {"last_hidden_state": ["batch", "length", 16]}, marks=slow),
+        pytest.param(
+            "swift", None, {"last_hidden_state": ["batch", "length", 16], "vector": ["batch", 16]}, marks=slow
+        ),
         pytest.param("swift", "fill", {"logits": ["batch", "length", 20]}, marks=slow),
         pytest.param("swift", "tags", {"logits": ["batch", "length", 3]}, marks=slow),
         pytest.param("swift", "pooled", {"logits": ["batch", 3]}, marks=slow),
@@ -96,6 +103,55 @@ def test_encoders_give_what_their_head_says(tmp_path: Path, name: str, head: str
     config = ENCODER_MODELS[name](SIZE, vocab=20, head=head, outputs=outputs)
     assert write_onnx(tmp_path / "a", perturbed(config)) < 1e-5
     assert output.items() <= shapes(tmp_path / "a").items()
+
+
+def computed(folder: Path, given: dict) -> dict:
+    session = pytest.importorskip("onnxruntime").InferenceSession(folder / "model.onnx")
+    names = [one.name for one in session.get_outputs()]
+    return dict(zip(names, session.run(names, {name: t.numpy() for name, t in given.items()}), strict=True))
+
+
+def test_an_encoder_gives_token_states_the_vector_of_weft_embed_and_its_pooler(tmp_path: Path):
+    library()
+    config = ENCODER_MODELS["bert"](SIZE, vocab=20, head=None).replace(
+        head=Summary.Config(first=True, dense=Dense.Config(activation="tanh", width=6))
+    )
+    model = perturbed(config).eval()
+    assert write_onnx(tmp_path / "a", model) < 1e-5
+    said = json.loads((tmp_path / "a/weft.json").read_text())["outputs"]
+    sizes = {"last_hidden_state": ["batch", "length", 16], "vector": ["batch", 16], "pooler_output": ["batch", 6]}
+    assert {name: port["shape"] for name, port in said.items()} == sizes and list(said) == list(sizes)
+    rows = [np.arange(1, n) for n in (9, 4, 6)]
+    lines = PaddedIds.of(rows)
+    found = computed(tmp_path / "a", {"input_ids": lines.ids, "attention_mask": lines.real.long()})
+    assert np.abs(found["vector"] - text_vectors(model, rows, TextVectors())).max() < 1e-5
+    with torch.inference_mode():
+        states = model.encode(lines.raw()).x
+        assert np.abs(found["pooler_output"] - model(lines.raw()).numpy()).max() < 1e-5
+    assert np.abs(found["last_hidden_state"] - states.numpy())[lines.real.numpy()].max() < 1e-5
+
+
+def test_the_proof_compares_every_output(tmp_path: Path, monkeypatch):
+    library()
+    model = perturbed(least().config.replace(head=None)).eval()
+    write_onnx(tmp_path / "a", model)
+    monkeypatch.setattr(signatures, "_text_vector", lambda tokens: tokens.x[:, 0])
+    with pytest.raises(DataError, match="other values than the model(.|\n)*vector|vector of(.|\n)*other values"):
+        prove_onnx(tmp_path / "a", signature(model))
+
+
+@slow
+def test_a_picture_encoder_gives_token_states_and_the_vector_of_weft_embed(tmp_path: Path):
+    library()
+    model = perturbed(VISION_MODELS["vit"](VISION, SIGHT, outputs=3).replace(head=None, outputs=None)).eval()
+    assert write_onnx(tmp_path / "a", model) < 1e-5
+    assert shapes(tmp_path / "a")["vector"] == ["batch", 16]
+    pixels = torch.rand(2, 3, 16, 12, generator=torch.Generator().manual_seed(0))
+    found = computed(tmp_path / "a", {"pixel_values": pixels})
+    with torch.inference_mode():
+        states = model.encode(Picture(pixels)).x
+    assert np.abs(found["last_hidden_state"] - states.numpy()).max() < 1e-5
+    assert np.abs(found["vector"] - class_vector(model.encode(Picture(pixels))).detach().numpy()).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", ["vit", *(pytest.param(name, marks=slow) for name in ("vit-hybrid", "resnet"))])

@@ -36,7 +36,7 @@ def test_our_models_come_back_with_all_their_weights(tmp_path: Path, model):
 @pytest.mark.parametrize(
     "model, part",
     [
-        (LANGUAGE_MODELS["swift"](SIZE, vocab=20), "embed.place"),
+        (LANGUAGE_MODELS["swift"](SIZE, vocab=20), "embed.grams"),
         (LANGUAGE_MODELS["lstm"](SIZE, vocab=20), "Lstm"),
         (translator(SIZE, vocab=20), "Seq2Seq"),
         (gpt(SIZE, vocab=20).set("trunk.block.mix.qk_norm", LayerNorm.Config()), "trunk.blocks.mix.qk_norm"),

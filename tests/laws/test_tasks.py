@@ -16,13 +16,16 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
+from foreign import same_files
 from stopping import stopped_in
 from trials import TRIALS, Trial, train
 
 import weft
 from weft.cli.app import run as command
+from weft.config import field_types
 from weft.errors import DataError, Interrupted, WeftError
 
+MORE_TEXTS = ["An old house , by the sea .", "Ada knows 12 old songs"]
 NO_INPUTS = [3.5, None, {"a": 1}, b"bytes", [[2.5]]]
 
 
@@ -301,10 +304,18 @@ def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_pa
     assert done["to"] == "hf" and done["difference"] <= 1e-4
     back = weft.load(tmp_path / "folder")
     assert back.report["task"] == (trial.returns or name)
-    (ours,), (theirs,) = run.predict(trial.input), back.predict(trial.input)
-    assert set(theirs) >= TRIALS[back.report["task"]].answer
-    for key in ("label", "words", "tags"):
-        assert ours.get(key) == theirs.get(key)
+    inputs = [trial.input, *(MORE_TEXTS if isinstance(trial.input, str) else [255 - trial.input])]
+    inputs = [text.replace("old", "[MASK]") if name == "fill-mask" else text for text in inputs]
+    settings = (
+        {"max_tokens": 12} if "max_tokens" in field_types(back.task.Predict) else {}
+    )  # by default a bound of the data
+    ours, theirs = run.predict(inputs, **settings), back.predict(inputs, **settings)
+    assert all(set(one) >= TRIALS[back.report["task"]].answer for one in theirs) and len(theirs) == len(inputs)
+    if trial.returns is None:
+        assert [{**one, "output": None} for one in ours] == [{**one, "output": None} for one in theirs]
+    again = back.export(tmp_path / "again")
+    assert again["difference"] <= 1e-4 and same_files(tmp_path / "folder", tmp_path / "again", but={"README.md"})
+    assert done.get("same_answers", 0) > 0 or name == "reconstruct-images"
 
 
 @pytest.mark.slow

@@ -157,7 +157,7 @@ def test_the_head_of_published_deberta_v3_files_is_read_under_its_other_names(tm
 
 
 def test_classes_without_names_have_those_that_their_library_means(tmp_path: Path):
-    for labels, names in ((3, ("LABEL_0", "LABEL_1", "LABEL_2")), (1, ())):
+    for labels, names in ((3, ("LABEL_0", "LABEL_1", "LABEL_2")), (1, ("LABEL_0",))):
         folder = saved(
             theirs("MPNetForSequenceClassification", {**FAMILIES["MPNet"], "num_labels": labels}),
             tmp_path / str(labels),

@@ -177,3 +177,13 @@ def test_a_sum_of_codes_adds_them_and_is_as_long_as_the_shortest():
     assert config.limit() == 3 and Sum.Config(codes=parts[:1]).limit() is None
     with pytest.raises(ConfigError, match="at least one code"):
         Sum.Config(codes=())
+
+
+@pytest.mark.parametrize("size", [(3, 4), (5, 2), (7, 9)])
+def test_a_cubic_grid_is_interpolated_as_pictures_are(size: tuple[int, int]):
+    code = Grid.Config(rows=3, columns=4, mixed="cubic").build(dim=5).double()
+    lines = [(torch.arange(n).double() + 0.5) * places / n - 0.5 for n, places in zip(size, (3, 4), strict=True)]
+    row, column = (t.flatten()[None] for t in torch.meshgrid(*lines, indexing="ij"))
+    picture = code.table.weight.view(1, 3, 4, 5).permute(0, 3, 1, 2)
+    wanted = torch.nn.functional.interpolate(picture, size=size, mode="bicubic", align_corners=False)
+    assert close(code({"row": row, "column": column}), wanted.flatten(2).transpose(1, 2))

@@ -257,3 +257,37 @@ def test_settings_edited_in_a_half_finished_run_are_refused(tmp_path: Path, monk
             weft_.train(out=tmp_path / "run", resume=True, quiet=True)
     path.write_text(content)
     assert weft_.train(out=tmp_path / "run", resume=True, quiet=True).report["steps"] == 4
+
+
+@pytest.mark.parametrize("name", [CONFIG, WEIGHTS, TOKENIZER, "metrics.jsonl"])
+def test_links_out_of_a_run_are_refused_unless_it_is_taken_as_it_is(run: Path, name: str) -> None:
+    shutil.move(run / name, run.parent / "elsewhere")
+    (run / name).symlink_to("../elsewhere")
+    with pytest.raises(StorageError, match=rf"run/{name}: a link that leads out of the run's folder"):
+        weft_.load(run).metrics  # noqa: B018 (read from the folder)
+    assert len(weft_.load(run, broken=True).metrics) == 2
+
+
+def test_links_within_a_run_are_followed(run: Path) -> None:
+    (run / WEIGHTS).rename(run / "weights")
+    (run / WEIGHTS).symlink_to("weights")
+    weft_.load(run)
+
+
+def test_a_checkpoint_that_is_a_link_out_of_the_run_is_passed_over(tmp_path: Path) -> None:
+    fixture = Path(__file__).parents[1] / "fixtures" / "begun" / "language-model-sealed"
+    begun = Path(shutil.copytree(fixture, tmp_path / "begun"))
+    shutil.move(begun / "checkpoints" / "00000002", tmp_path / "elsewhere")
+    (begun / "checkpoints" / "00000002").symlink_to("../../elsewhere")
+    with pytest.raises(StorageError, match="leads out of the run's folder"):
+        weft_.load(begun)
+
+
+@pytest.mark.parametrize("name", ["../book.txt", "/etc/passwd", "a/b", ""])
+def test_a_file_named_in_config_has_a_plain_name(run: Path, name: str) -> None:
+    path = unsealed(run) / CONFIG
+    data = json.loads(path.read_text())
+    data["codecs"]["text"]["file"] = name
+    path.write_text(json.dumps(data))
+    with pytest.raises(ConfigError, match=r"config\.json: names the file .* not a plain name"):
+        weft_.load(run)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import about, exchange, learning, using
+from weft.cli import about, exchange, keeping, learning, using
 from weft.cli.outcome import exit_code
 from weft.version import VERSION
 
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 for part in (learning, using, exchange, about):  # the order of the help page
     app.registered_commands += part.commands.registered_commands
+app.add_typer(keeping.commands)
 
 
 def run(arguments: Iterable[str]) -> int:
@@ -31,7 +32,10 @@ def run(arguments: Iterable[str]) -> int:
         words.remove("--debug")
     return exit_code(
         lambda: app(words, standalone_mode=False, prog_name="weft"),
-        commands=[command.name or command.callback.__name__ for command in app.registered_commands if command.callback],
+        commands=[
+            *(command.name or command.callback.__name__ for command in app.registered_commands if command.callback),
+            *(str(group.name) for group in app.registered_groups),
+        ],
         as_json="--json" in options,
         debug=debug,
     )

@@ -1,10 +1,12 @@
 """Commands that make models: train, soup, demo."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from weft.cli import output
+from weft.cli import output, tables
+from weft.cli.config_file import with_file
 from weft.cli.words import Json, Out, Set, examples, number, settings_of
 
 commands = typer.Typer()
@@ -20,6 +22,9 @@ commands = typer.Typer()
         "weft train photos/ --task reconstruct-images",
         "weft train captions.tsv photos/            pictures with sentences: learns to write about them",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
+        "weft train book.txt --set lr=1e-3,3e-3 --set dropout=0,0.1 --minutes 30",
+        "                                           a sweep: four runs, then the better two, then the best",
+        "weft train --config run.toml               the same words in a file",
         "weft train --resume --out runs/book-1      go on where a stopped run was",
     )
 )
@@ -56,6 +61,9 @@ def train(
     ] = None,
     precision: Annotated[str | None, typer.Option(metavar="NAME", help="auto, fp32 or bf16.")] = None,
     set_: Set = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="These words in a file; those typed here win over it.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out that was stopped.")] = False,
     json: Json = False,
 ) -> None:
@@ -63,13 +71,34 @@ def train(
     output.prepare()
     from weft.runs import train as train_
 
+    typed = {"data": data, "task": task, "model": model, "preset": preset, "out": out, "minutes": minutes, "steps": steps,
+             "epochs": epochs, "from_": start, "valid": valid}  # fmt: skip
     settings = settings_of(set_, train_, {"seed": seed, "precision": precision})
-    done = train_(
-        data or (), task=task, model=model, preset=preset, out=out, minutes=minutes, steps=steps, epochs=epochs,
-        from_=start, valid=valid, resume=resume, **settings,
-    )  # fmt: skip
-    if done.report:
-        output.trained(done.report, json)
+    words, settings = with_file(config, {name: value for name, value in typed.items() if value}, settings)
+    if not _swept(words, settings, resume, json):
+        done = train_(**{"data": (), **words}, resume=resume, **settings)
+        if done.report:
+            output.trained(done.report, json)
+
+
+def _swept(words: dict[str, Any], settings: dict[str, Any], resume: bool, json: bool) -> bool:
+    """Train a grid where a word has several values; whether that was asked for."""
+    from weft.runs.sweep import is_sweep, resume_sweep, several, sweep
+
+    out = words.get("out")
+    if resume and is_sweep(out):
+        done = resume_sweep(str(out), output.say)
+    else:
+        grid = {} if resume else several(words, settings)
+        if not grid:
+            return False
+        rest = {name: value for name, value in words.items() if name != "out"}
+        done = sweep(rest, settings, grid, out=out, say=output.say)
+    if json:
+        output.emit(done.to_json())
+    else:
+        tables.swept(done)
+    return True
 
 
 @commands.command(

@@ -252,6 +252,7 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
     if as_json:
         emit({"tasks": [{"task": t.name, "summary": t.summary, "data": t.files, "models": dict(t.models),
                          "presets": dict(t.presets), "settings": _defaults(t.training), "predict": _defaults(t.task.Predict),
+                         "evaluate": _defaults(t.task.Evaluate) if t.task.Evaluate else {},
                          "look": _defaults(t.task.Look) if t.task.Look else {}}
                         for t in chosen]})  # fmt: skip
         return
@@ -270,6 +271,7 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
         used = (
             ("weft train --set", task.training),
             ("weft predict --set", task.task.Predict),
+            ("weft evaluate --set", task.task.Evaluate),
             ("weft look --set", task.task.Look),
         )
         for title, settings in used:

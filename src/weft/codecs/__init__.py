@@ -9,6 +9,7 @@ from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec, Preparation, Resample
 from weft.codecs.places import PlaceCodec
+from weft.codecs.several import SeveralCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
 from weft.codecs.usual_answers import UsualAnswers
@@ -27,6 +28,7 @@ __all__ = [
     "PlaceCodec",
     "Preparation",
     "Resample",
+    "SeveralCodec",
     "TagCodec",
     "TextCodec",
     "TextMarks",

@@ -8,7 +8,7 @@ from typing import Literal, Self
 import numpy as np
 
 from weft.codecs.codec import Codec, ReadFile
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, WeftError, listed
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.embedder import Embedder
 from weft.modalities.framing import Framed, frame_texts, ids_of
@@ -66,13 +66,20 @@ class TextCodec(Codec):
     """
 
     class Config(Codec.Config):
-        """Models from elsewhere may have an `opening` and an `end` of their own; by default both are the tokenizer's end."""
+        """Models from elsewhere may have an `opening` and an `end` of their own; by default both are the tokenizer's end.
+
+        `languages` are tokens that mark the language of a source or target, and `language` is the one that these texts
+        have. A target begins with it; it stands `before` a source, or `after` its end.
+        """
 
         file: str = TOKENIZER
         digest: str | None = None
         role: Role = "whole"
         opening: tuple[int, ...] | None = None
         end: int | None = None
+        languages: tuple[str, ...] = ()
+        language: str | None = None
+        language_place: Literal["before", "after"] = "before"
 
     config: Config
 
@@ -125,10 +132,28 @@ class TextCodec(Codec):
         opening = (end,) if self.config.opening is None else self.config.opening
         if role == "line":
             return TextMarks(opening, ())
+        if self.config.languages:
+            return self._language_marks(end)
         if role == "source":
             return TextMarks(own, (end,))
         whole = opening if len(opening) > 1 or role == "caption" else (*opening, *own)
         return TextMarks(whole, (end,), opening)
+
+    def _language_marks(self, end: int) -> TextMarks:
+        """The marks of a source or target whose language is marked. Some decoders start with the language itself."""
+        config, names = self.config, self.tokenizer.names
+        if config.language is None:
+            problem = f"the {config.role} may be in any of {len(config.languages)} languages, and none is named"
+            fix = f"--set {config.role}_language=NAME, one of {listed(config.languages)}"
+            raise WeftError(problem, where=self._where, fix=f"{fix}; in training, columns are named by their language")
+        mark = names.index(config.language)
+        if config.role == "source":
+            return TextMarks((mark,), (end,)) if config.language_place == "before" else TextMarks((), (end, mark))
+        return TextMarks((*(id for id in config.opening or () if names[id] not in config.languages), mark), (end,))
+
+    def in_language(self, mark: str) -> Self:
+        """The same for texts in the language of this mark."""
+        return type(self)(self.config.replace(language=mark), read=self._read)
 
     def in_role(self, role: Role) -> Self:
         """The same tokenizer for texts in another role. What is written needs an opening: by default the end."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Self
 
 from weft.codecs.codec import Codec, ReadFile
+from weft.config import read_json
 from weft.errors import ConfigError
 
 FILE = "usual_answers.json"
@@ -87,9 +88,13 @@ def _parsed(data: bytes, where: str, digest: str | None) -> Mapping[str, Any]:
         problem = "these are not the answers that the run was trained with"
         raise ConfigError(problem, where=where, fix=fix)
     try:
-        found = json.loads(data)
-    except ValueError as error:
-        raise ConfigError(f"not JSON: {error}", where=where, fix=fix) from None
+        found = read_json(data, where=where)
+    except ConfigError as error:
+        raise ConfigError(error.problem, where=where, fix=fix) from None
     if not isinstance(found, dict) or not found.get("answers") or not {"kinds", "questions"} <= set(found):
         raise ConfigError("expected answers, kinds and questions", where=where, fix=fix)
+    lists, objects = [found["answers"]], [found["kinds"], found["questions"]]
+    sound = all(isinstance(one, list) for one in lists) and all(isinstance(one, dict) for one in objects)
+    if not sound or not all(isinstance(text, str) for one in (*lists, *(o.values() for o in objects)) for text in one):
+        raise ConfigError("expected a list of texts, and two objects of texts", where=where, fix=fix)
     return found

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from weft.codecs.codec import Codec, ReadFile
+from weft.config import read_json
 from weft.errors import ConfigError
 from weft.modalities.encoding import parts_of
 from weft.modalities.words import Breaks, plain_words
@@ -112,15 +113,12 @@ def _digest(data: bytes) -> str:
 
 @lru_cache(maxsize=4)
 def _parsed(data: bytes, where: str) -> tuple[tuple[str, ...], dict[str, int], list[int] | None]:
-    try:
-        found = json.loads(data)
-    except ValueError as error:
-        raise ConfigError(f"not JSON: {error}", where=where) from None
+    found = read_json(data, where=where)
     words, counts = (found.get(name) if isinstance(found, dict) else None for name in ("words", "counts"))
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise ConfigError("expected a list of words", where=where)
     if counts is not None and not (
-        isinstance(counts, list) and len(counts) == len(words) and all(isinstance(n, int) and n > 0 for n in counts)
+        isinstance(counts, list) and len(counts) == len(words) and all(type(n) is int and 0 < n < 2**63 for n in counts)
     ):
         raise ConfigError("expected a count above 0 for each word", where=where)
     return tuple(words), {word: i for i, word in enumerate(words)}, counts

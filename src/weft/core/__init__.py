@@ -6,10 +6,10 @@ from weft.core.block import Block, Parallel, Plain, PostNorm, PreNorm, SandwichN
 from weft.core.cache import Cache, Slots
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken, MemoryVector
 from weft.core.distances import Disentangled, Distances
-from weft.core.heads import Dense, Head, PerClassToken, PerToken, Pooled, Summary
+from weft.core.heads import Dense, FirstAndMean, Head, PerClassToken, PerToken, Pooled, Summary
 from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer, TokenShift
-from weft.core.norms import LayerNorm, Norm, OnePlusRmsNorm, RmsNorm
+from weft.core.norms import LayerNorm, LayerScale, Norm, OnePlusRmsNorm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Tile, Window
@@ -19,8 +19,8 @@ from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
-    "Layer", "LayerNorm", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
+    "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
+    "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
     "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score", "SilentInit",
     "SineInit", "Slots", "Stride",
     "Summary", "Tile", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",

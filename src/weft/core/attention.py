@@ -81,6 +81,8 @@ class Attention(Mixer):
             self.q = nn.Linear(dim, queries, bias=config.offsets)
             self.kv = nn.Linear(memory_dim, sum(self.sizes[1:]), bias=config.offsets)
         self.cross = memory_dim is not None
+        # whether rows are read one by one without their padding: then sums have one order, whatever rows stand beside
+        self.rows_apart = False
         self.memory_shareable = not config.rules and config.bias is None
         self.out = Out(self.heads * self.value_dim, dim, bias=config.ends_offset)
         self.score = self._score(config, dim)
@@ -142,12 +144,15 @@ class Attention(Mixer):
         if rows_per_memory > 1:  # rows that share a memory become queries of one row: its keys are read once
             assert not self.rules and self.bias is None, "what is read depends on the row's own places"
             q = rearrange(q, "(b f) h q d -> b h (f q) d", f=rows_per_memory)
-        bias, weights = self.bias_of(scope), None
-        if self.score.factor is None:
-            weights = kernels.weigh(q, k, scope, rules=self.rules, score=self.score_of(scope), bias=bias)
-            out = kernels.weighted(weights, v, scope)
+        apart, weights = (scope.apart() if self.rows_apart else None), None
+        if apart is None:
+            out, weights = self.sum_values(q, k, v, scope)
         else:
-            out = kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias)
+            out = q.new_zeros(*q.shape[:3], v.shape[-1])
+            for part in apart:
+                rows, keys = part.rows, part.keys
+                some = (q[rows, :, part.queries], k[rows, :, keys], v[rows, :, keys])
+                out[rows, :, part.queries] = self.sum_values(*some, part.scope)[0]
         recorder = recording.active()
         if recorder is not None:
             recorder.keep(recording.Reading(self, q, k, v, scope, weights))
@@ -184,6 +189,14 @@ class Attention(Mixer):
             return cut.repeat_interleave(self.heads // cut.shape[0], 0) if cut.shape[0] < self.heads else cut
 
         return DistanceHeads(heads(q, self.q_norm, "p2c"), heads(k, self.k_norm, "c2p"), rows)
+
+    def sum_values(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> tuple[Tensor, Tensor | None]:
+        """The weighted sum of the values, (B H Q e), and the weights where they had to be written out."""
+        bias = self.bias_of(scope)
+        if self.score.factor is not None:
+            return kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias), None
+        weights = kernels.weigh(q, k, scope, rules=self.rules, score=self.score_of(scope), bias=bias)
+        return kernels.weighted(weights, v, scope), weights
 
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:
         """The bias on scores as a function of a scope: this attention's own, or else the one that all layers share.

@@ -11,7 +11,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
 from weft.core.mixers import Mixer, TokenShift
-from weft.core.norms import LayerNorm, Norm
+from weft.core.norms import LayerNorm, LayerScale, Norm
 from weft.core.scope import Pass
 from weft.core.transforms import Transform, dropout
 from weft.errors import ConfigError
@@ -138,7 +138,7 @@ class Block(Part, nn.Module):
     class Config(BaseConfig):
         """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch.
 
-        The branches named in `unnormed` have no norm: a first block may follow a norm of the embedder (Warner et al., 2024).
+        `scale` gives each branch learned gains before it joins the stream. The branches named in `unnormed` have no norm: a first block may follow a norm of the embedder (Warner et al., 2024).
         """
 
         mix: Mixer.Config | None = None
@@ -148,6 +148,7 @@ class Block(Part, nn.Module):
         wiring: Wiring.Config = PreNorm.Config()
         shift: TokenShift.Config | None = None
         unnormed: tuple[Literal["mix", "read", "transform"], ...] = ()
+        scale: LayerScale.Config | None = None
         dropout: float = 0.0
 
         def check(self) -> None:
@@ -173,6 +174,8 @@ class Block(Part, nn.Module):
             for end in NORMS:
                 present = getattr(self, name) is not None and end in config.wiring.norms and name not in config.unnormed
                 setattr(self, f"{name}_{end}", config.norm.build(dim=dim) if present else None)
+            scale = config.scale if getattr(self, name) is not None else None
+            setattr(self, f"{name}_scale", scale.build(dim=dim) if scale is not None else None)
         self.mix_shift = config.shift.build(dim=dim) if config.shift and self.mix is not None else None
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
 
@@ -202,9 +205,16 @@ class Block(Part, nn.Module):
             yield self._branch("transform", transformed)
 
     def _branch(self, name: str, compute: Function) -> Branch:
-        """A branch with its norms."""
-        norm, out_norm = (getattr(self, f"{name}_{end}") for end in NORMS)
-        return Branch(compute if out_norm is None else lambda t: out_norm(compute(t)), norm)
+        """A branch with its norms and gains."""
+        norm, *behind = (getattr(self, f"{name}_{end}") for end in (*NORMS, "scale"))
+        for last in behind:
+            compute = compute if last is None else _followed(compute, last)
+        return Branch(compute, norm)
+
+
+def _followed(first: Function, last: Function) -> Function:
+    """One function after another."""
+    return lambda t: last(first(t))
 
 
 def _reads(mix: Mixer.Config | None) -> bool:

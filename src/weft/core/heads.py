@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core.linear import linear
 from weft.core.norms import Norm
 from weft.core.transforms import ACTIVATIONS, Activation, dropout
 from weft.errors import ConfigError
@@ -110,7 +111,7 @@ class PerToken(Head):
             x = x * self.scale
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
-        out = F.linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
+        out = linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
         out = _in_float32(out)
         return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
 
@@ -181,6 +182,28 @@ class PerClassToken(Head):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
         return _in_float32(torch.stack([out(tokens.x[:, i]) for i, out in enumerate(self.outs)]).mean(0))
+
+
+class FirstAndMean(Head):
+    """W [first, mean of the others] + b: a class token beside the mean of all patches (Oquab et al., 2023)."""
+
+    class Config(Head.Config):
+        """Weights start with standard deviation `std`."""
+
+        std: float = 0.02
+
+    def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
+        super().__init__()
+        self.out = nn.Linear(2 * dim, known(size))
+        nn.init.normal_(self.out.weight, std=config.std)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
+        others = (tokens.valid & (tokens.valid.long().cumsum(1) > 1))[..., None]
+        mean = tokens.x.masked_fill(~others, 0.0).sum(1) / others.sum(1).clamp(min=1)
+        x = torch.cat([summary(tokens, first=True), mean], -1)
+        plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
+        return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
 
 
 class Summary(Head):

@@ -1,6 +1,9 @@
 """Linear maps by what they do for the residual stream, and how their weights start."""
 
-from torch import nn
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
@@ -8,6 +11,32 @@ from weft.config import Part
 
 class Out(nn.Linear):
     """A linear map that writes into the residual stream; many initialisations treat these maps specially."""
+
+
+def linear(
+    x: Float[Tensor, "*lead D"], weight: Float[Tensor, "E D"], bias: Float[Tensor, "E"] | None
+) -> Float[Tensor, "*lead E"]:
+    """W x + b; in use, a single row in bf16 gets the sums that it would get among others.
+
+    For one row libraries have a kernel that adds in another order, and bf16 makes a step of 0.4 % of the last digit. From
+    two rows on a row's sums do not depend on the others.
+    """
+    alone = x.dtype is torch.bfloat16 and x.numel() == x.shape[-1] and not torch.is_grad_enabled()
+    if not alone:
+        return F.linear(x, weight, bias)
+    return F.linear(x.reshape(1, -1).expand(2, -1), weight, bias)[:1].reshape(*x.shape[:-1], -1)
+
+
+class RowwiseLinear(nn.Linear):
+    """A linear map in bf16 whose values for a row do not depend on the number of rows."""
+
+    def __init__(self, layer: nn.Linear):
+        nn.Module.__init__(self)
+        self.in_features, self.out_features = layer.in_features, layer.out_features
+        self.weight, self.bias = layer.weight, layer.bias
+
+    def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
+        return linear(x, self.weight, self.bias)
 
 
 class Init(Part):

@@ -1,4 +1,4 @@
-"""Normalisation of each token by its own numbers: the same in training and evaluation, whatever the batch."""
+"""Normalisation of each token by its own numbers, the same in training and evaluation; and gains for branches."""
 
 import torch
 from jaxtyping import Float
@@ -40,6 +40,22 @@ class LayerNorm(Norm):
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
         return F.layer_norm(x, (self.dim,), self.gain, self.offset, self.eps)
+
+
+class LayerScale(Part, nn.Module):
+    """gain * x: how much a branch adds to each number of the stream, learned (Touvron et al., 2021)."""
+
+    class Config(BaseConfig):
+        """`init` is what all gains start with: a small one lets deep trunks begin near the identity."""
+
+        init: float = 1e-5
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.gain = nn.Parameter(torch.full((dim,), config.init))
+
+    def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+        return x * self.gain
 
 
 class RmsNorm(Norm):

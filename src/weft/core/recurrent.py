@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from weft.core.attention import Attention
 from weft.core.cache import Slots
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MemoryVector
+from weft.core.linear import RowwiseLinear
 from weft.core.mixers import Last, Mixer
 from weft.core.scope import Pass, Scope
 from weft.errors import ConfigError
@@ -170,7 +171,7 @@ class Lstm(Recurrent):
 
     def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         """Torch's fused LSTM on the same weights, where they are plain."""
-        if not isinstance(self.x, nn.Linear):
+        if not isinstance(self.x, nn.Linear) or isinstance(self.x, RowwiseLinear):
             return super().whole(x, state)
         weights = [self.x.weight, self.h.weight, self.x.bias, self.h.bias]
         start = [s[None] for s in state]

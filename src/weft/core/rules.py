@@ -9,7 +9,7 @@ from torch import Tensor
 from weft.config import Config
 from weft.errors import ConfigError
 from weft.relations import matrix
-from weft.tokens import Tokens
+from weft.tokens import Tokens, axis_of
 
 
 class Rule(Config):
@@ -31,7 +31,7 @@ class Window(Rule):
             raise ConfigError(f"a radius of at least 0 is needed, found {self.radius}", where="Window.radius")
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
-        q, k = queries.coords[self.axis], keys.coords[self.axis]
+        q, k = axis_of(queries.coords, self.axis), axis_of(keys.coords, self.axis)
         return (q[:, :, None] - k[:, None, :]).abs() <= self.radius
 
 
@@ -41,7 +41,7 @@ class Same(Rule):
     axis: str
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
-        return queries.coords[self.axis][:, :, None] == keys.coords[self.axis][:, None, :]
+        return axis_of(queries.coords, self.axis)[:, :, None] == axis_of(keys.coords, self.axis)[:, None, :]
 
 
 class Stride(Rule):
@@ -55,7 +55,7 @@ class Stride(Rule):
             raise ConfigError(f"a stride of at least 1 is needed, found {self.every}", where="Stride.every")
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
-        q, k = queries.coords[self.axis], keys.coords[self.axis]
+        q, k = axis_of(queries.coords, self.axis), axis_of(keys.coords, self.axis)
         return (q[:, :, None] - k[:, None, :]) % self.every == 0
 
 

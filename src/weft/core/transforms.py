@@ -47,6 +47,30 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def _silu(x: Tensor) -> Tensor:
+    return x / torch.exp(-x).add_(1)
+
+
+def _gelu_tanh(x: Tensor) -> Tensor:
+    inner = (x * x * x).mul_(0.044715).add_(x).mul_((2 / torch.pi) ** 0.5)
+    return inner.tanh_().add_(1).mul_(x).mul_(0.5)
+
+
+# torch's own versions of these compute the last numbers of a tensor by another formula than the others, so that the last
+# digit depends on what stands beside; its exp and tanh do not
+SAME_AT_EVERY_PLACE: dict[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]] = {
+    ACTIVATIONS["silu"]: _silu,
+    ACTIVATIONS["gelu_tanh"]: _gelu_tanh,
+    ACTIVATIONS["quick"]: lambda x: _silu(1.702 * x) / 1.702,
+}
+
+
+def same_at_every_place(act: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The function in fp32, computed by one formula wherever a number stands in its tensor."""
+    exact = SAME_AT_EVERY_PLACE.get(act)
+    return act if exact is None else lambda x: exact(x.float()).to(x.dtype)
+
+
 class Transform(Part, nn.Module):
     """A network applied to each token by itself."""
 

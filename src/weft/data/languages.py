@@ -1,6 +1,7 @@
 """Names of languages, and of the two sides of a translation, as people write them. Refuses to know tables and files."""
 
 import re
+from collections.abc import Iterable
 
 ISO_639_1 = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
@@ -42,6 +43,17 @@ def language(name: str | None) -> str | None:
     tag = TAG.fullmatch(plain)
     base = tag[1] if tag else ""
     return base if base in CODES else WORDS.get(base)
+
+
+def marks_of(name: str, marks: Iterable[str]) -> list[str]:
+    """The marks of languages that a name stands for: "en", "eng" and "English" for __en__, en_XX or eng_Latn."""
+    known = list(marks)
+    if name in known:
+        return [name]
+    asked, code = bare(name), language(name)
+    exact = [mark for mark in known if bare(mark) == asked]
+    alike = [mark for mark in known if bare(mark).partition("-")[0] == asked or (code and language(mark) == code)]
+    return exact or alike
 
 
 def side(name: str | None) -> str | None:

@@ -1,8 +1,8 @@
 """Beam search: the best few of all continuations of each source, followed side by side.
 
-A hypothesis y of log-probability log p(y) is ranked by log p(y) / lp(y), lp(y) = ((5 + |y|) / 6)^alpha (Wu et al., 2016),
-the end token counted. One hypothesis is the greedy search. Sources in a batch do not touch each other: one that is
-done leaves.
+A hypothesis y of log-probability log p(y) is ranked by log p(y) / |y|^alpha, the end token counted: the ranking of the
+Hugging Face library, so that a model finds the same texts there. One hypothesis is the greedy search. Sources in a batch
+do not touch each other: one that is done leaves.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.config import Config
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, NotNumbers
 from weft.generate.choices import Rule, limited
 from weft.generate.sampling import NOT_NUMBERS, NOT_NUMBERS_FIX
 from weft.generate.search import Move
@@ -21,11 +21,13 @@ Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued
 
 
 class Beam(Config):
-    """The number of hypotheses followed, the weight of length, and the number of hypotheses returned."""
+    """The number of hypotheses followed, the weight of length, when to stop, the number of hypotheses returned, and ids never written."""
 
     beam: int = 5
-    length_penalty: float = 0.6
+    length_penalty: float = 0.5
+    early_stopping: bool = False
     best: int = 1
+    never: tuple[int, ...] = ()
 
     def check(self) -> None:
         for name, good, expected in (
@@ -51,16 +53,19 @@ class BeamSearch:
     """A strategy that keeps `beam` hypotheses of each source.
 
     Every step each hypothesis offers its best continuations; the best that do not end go on. A source is done when
-    `beam` hypotheses have ended and none that runs is ranked above the worst of them, or at its limit of tokens.
+    `beam` hypotheses have ended and none that runs is ranked above the worst of them (with `early_stopping`, whatever
+    runs), or at its limit of tokens.
     """
 
-    def __init__(self, end: int, limits: list[int], how: Beam, rule: Rule | None = None):
+    def __init__(self, end: int, limits: list[int], how: Beam, rule: Rule | None = None, *, forced: int = 0):
         """`limits` are the most tokens of each source's target, the end not counted; `rule` says what may be written.
+
+        `forced` tokens at the start of each target are given, and count in its length.
 
         A target is scored as if everything might be written: under a rule, `beam` as large as the number of targets that
         it allows finds the best of them for certain.
         """
-        self.end, self.limits, self.how, self.rule = end, limits, how, rule
+        self.end, self.limits, self.how, self.rule, self.forced = end, limits, how, rule, forced
         self.ended: list[list[Hypothesis]] = [[] for _ in limits]
         self.going = list(range(len(limits)))
         self.running: list[list[tuple[int, ...]]] = [[()] for _ in limits]
@@ -69,7 +74,7 @@ class BeamSearch:
 
     def rank(self, log_probability: float, length: int) -> float:
         """The log-probability divided by the length penalty."""
-        return log_probability / ((5 + length) / 6) ** self.how.length_penalty
+        return log_probability / (self.forced + length) ** self.how.length_penalty
 
     def advance(self, logits: Float[Tensor, "R V"]) -> Move | None:
         """Extend the hypotheses that run by one token each."""
@@ -102,9 +107,9 @@ class BeamSearch:
         """The best continuations of each source: log-probability, which hypothesis it continues, with which token."""
         sources = len(self.going)
         written = [ids for running in self.running for ids in running]
-        best, tokens = limited(logits, written, self.rule).topk(each, -1)
+        best, tokens = limited(logits, written, self.rule, self.how.never).topk(each, -1)
         if not bool(best[:, 0].isfinite().all()):
-            raise WeftError(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+            raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
         best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]
@@ -136,7 +141,8 @@ class BeamSearch:
             ended.sort(key=lambda h: (not h.ended, -h.score))
             del ended[beam:]
             return []
-        if len(ended) >= beam and ended[-1].score >= self.rank(onward[0][0], self.length):
+        full = len(ended) >= beam
+        if full and (self.how.early_stopping or ended[-1].score >= self.rank(onward[0][0], self.length)):
             return []
         while len(onward) < beam:  # fewer offers than the beam: the rest can never win
             onward.append((float("-inf"), *onward[0][1:]))

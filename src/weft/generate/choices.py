@@ -49,8 +49,12 @@ class Choices:
         return tuple(branch)
 
 
-def limited(logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]], rule: Rule | None) -> Float[Tensor, "R V"]:
-    """Logits of rows, with minus infinity for tokens that may not follow what each row has written."""
+def limited(
+    logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]], rule: Rule | None, never: Sequence[int] = ()
+) -> Float[Tensor, "R V"]:
+    """Logits of rows, with minus infinity for tokens that may not follow what each row has written, or `never` come."""
+    if never:
+        logits = logits.index_fill(1, torch.tensor(never, device=logits.device), float("-inf"))
     if rule is None:
         return logits
     each = [rule.allowed(ids) for ids in written]

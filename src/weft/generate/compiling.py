@@ -28,6 +28,10 @@ def program_of(model: nn.Module) -> Program:
     """The program of a model's step; raises `Unknown` where the model has a part that native code does not know."""
     program = Program()
     _stream(program, model)
+    used = {tensor.data_ptr() for tensor in program.tensors}
+    for name, parameter in model.named_parameters():
+        if parameter.data_ptr() not in used:  # a part that is new to this file must not be left out in silence
+            raise Unknown(name)
     return program
 
 
@@ -168,6 +172,8 @@ def _attention(p: Program, attention: nn.Module, x: Register, slots: str, shared
     if attention.cross:
         if attention.rules or bias is not None:
             raise Unknown("rules or a bias on a memory")
+        for part in (attention.kv, attention.k_norm):  # used by the modules, once a memory
+            p.tensors += [] if part is None else [parameter.detach() for parameter in part.parameters()]
         slot = tuple(p.slot(Kept(slots, "memory", (), part)) for part in (0, 1))
         p.emit(Kind.READ, projected, out, size=sizes, number=number, slot=slot)
     else:

@@ -1,21 +1,21 @@
 """How a trained model computes when it is used: exact, rounded, or with its weights in eight bits."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from weft.config import Config
 from weft.core.adapters import fold
+from weft.core.attention import Attention
+from weft.core.int8 import int8_linear, rounded_weight
+from weft.core.linear import RowwiseLinear
+from weft.core.transforms import same_at_every_place
 from weft.modalities.embedder import Embedder
-
-INT8_KERNEL_WIDTH = 32  # weights that torch's kernel reads at a time, also beyond the end of a shorter row
-MAX_INT8_ROWS = 16  # with at most this many rows a product is bound by reading the weights, and eight bits pay
 
 
 class Compute(Config):
@@ -30,30 +30,16 @@ class Compute(Config):
 
 
 class Int8Linear(nn.Module):
-    """y = (W8 x) * scale + b: weights rounded to eight bits with a scale for each output."""
+    """A linear map with its weights in eight bits: see `core.int8`."""
 
     def __init__(self, layer: nn.Linear):
         super().__init__()
-        self.weight: Tensor
-        self.scale: Tensor
-        weight = layer.weight.detach().float()
-        scale = weight.abs().amax(1).clamp(min=1e-12) / 127
-        self.missing = -weight.shape[1] % INT8_KERNEL_WIDTH
-        small = F.pad((weight / scale[:, None]).round().to(torch.int8), (0, self.missing))
-        self.register_buffer("weight", small, persistent=False)
-        self.register_buffer("scale", scale, persistent=False)
-        self.register_buffer("scale16", scale.to(torch.bfloat16), persistent=False)
+        self.weight = rounded_weight(layer.weight.detach().float())
+        self.bias: Tensor | None
         self.register_buffer("bias", None if layer.bias is None else layer.bias.detach().float(), persistent=False)
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
-        rows = x.reshape(-1, x.shape[-1])
-        rows = F.pad(rows, (0, self.missing)) if self.missing else rows
-        if len(rows) <= MAX_INT8_ROWS:
-            y = torch.ops.aten._weight_int8pack_mm(rows.to(torch.bfloat16), self.weight, self.scale16).to(x.dtype)
-        else:
-            y = F.linear(rows, self.weight.to(x.dtype) * self.scale[:, None].to(x.dtype))
-        y = y if self.bias is None else y + self.bias.to(x.dtype)
-        return y.reshape(*x.shape[:-1], y.shape[-1])
+        return int8_linear(x, self.weight, self.bias)
 
 
 _prepared: "WeakKeyDictionary[nn.Module, dict[str, nn.Module]]" = WeakKeyDictionary()
@@ -75,15 +61,32 @@ def _rounded(model: nn.Module) -> nn.Module:
     for p in twin.parameters():  # not buffers: angles and slopes of positions stay exact
         if id(p) not in exact:
             p.data = p.data.to(torch.bfloat16)
-    return twin.eval()
+    return _row_by_row(_with_linear(twin, RowwiseLinear))
 
 
 def _eight_bits(model: nn.Module) -> nn.Module:
-    twin = fold(copy.deepcopy(model))
+    return _row_by_row(_with_linear(fold(copy.deepcopy(model)), Int8Linear))
+
+
+def _with_linear(twin: nn.Module, kind: Callable[[nn.Linear], nn.Module]) -> nn.Module:
+    """The copy with other linear maps in trunk and head."""
     for module in list(twin.modules()):
         if isinstance(module, Embedder):
             continue
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Linear):
-                setattr(module, name, Int8Linear(child))
+                setattr(module, name, kind(child))
+    return twin
+
+
+def _row_by_row(twin: nn.Module) -> nn.Module:
+    """The copy, with every sum and function in an order that does not depend on the other rows of a batch.
+
+    Rounding makes a difference in the last digit as large as a step of bf16 or of eight bits.
+    """
+    for module in twin.modules():
+        if isinstance(module, Attention):
+            module.rows_apart = True
+        if callable(act := getattr(module, "act", None)):
+            module.act = same_at_every_place(act)  # type: ignore[assignment]
     return twin.eval()

@@ -32,8 +32,10 @@ class Decoding(Beam, Compute):
 
     about: ClassVar[Mapping[str, str]] = {
         "beam": "hypotheses that are followed side by side; 1 is greedy",
-        "length_penalty": "above 0 favours longer answers: log p / ((5 + length) / 6)^this",
+        "length_penalty": "above 0 favours longer answers: log p / length^this",
+        "early_stopping": "stop as soon as as many answers have ended as are followed, though a better one might come",
         "best": "answers to give for each input, the best first",
+        "never": "ids of tokens that are never written",
         "precision": "fp32, bf16 or int8",
         "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
         "top_k": "drop all but the k likeliest tokens when drawing",
@@ -54,7 +56,8 @@ class Decoding(Beam, Compute):
     @property
     def drawing(self) -> Sampling:
         """The settings of drawing."""
-        return Sampling(temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, seed=self.seed)
+        shape = {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.top_p}
+        return Sampling(**shape, seed=self.seed, never=self.never)  # type: ignore[arg-type]
 
 
 def decode(
@@ -65,11 +68,13 @@ def decode(
     limits: Sequence[int],
     how: Decoding,
     opening: Sequence[int] = (),
+    after: Sequence[int] = (),
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
 
-    Targets go on from `opening`, which is not part of them; by default from the end token.
+    Targets go on from `opening`, which is not part of them; by default from the end token. The ids `after` stand behind
+    each source; by default the end token does.
     Sources of like length are computed together; `listen` is called with the number of sources done.
     """
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
@@ -83,7 +88,7 @@ def decode(
             stop += 1
         rows = order[start:stop]
         some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
-        memory, keys = memorise(used, some, end), [source.tolist() for source in some]  # type: ignore[arg-type]
+        memory, keys = memorise(used, some, *(after or (end,))), [source.tolist() for source in some]  # type: ignore[arg-type]
         opened = list(opening) or [end]
         targets = written(used, memory, end=end, opening=opened, limits=longest, how=how, keys=keys)  # type: ignore[arg-type]
         for i, best in zip(rows, targets, strict=True):
@@ -112,7 +117,7 @@ def written(
     capacity = max(limits) + len(opening)
     if how.temperature == 0:
         session = Session(model.target, memory=memory, capacity=capacity)
-        beam = BeamSearch(end, limits, how, rule)
+        beam = BeamSearch(end, limits, how, rule, forced=len(opening) - 1)
         search(session, [opening for _ in limits], beam)
         return beam.found()
     many = torch.arange(len(limits)).repeat_interleave(how.best).to(memory.x.device)
@@ -129,7 +134,7 @@ def written(
 
 
 @torch.inference_mode()
-def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], end: int) -> Tokens:
-    """The encoder's tokens for sources of ids."""
-    lines = PaddedIds.of([np.append(source, end) for source in sources])
+def memorise(model: Seq2Seq, sources: Sequence[np.ndarray], *after: int) -> Tokens:
+    """The encoder's tokens for sources of ids, with the ids `after` behind each."""
+    lines = PaddedIds.of([np.append(source, after) for source in sources])
     return model.memorise(lines.to(next(model.parameters()).device).raw())

@@ -12,7 +12,7 @@ import torch
 from weft.codecs.field import FieldCodec
 from weft.data.fields.windows import WindowReader, moments
 from weft.data.grids.grid import Stretch
-from weft.errors import WeftError
+from weft.errors import NotNumbers
 from weft.modalities.climate import Number
 from weft.models.stream import Stream
 
@@ -171,7 +171,7 @@ class FieldPredictor:
     def _in_units(self, anomalies: np.ndarray, season: Number, hour: Number) -> np.ndarray:
         if not np.isfinite(anomalies[..., ~self.never]).all():
             problem = "the model gives values that are not finite"
-            raise WeftError(problem, where="weft predict", fix="train anew with a lower lr")
+            raise NotNumbers(problem, fix="train anew with a lower lr")
         values = self.codec.values(anomalies, season, hour)
         return np.where(self.never, np.float32(np.nan), values).astype(np.float32)
 

@@ -124,7 +124,10 @@ class Program:
 
 def activation_number(act: Callable[[Tensor], Tensor]) -> int:
     """The number of an activation in native code."""
-    return NATIVE_ACTIVATIONS.index(next(name for name, known in ACTIVATIONS.items() if known is act))
+    name = next((name for name, known in ACTIVATIONS.items() if known is act), None)
+    if name not in NATIVE_ACTIVATIONS:
+        raise Unknown(f"activation {name or 'of its own'}")
+    return NATIVE_ACTIVATIONS.index(name)
 
 
 def exactly(part: object, *known: type) -> None:

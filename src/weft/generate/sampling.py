@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from weft.config import Config
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, NotNumbers
 from weft.native import Draw, library
 
 NEVER = float("-inf")  # the logit of a token that must not come
@@ -34,6 +34,7 @@ class Sampling(Config):
     stop: tuple[str, ...] = ()
     samples: int = 1
     seed: int = 0
+    never: tuple[int, ...] = ()
 
     about: ClassVar[Mapping[str, str]] = {
         "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
@@ -45,6 +46,7 @@ class Sampling(Config):
         "stop": "texts that end the writing, separated by commas",
         "samples": "continuations of each input",
         "seed": "another seed, another text",
+        "never": "ids of tokens that are never written",
     }
 
     def check(self) -> None:
@@ -110,7 +112,7 @@ def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Gen
     """One token a row, each row by its own generator, so that neighbouring rows do not change it."""
     best, likeliest = logits.max(-1)
     if not bool(best.isfinite().all()):
-        raise WeftError(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+        raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
     if how.temperature == 0:
         return likeliest
     total = logits.softmax(-1).double().cumsum(-1)
@@ -137,7 +139,7 @@ def next_tokens(
     kinds = Draw(how.temperature, how.top_p, how.min_p, how.top_k or 0)
     address = chances.buffer_info()[0]
     if not native.draw(logits.data_ptr(), (rows, values), kinds, address, work.data_ptr(), tokens.data_ptr()):
-        raise WeftError(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+        raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
     return tokens
 
 

@@ -131,7 +131,7 @@ class Drawing:
     def advance(self, logits: Tensor) -> Move | None:
         """Draw a token for every row that goes on."""
         alive = [self.rows[i] for i in self.going]
-        open_to = limited(logits, [row.ids for row in alive], self.rule)
+        open_to = limited(logits, [row.ids for row in alive], self.rule, self.how.never)
         chosen = next_tokens(open_to, _seen(alive, self.how, logits), self.how, [row.generator for row in alive])
         if self.scored:
             scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()

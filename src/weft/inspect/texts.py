@@ -37,12 +37,16 @@ class LookAtText(Config):
 class TextVectors(Config):
     """Settings of the vectors of texts."""
 
-    summary: Literal["mean", "class"] = "mean"
+    summary: Literal["mean", "class", "max"] = "mean"
     normalise: bool = True
+    longest: int | None = None
+    lower: bool = False
 
     about: ClassVar[Mapping[str, str]] = {
-        "summary": "mean (of all tokens) or class (the first token)",
+        "summary": "mean (of all tokens), class (the first token) or max (the greatest of each value)",
         "normalise": "bring each vector to length 1, so that products are cosines",
+        "longest": "read at most this number of tokens of a text; by default the model's context",
+        "lower": "make all letters small first",
     }
 
 
@@ -66,5 +70,7 @@ def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) ->
         x = model.encode(lines.raw()).x.float()
         real = lines.real[..., None]
         vector = x[:, 0] if how.summary == "class" else (x * real).sum(1) / real.sum(1)
+        if how.summary == "max":
+            vector = x.masked_fill(~real, float("-inf")).amax(1)
         found[some] = (torch.nn.functional.normalize(vector, dim=-1) if how.normalise else vector).numpy()
     return found

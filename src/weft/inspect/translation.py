@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from weft.codecs import TextMarks
-from weft.config import Config
+from weft.codecs.languages import ChosenLanguages
 from weft.core.recording import Reading, record
 from weft.data.batch import PaddedIds
 from weft.errors import ConfigError
@@ -33,7 +33,7 @@ class Look(AttentionChoice):
     pieces: bool = False
 
 
-class LookAtTranslation(Config):
+class LookAtTranslation(ChosenLanguages):
     """Settings of a look at a translation."""
 
     layer: int | None = None
@@ -46,6 +46,7 @@ class LookAtTranslation(Config):
     side: Side = "across"
 
     about: ClassVar[Mapping[str, str]] = {
+        **ChosenLanguages.about,
         "layer": "one layer of the decoder, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
         "every": "every head of every layer in a panel of its own",
@@ -74,10 +75,14 @@ class TranslationView:
         how: Look = Look(),
         *,
         marks: TextMarks,
+        after: Sequence[int] = (),
     ):
-        """`source` and `target` are ids without their end; the target is read from the start among its `marks`."""
+        """`source` and `target` are ids without their end; the target is read from the start among its `marks`.
+
+        The ids `after` stand behind the source; by default the end does.
+        """
         self.tokenizer, self.how = tokenizer, how
-        self.source_ids, self.target_ids = [*source, marks.end], [*target, marks.end]
+        self.source_ids, self.target_ids = [*source, *(after or (marks.end,))], [*target, marks.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
         given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).raw()
         self._readings = readings_of(model, given, [marks.start, *self.target_ids[:-1]])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from weft.errors import ConfigError
 
+POOLING = "*_Pooling/config.json"
 PATTERNS = ["*.json", "*.safetensors", "merges.txt"]  # never code, never pickles
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
@@ -24,7 +25,10 @@ def fetch(name: str) -> Path:
             "no such folder, and huggingface_hub is not installed to fetch it", where=name, fix=fix
         ) from None
     try:
-        return Path(snapshot_download(name, allow_patterns=PATTERNS, ignore_patterns="*/*"))
+        folder = Path(snapshot_download(name, allow_patterns=PATTERNS, ignore_patterns="*/*"))
+        if (folder / "modules.json").exists():  # how sentence-transformers makes one vector of a text
+            snapshot_download(name, revision=folder.name, allow_patterns=POOLING)
+        return folder
     except errors.GatedRepoError:
         problem = "the Hugging Face Hub gives this model only to people whom its makers have let in"
         fix = "ask for it on its page, then log in with `hf auth login`"

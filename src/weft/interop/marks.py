@@ -43,6 +43,10 @@ class Marks:
         values = {name: ends if name == "eos" else getattr(self, name) for name in _KEYS}
         return {_KEYS[name]: value for name, value in values.items() if value is not None}
 
+    def ids(self) -> set[int]:
+        """All of them."""
+        return {id for id in (self.bos, *self.eos, self.pad, self.start, self.first) if id is not None}
+
     def opening(self) -> list[int]:
         """What a decoder's text goes on from."""
         return [id for id in (self.start, self.first) if id is not None]

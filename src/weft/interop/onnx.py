@@ -46,12 +46,13 @@ def write_onnx(
     labels: Sequence[str] = (),
     marks: Marks = Marks(),
     unit: float | None = None,
+    problem: str | None = None,
 ) -> float:
     """Write a model as an ONNX graph. Returns the largest difference between its values and ours.
 
     The folder must not exist yet. It appears whole and proved or not at all. Adapters are merged into the weights, and all
     numbers are in fp32. Texts are of one segment, and no pixels are missing. Differences must be small beside `unit`, or
-    beside the largest value where it is left out.
+    beside the largest value where it is left out. `problem` is the kind of labels, as config.json has it elsewhere.
     """
     absent = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if absent:
@@ -60,7 +61,7 @@ def write_onnx(
     must_be_new(target)
     twin = merged(model) if has_adapters(model) else copy.deepcopy(model)
     shown = signature(twin.cpu().float()).eval().requires_grad_(False)
-    described = _described(shown, tokenizer_json, labels, marks)
+    described = {**_described(shown, tokenizer_json, labels, marks), **({"problem_type": problem} if problem else {})}
     graph = _graph(shown)
     with staged(target) as folder:
         graph.save(folder / "model.onnx")
@@ -78,23 +79,28 @@ def prove_onnx(folder: Path, shown: Signature, unit: float | None = None) -> flo
         write_tensors(files[0], {f"{i}.{name}": t for i, trial in trials.items() for name, t in trial.items()})
         run_reference(REFERENCE_RUN, folder, files, who="onnxruntime", where="model.onnx")
         theirs = read_tensors(files[1])
-    return max(_difference(shown, trial, theirs[i], unit) for i, trial in trials.items())
+    return max(
+        _difference(shown, name, trial, theirs[f"{i}.{name}"], unit)
+        for i, trial in trials.items()
+        for name in shown.outputs
+    )
 
 
-def _difference(shown: Signature, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
+def _difference(shown: Signature, name: str, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
     with torch.inference_mode():
-        ours = shown(**inputs)
-    sizes = ", ".join(f"{name} {list(t.shape)}" for name, t in inputs.items())
+        ours = shown.values(inputs)[name]
+    sizes = ", ".join(f"{given} {list(t.shape)}" for given, t in inputs.items())
+    where = f"{name} of {sizes}"
     if theirs.shape != ours.shape:
-        raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=sizes)
+        raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=where)
     if not theirs.isfinite().all():  # at padding too: nothing downstream should meet NaN
-        raise DataError("the graph gives values that are not finite", where=sizes)
-    counted = shown.counted(inputs)
+        raise DataError("the graph gives values that are not finite", where=where)
+    counted = shown.counted(shown.outputs[name], inputs)
     if counted is not None:
         ours, theirs = ours[counted], theirs[counted]
     largest = float((ours - theirs).abs().max())
     if not largest <= TOLERANCE * (unit or max(1.0, float(ours.abs().max()))):
-        raise DataError(f"the graph computes other values than the model: they differ by {largest:.2g}", where=sizes)
+        raise DataError(f"the graph computes other values than the model: they differ by {largest:.2g}", where=where)
     return largest
 
 
@@ -111,7 +117,7 @@ def _graph(shown: Signature) -> torch.onnx.ONNXProgram:
                 shown,
                 kwargs=shown.sample(),
                 input_names=list(shown.inputs),
-                output_names=list(shown.output),
+                output_names=list(shown.outputs),
                 dynamic_shapes=shapes,
                 dynamo=True,
                 verbose=False,
@@ -147,7 +153,7 @@ def _quiet() -> Iterator[None]:
 
 def _described(shown: Signature, tokenizer_json: str | None, labels: Sequence[str], marks: Marks) -> Mapping[str, Any]:
     """What weft.json says."""
-    (out,) = shown.output.values()
+    out = next(iter(shown.outputs.values()))
     if labels and len(labels) != out.shape[-1]:
         raise ConfigError(f"{len(labels)} labels for a model that tells {out.shape[-1]} apart", where="labels")
     if tokenizer_json is not None and shown.vocab is not None:
@@ -156,7 +162,7 @@ def _described(shown: Signature, tokenizer_json: str | None, labels: Sequence[st
         "weft": VERSION,
         "model": type(shown.model).__name__,
         "inputs": written(shown.inputs),
-        "outputs": written(shown.output),
+        "outputs": written(shown.outputs),
         "labels": list(labels),
         "marks": marks.write(),
         **shown.note,

@@ -2,7 +2,7 @@
 
     python onnx_reference_run.py FOLDER INPUTS.safetensors OUTPUTS.safetensors
 
-Inputs are called `trial.name`, outputs `trial`. Imports nothing of weft's.
+Inputs are called `trial.name`, outputs likewise. Imports nothing of weft's.
 """
 
 import sys
@@ -22,7 +22,12 @@ def main(folder: str, inputs: str, outputs: str) -> None:
     for key, values in load_file(inputs).items():
         trial, _, name = key.partition(".")
         trials[trial][name] = values
-    save_file({trial: session.run(None, given)[0] for trial, given in trials.items()}, outputs)
+    names = [output.name for output in session.get_outputs()]
+    found = {trial: session.run(names, given) for trial, given in trials.items()}
+    save_file(
+        {f"{trial}.{name}": v for trial, values in found.items() for name, v in zip(names, values, strict=True)},
+        outputs,
+    )
 
 
 if __name__ == "__main__":

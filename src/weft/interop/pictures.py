@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from weft.codecs import Preparation
-from weft.core import PerClassToken, Pooled
+from weft.core import FirstAndMean, PerClassToken, Pooled
 from weft.errors import ConfigError
 from weft.interop.family import Family
 from weft.interop.preprocessors import (
@@ -73,7 +73,9 @@ class PictureFamily(Family):
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         picture = seen(model, inputs["pixel_values"])
         assert isinstance(model, Stream)
-        return model(picture) if isinstance(model.head, Pooled | PerClassToken) else model.encode(picture).x
+        return (
+            model(picture) if isinstance(model.head, Pooled | PerClassToken | FirstAndMean) else model.encode(picture).x
+        )
 
 
 def with_stream(config: Model.Config, stream: Stream.Config) -> Model.Config:

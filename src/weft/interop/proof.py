@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -28,10 +28,25 @@ REFERENCE_RUN = Path(__file__).with_name("reference_run.py")
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
-def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: Sequence[str] = ()) -> float:
-    """The largest difference between our values and theirs, in fp32; the ids of `texts` must be the same.
+class Questions(Protocol):
+    """What their library is asked about texts or pictures, as reference_run.py knows it, and what it should answer."""
 
-    `inputs` go by their names: input_ids, attention_mask, decoder_input_ids, pixel_values.
+    def asked(self) -> dict[str, Any]: ...
+
+    def compare(self, found: Sequence[Any], folder: Path) -> None: ...
+
+
+def prove(
+    path: str | Path,
+    model: Model,
+    inputs: Mapping[str, Tensor],
+    texts: Sequence[str] = (),
+    trial: Questions | None = None,
+) -> float:
+    """The largest difference between our values and theirs, in fp32.
+
+    The ids of `texts` must be the same, and the answers to the questions of a `trial`. `inputs` go by their names:
+    input_ids, attention_mask, decoder_input_ids, pixel_values.
     """
     if importlib.util.find_spec("transformers") is None:
         raise WeftError("transformers is not installed, so the folder cannot be tried", fix="pip install 'weft[hf]'")
@@ -42,30 +57,41 @@ def prove(path: str | Path, model: Model, inputs: Mapping[str, Tensor], texts: S
     with tempfile.TemporaryDirectory() as place:
         files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
         write_tensors(files[0], inputs)
-        if texts:
-            files += [Path(place) / "texts.json", Path(place) / "ids.json"]
-            files[2].write_text(json.dumps(list(texts)), encoding="utf-8")
+        asked = {"texts": list(texts), **(trial.asked() if trial is not None else {})}
+        if texts or trial is not None:
+            files += [Path(place) / "asked.json", Path(place) / "answers.json"]
+            files[2].write_text(json.dumps(asked), encoding="utf-8")
         run_reference(REFERENCE_RUN, folder, files, who="the Hugging Face library", where=str(folder))
-        if texts:
-            _compare_ids(folder, texts, json.loads(files[3].read_text(encoding="utf-8")))
+        found = json.loads(files[3].read_text(encoding="utf-8")) if len(files) > 2 else {}
         theirs = read_tensors(files[1])["values"]
+    if texts:
+        _compare_ids(folder, texts, found["ids"])
+    if trial is not None:
+        trial.compare(found["answers"], folder)
+    return _difference(ours, theirs, inputs.get("attention_mask"), folder)
+
+
+def _difference(ours: Tensor, theirs: Tensor, mask: Tensor | None, folder: Path) -> float:
     if theirs.shape != ours.shape:
         raise DataError(f"values of shape {list(theirs.shape)} instead of {list(ours.shape)}", where=str(folder))
     apart = (theirs - ours.float()).abs()
-    mask = inputs.get("attention_mask")
     if mask is not None and apart.ndim == 3 and apart.shape[:2] == mask.shape:
         apart = apart[mask.bool()]  # what stands at padding means nothing, here or there
     return float(apart.max())
 
 
-def trial_inputs(model: Model, vocab: int | None = None) -> dict[str, Tensor]:
-    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given."""
+def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] = ()) -> dict[str, Tensor]:
+    """Inputs that both libraries are tried with, by their names there; ids are below `vocab` where it is given.
+
+    None of the `marks` is among the ids, nor an id that fills: some models there count no place for it.
+    """
     draw, config = np.random.default_rng(0), model.config
     embed, target = config.reader().embed, getattr(config, "target", None)
 
     def ids(size: int | None, length: int) -> Tensor:
-        drawn = torch.from_numpy(draw.integers(0, size or 2, (2, length)))
-        return drawn.masked_fill(drawn == _padding(embed), size - 1) if size else drawn
+        known = np.arange(size or 2)
+        words = np.setdiff1d(known, np.array([*marks, _padding(embed)], np.int64))
+        return torch.from_numpy(draw.choice(words if len(words) else known, (2, length)))
 
     if isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))

@@ -12,13 +12,16 @@ from typing import Any
 
 from weft.codecs import Preparation
 from weft.config import read_json
-from weft.errors import ConfigError, DataError, listed, nearest
+from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
+from weft.interop.generation import read_generation
+from weft.interop.labels import with_labels
 from weft.interop.marks import Marks
 from weft.interop.preprocessors import PREPROCESSOR_FILE, PROCESSOR_FILE
 from weft.interop.rules import Unused
+from weft.interop.sentence_modules import read_modules
 from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
@@ -45,8 +48,12 @@ class Imported:
     tokenizer_json: str | None = None
     labels: tuple[str, ...] = ()
     marks: Marks = Marks()
+    tokenizer_config: dict[str, Any] = field(default_factory=dict)  # how their library uses the tokenizer
     preparation: Preparation | None = None  # how pictures get their size; None where no file says it
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
+    several: bool = False  # whether its labels do not exclude each other
+    embed: dict[str, Any] = field(default_factory=dict)  # how its makers sum up texts, in the words of weft embed
+    predict: dict[str, Any] = field(default_factory=dict)  # how its makers let it write, in the words of weft predict
     warnings: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()  # tensors of theirs with NaN or infinity
     hub: str | None = None  # owner/name, where the folder was fetched
@@ -81,8 +88,14 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
+    task = family.tasks[architecture]
+    labels: tuple[str, ...] = ()
+    if task in LABEL_TASKS:
+        data, labels, noticed = with_labels(data, where)
+        remarks += noticed
     given = TheirConfig(data, where, known_code=family.known_code)
-    config = family.read(given, architecture)
+    with placed(where):
+        config = family.read(given, architecture)
     remarks += given.finish(family.harmless | family.settings.keys())
     preprocessor, place = _preprocessor(folder)
     config = family.prepared(config, preprocessor, place)
@@ -90,7 +103,6 @@ def read_folder(source: str | Path) -> Imported:
     remarks += unknown
     model, noticed, broken = _filled(folder, family, config)
     remarks += noticed
-    task = family.tasks[architecture]
     tokenizer = read_tokenizer(folder, family.name)
     if tokenizer is None and task in TEXT_TASKS:
         remarks.append("no tokenizer.json: texts have to be given as ids")
@@ -98,6 +110,9 @@ def read_folder(source: str | Path) -> Imported:
     vocab = data.get("vocab_size", nested.get("vocab_size"))
     if tokenizer is not None and type(vocab) is int:
         check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
+    marks = Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where)
+    predict, unfollowed = _writing(folder, data, task, config, marks)
+    remarks += unfollowed
     return Imported(
         model=model,
         family=family.name,
@@ -105,8 +120,12 @@ def read_folder(source: str | Path) -> Imported:
         task=task,
         source=folder,
         tokenizer_json=tokenizer,
-        labels=_labels(data, getattr(config, "outputs", None) or 0, where) if task in LABEL_TASKS else (),
-        marks=Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where),
+        labels=labels,
+        several=bool(labels) and data.get("problem_type") == "multi_label_classification",
+        embed=read_modules(lambda name: _content(folder, name), store.shown(folder)),
+        marks=marks,
+        predict=predict,
+        tokenizer_config=_json(folder, "tokenizer_config.json") or {},
         preparation=preparation,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
@@ -136,6 +155,16 @@ def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, 
     return model.eval(), remarks, tuple(found.broken)
 
 
+def _writing(
+    folder: Path, data: dict[str, Any], task: str | None, config: Model.Config, marks: Marks
+) -> tuple[dict[str, Any], list[str]]:
+    """How its makers let a model write; files from before generation_config.json have that in config.json."""
+    name = "generation_config.json" if inside(folder / "generation_config.json", folder) else "config.json"
+    given, where = _json(folder, name) or data, store.shown(folder / name)
+    context = getattr(getattr(config, "target", config.reader()).embed, "context", 0)
+    return read_generation(given, task, context=context, opening=len(marks.opening()) or 1, where=where)
+
+
 def _refuse_files(path: Path) -> None:
     """Only folders hold models."""
     if path.is_dir():
@@ -153,13 +182,16 @@ def _refuse_files(path: Path) -> None:
     raise DataError(f"{kind}; expected a folder", where=store.shown(path), fix="name the folder with config.json")
 
 
-def _json(folder: Path, name: str) -> dict[str, Any] | None:
+def _content(folder: Path, name: str) -> Any:
+    """What a JSON file of the folder holds; None where it is not there."""
     path = folder / name
-    if not inside(path, folder):
-        return None
-    data = read_json(store.read_file(path), where=store.shown(path))
-    if not isinstance(data, dict):
-        raise ConfigError("expected an object", where=store.shown(path))
+    return read_json(store.read_file(path), where=store.shown(path)) if inside(path, folder) else None
+
+
+def _json(folder: Path, name: str) -> dict[str, Any] | None:
+    data = _content(folder, name)
+    if data is not None and not isinstance(data, dict):
+        raise ConfigError("expected an object", where=store.shown(folder / name))
     return data
 
 
@@ -177,7 +209,9 @@ def _family(data: dict[str, Any], where: str) -> tuple[Family, str, list[str]]:
     if not isinstance(name, str):
         raise ConfigError("no model_type: not a config.json of the Hugging Face library", where=where)
     if name not in FAMILIES:
-        raise ConfigError(f"weft does not know the model type {name!r:.80}", where=where, fix=nearest(name, FAMILIES))
+        raise ConfigError(
+            f"weft does not know the model type {name!r:.80}", where=where, fix=f"known: {', '.join(sorted(FAMILIES))}"
+        )
     family, named = FAMILIES[name], data.get("architectures")
     if not named:
         first = next(iter(family.tasks))
@@ -188,18 +222,3 @@ def _family(data: dict[str, Any], where: str) -> tuple[Family, str, list[str]]:
         problem = f"weft does not know the architecture {named[0]!r:.80} of {name}"
         raise ConfigError(problem, where=where, fix=f"known: {', '.join(family.tasks)}")
     return family, named[0], []
-
-
-def _labels(data: dict[str, Any], outputs: int, where: str) -> tuple[str, ...]:
-    """The names of the classes; where config.json leaves them out, those that their library means. One output has none."""
-    names = data.get("id2label")
-    if names is None:
-        return tuple(f"LABEL_{i}" for i in range(outputs)) if outputs > 1 else ()
-    try:
-        by_id = {int(id): name for id, name in names.items()}
-        ordered = tuple(by_id[id] for id in range(len(names)))
-    except (AttributeError, ValueError, KeyError):
-        raise ConfigError("id2label: expected a name for each number from 0 on", where=where) from None
-    if not all(isinstance(name, str) for name in ordered):
-        raise ConfigError("id2label: expected names", where=where)
-    return ordered

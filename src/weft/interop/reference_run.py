@@ -1,17 +1,22 @@
-"""Run in a process of its own: opens a folder by the Hugging Face library and writes down what it computes.
+"""Run in a process of its own: opens a folder by the Hugging Face library and writes down what it computes and answers.
 
-    python reference_run.py FOLDER INPUTS.safetensors OUTPUTS.safetensors [TEXTS.json IDS.json]
+    python reference_run.py FOLDER INPUTS.safetensors OUTPUTS.safetensors [ASKED.json ANSWERS.json]
 
-Imports nothing of weft's, so that the numbers are the other library's alone.
+ASKED.json has `texts`, whose ids are wanted, and may have a `kind` of questions with `inputs` and `settings`; every input
+gets the answers that count as right there: all that are within TIE of the best. Imports nothing of weft's, so that numbers
+and answers are the other library's alone, by its own tokenizer, processor and settings.
 """
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
+
+TIE = 1e-3  # logits nearer to the best than this may come out in another order
 
 
-def main(folder: str, inputs: str, outputs: str, texts: str = "", ids: str = "") -> None:
-    """Load, compute, write."""
+def main(folder: str, inputs: str, outputs: str, asked: str = "", answers: str = "") -> None:
+    """Load, compute, answer, write."""
     import torch
     import transformers
     from safetensors.torch import load_file, save_file
@@ -26,12 +31,84 @@ def main(folder: str, inputs: str, outputs: str, texts: str = "", ids: str = "")
         raise SystemExit(f"not every weight found its place: {odd}")
     with torch.inference_mode():
         result = model.eval()(**load_file(inputs))
-    values = result["logits"] if "logits" in result else result["last_hidden_state"]
-    save_file({"values": values.float().contiguous()}, outputs)
-    if texts:
+        values = result["logits"] if "logits" in result else result["last_hidden_state"]
+        save_file({"values": values.float().contiguous()}, outputs)
+        if asked:
+            wanted = json.loads(Path(asked).read_text(encoding="utf-8"))
+            found = answered(folder, model, wanted)
+            Path(answers).write_text(json.dumps(found), encoding="utf-8")
+
+
+def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The ids of texts, and the answers to what is asked."""
+    import transformers
+
+    found: dict[str, Any] = {"ids": [], "answers": []}
+    if wanted["texts"] or wanted.get("kind") not in (None, "picture label"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        found = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in json.loads(Path(texts).read_text())]
-        Path(ids).write_text(json.dumps(found))
+        found["ids"] = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in wanted["texts"]]
+    kind = wanted.get("kind")
+    if kind in ("picture label", "picture text"):
+        import numpy
+        from PIL import Image
+
+        processor = transformers.AutoImageProcessor.from_pretrained(folder)
+        pictures = [Image.fromarray(numpy.array(one, numpy.uint8)) for one in wanted["inputs"]]
+        given = [processor(images=one, return_tensors="pt") for one in pictures]
+        labels = kind == "picture label"
+        found["answers"] = [label(model, one) for one in given] if labels else written(model, tokenizer, given, wanted)
+    elif kind == "blank":
+        guess = transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer)
+        found["answers"] = [filled(guess, text.replace("___", tokenizer.mask_token)) for text in wanted["inputs"]]
+    elif kind == "tags":
+        found["answers"] = [tagged(model, tokenizer, words) for words in wanted["inputs"]]
+    elif kind is not None:
+        given = [tokenizer(text, return_tensors="pt", truncation=kind == "label") for text in wanted["inputs"]]
+        labels = kind == "label"
+        found["answers"] = [label(model, one) for one in given] if labels else written(model, tokenizer, given, wanted)
+    return found
+
+
+def label(model: Any, given: Any) -> list[Any]:
+    """The labels of the greatest values; all above 0 where each is a question of its own; a number for one value."""
+    values, names = model(**given).logits[0], model.config.id2label
+    if model.config.problem_type == "multi_label_classification":
+        return [sorted(names[i] for i, value in enumerate(values.tolist()) if value > 0)]
+    if len(values) == 1:
+        return values.tolist()
+    return [names[i] for i, value in enumerate(values.tolist()) if value >= float(values.max()) - TIE]
+
+
+def written(model: Any, tokenizer: Any, given: Any, wanted: dict[str, Any]) -> list[list[str]]:
+    """The texts that are generated; of continuations what is new."""
+    found = []
+    for i, one in enumerate(given):
+        limit = {"max_new_tokens": wanted["limits"][i]} if wanted["limits"] else {}
+        ids = model.generate(**one, **wanted["settings"], **limit)[0]
+        begin = 0 if model.config.is_encoder_decoder else one["input_ids"].shape[1]
+        found.append([tokenizer.decode(ids[begin:], skip_special_tokens=True)])
+    return found
+
+
+def filled(guess: Any, text: str) -> list[str]:
+    """The likeliest tokens for the blank that are not special."""
+    special = guess.tokenizer.all_special_ids
+    best = [one for one in guess(text, top_k=len(special) + 5) if one["token"] not in special]
+    return [guess.tokenizer.decode([one["token"]]) for one in best if one["score"] >= best[0]["score"] * (1 - TIE)]
+
+
+def tagged(model: Any, tokenizer: Any, words: list[str]) -> list[list[str]]:
+    """For each word the tags of the greatest values at its first token, which may begin with the space before it."""
+    given = tokenizer(" ".join(words), return_tensors="pt", return_offsets_mapping=True, truncation=True)
+    places, found, before = given.pop("offset_mapping")[0].tolist(), [], 0
+    values = model(**given).logits[0]
+    for word in words:
+        first = next((i for i, (start, end) in enumerate(places) if end > start and start >= before), None)
+        row = None if first is None else values[first]
+        near = [] if row is None else (row >= row.max() - TIE).nonzero()[:, 0].tolist()
+        found.append([model.config.id2label[i] for i in near])
+        before += len(word) + (before > 0)
+    return found
 
 
 if __name__ == "__main__":

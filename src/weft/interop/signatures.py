@@ -1,4 +1,4 @@
-"""Signatures: models with plain tensors in and one tensor out, under the names that other programs know them by.
+"""Signatures: models with plain tensors in and out, under the names that other programs know them by.
 
 A signature describes its tensors and gives inputs to try it on: other sizes than it was traced with, padding on either
 side, and rows that are all padding. Knows no file format.
@@ -12,7 +12,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from weft.core.heads import summary
 from weft.core.recurrent import Recurrent
 from weft.errors import ConfigError
 from weft.interop.ports import (
@@ -23,7 +25,7 @@ from weft.interop.ports import (
     Signature,
     drawn_ids,
     drawn_mask,
-    output_of,
+    outputs_of,
     values_of,
 )
 from weft.modalities.graph_embed import GraphEmbed, Graphs
@@ -31,10 +33,18 @@ from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.points import PointEmbed, Points
 from weft.modalities.stages import StagedEmbed
 from weft.modalities.text import Text, TextEmbed
+from weft.models.distilled import summary as class_vector
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.relations import EdgeList
 from weft.tokens import Order, Tokens
+
+TEXT_VECTOR = "the mean of the text's tokens, of length 1"
+PICTURE_VECTOR = "the first token, which is the class token where there is one"
+
+
+def _text_vector(tokens: Tokens) -> Tensor:
+    return F.normalize(summary(tokens, first=False), dim=-1)
 
 
 class TextSignature(Signature):
@@ -49,12 +59,12 @@ class TextSignature(Signature):
             "input_ids": Port("int64", ("batch", "length"), f"ids below {embed.vocab}, marks included"),
             "attention_mask": Port("int64", ("batch", "length"), "1 for a token, 0 for padding, on either side"),
         }
-        self.output = output_of(model, ("length",))
+        self.outputs = outputs_of(model, ("length",), TEXT_VECTOR)
         self.axes = {"batch": 1, "length": 1}
         self.note = {"context": embed.context, "reads": "the past" if embed.reading == "line" else "both ways"}
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return values_of(self.model, Text(input_ids, attention_mask.bool()))
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor | tuple[Tensor, ...]:
+        return values_of(self.model, Text(input_ids, attention_mask.bool()), _text_vector)
 
     def sample(self) -> Inputs:
         return self._drawn(*TRACED_SIZE)
@@ -62,8 +72,8 @@ class TextSignature(Signature):
     def trials(self) -> list[Inputs]:
         return [self._drawn(rows, min(length, self.context)) for rows, length in TRIED_SIZES]
 
-    def counted(self, inputs: Inputs) -> Tensor | None:
-        return inputs["attention_mask"].bool() if "length" in next(iter(self.output.values())).shape else None
+    def counted(self, port: Port, inputs: Inputs) -> Tensor | None:
+        return inputs["attention_mask"].bool() if "length" in port.shape else None
 
     def _drawn(self, rows: int, length: int) -> Inputs:
         return {"input_ids": drawn_ids(rows, length, self.vocab), "attention_mask": drawn_mask(rows, length)}
@@ -82,12 +92,12 @@ class PictureSignature(Signature):
         self.fixed = isinstance(embed, StagedEmbed.Config)
         sides = tuple(size) if self.fixed else ("height", "width")
         self.inputs = {"pixel_values": Port("float32", ("batch", embed.channels, *sides), meaning)}
-        self.output = output_of(model, (math.prod(embed.grid) if self.fixed else "tokens",))
+        self.outputs = outputs_of(model, (math.prod(embed.grid) if self.fixed else "tokens",), PICTURE_VECTOR)
         self.axes = {"batch": 1} if self.fixed else {"batch": 1, "height": embed.stride, "width": embed.stride}
         self.note = {"made_for": {"height": size[0], "width": size[1]}, "sides_are_multiples_of": embed.stride}
 
-    def forward(self, pixel_values: Tensor) -> Tensor:
-        return values_of(self.model, Picture(pixel_values))
+    def forward(self, pixel_values: Tensor) -> Tensor | tuple[Tensor, ...]:
+        return values_of(self.model, Picture(pixel_values), class_vector)
 
     def sample(self) -> Inputs:
         return self._drawn(TRACED_SIZE[0], *(self.grid if self.fixed else (3, 5)))
@@ -115,13 +125,13 @@ class PointSignature(Signature):
             "lat and lon in degrees, other axes as the run's codec scales them (middle and reach in its config.json)"
         )
         self.inputs = {"places": Port("float32", ("batch", len(embed.axes)), f"{', '.join(embed.axes)}: {scale}")}
-        self.output = {
+        self.outputs = {
             "values": Port("float32", ("batch", size), "numbers or colours at a place, or scores of classes")
         }
         self.axes = {"batch": 1}
         self.note = {"axes": list(embed.axes)}
 
-    def forward(self, places: Tensor) -> Tensor:
+    def forward(self, places: Tensor) -> Tensor | tuple[Tensor, ...]:
         return values_of(self.model, Points(places))
 
     def sample(self) -> Inputs:
@@ -148,11 +158,11 @@ class SetSignature(Signature):
             "vectors": Port("float32", ("batch", "length", embed.features), "sets in their own unit, in any order"),
             "attention_mask": Port("int64", ("batch", "length"), "1 for a vector, 0 for padding, on either side"),
         }
-        self.output = output_of(model, ("length",))
+        self.outputs = outputs_of(model, ("length",))
         self.axes = {"batch": 1, "length": 1}
         self.note = {"reads": "sets of vectors: their order means nothing"}
 
-    def forward(self, vectors: Tensor, attention_mask: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, attention_mask: Tensor) -> Tensor | tuple[Tensor, ...]:
         nowhere = attention_mask.new_zeros(0)
         edges = EdgeList(nowhere, nowhere, attention_mask.shape[0], attention_mask.shape[1])
         degree, mask = torch.zeros_like(attention_mask), attention_mask.bool()
@@ -184,7 +194,7 @@ class PairSignature(Signature):
                 "int64", ("batch", "target_length"), f"ids of the target so far, below {target.vocab}; pad behind"
             ),
         }
-        self.output = output_of(model.target, ("target_length",))
+        self.outputs = outputs_of(model.target, ("target_length",))
         self.axes = {"batch": 1, "length": 1, "target_length": 1}
         self.note = {"context": source.context, "target_context": target.context}
 
@@ -219,7 +229,7 @@ class CaptionSignature(Signature):
             **self.picture.inputs,
             "decoder_input_ids": Port("int64", length, f"ids of the caption so far, below {target.vocab}; pad behind"),
         }
-        self.output = output_of(model.target, ("target_length",))
+        self.outputs = outputs_of(model.target, ("target_length",))
         self.axes = {**self.picture.axes, "target_length": 1}
         self.note = {**self.picture.note, "target_context": target.context}
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from weft.errors import ConfigError, listed, nearest
+from weft.errors import ConfigError, listed
 
 T = TypeVar("T")
 
@@ -116,8 +116,9 @@ class TheirConfig:
         """One of the names that weft has a counterpart for."""
         value = self._value(key, default)
         if not isinstance(value, str) or value not in known:
-            hint = nearest(value, known) if isinstance(value, str) else ""
-            raise ConfigError(f"{key} is {value!r:.80}, which weft does not compute", where=self.where, fix=hint)
+            # No guess at a misspelling: the name that is nearest in letters is other arithmetic.
+            fix = f"known: {', '.join(sorted(known))}"
+            raise ConfigError(f"{key} is {value!r:.80}, which weft does not compute", where=self.where, fix=fix)
         return known[value]
 
     def choices(self, key: str, known: Mapping[str, T], default: Sequence[str] | None = None) -> tuple[T, ...]:

@@ -1,10 +1,13 @@
-"""The tokenizer of a model folder: tokenizer.json, or one made of GPT-2's older pair of files."""
+"""The tokenizer of a model folder: tokenizer.json, or one made of GPT-2's older pair of files; and as it is written."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.config import read_json
 from weft.errors import ConfigError, DataError
 from weft.interop.weights import inside
+from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import names_by_id, typed
 from weft.storage import store
 
@@ -31,6 +34,29 @@ def check_tokenizer(tokenizer_json: str, vocab: int, *, where: str) -> None:
             where=where,
             fix="use the tokenizer that the model was trained with",
         )
+
+
+def marked_tokenizer(tokenizer: Tokenizer, before: Sequence[int], after: Sequence[int]) -> str:
+    """The tokenizer.json of a tokenizer that puts these ids around a text; one that puts some already keeps them.
+
+    White space beside the mask belongs to the word that is hidden, where a vocabulary has words with their white space.
+    """
+    data, names = json.loads(tokenizer.to_json()), tokenizer.names
+    if not tokenizer.processed and (before or after):
+        front, back = ([{"SpecialToken": {"id": names[id], "type_id": 0}} for id in ids] for ids in (before, after))
+        text, other = ({"Sequence": {"id": side, "type_id": i}} for i, side in enumerate("AB"))
+        data["post_processor"] = {
+            "type": "TemplateProcessing",
+            "single": [*front, text, *back],
+            "pair": [*front, text, *back, other, *back],
+            "special_tokens": {
+                names[id]: {"id": names[id], "ids": [id], "tokens": [names[id]]} for id in sorted({*before, *after})
+            },
+        }
+    for token in data["added_tokens"]:
+        if token["id"] == tokenizer.mask and tokenizer.kind not in ("bytes", "characters"):
+            token |= {"lstrip": True, "rstrip": not tokenizer.cuts_at_words}
+    return Tokenizer.from_json(json.dumps(data)).to_json()
 
 
 def _text(path: Path) -> str:

@@ -204,7 +204,7 @@ def inside(path: Path, folder: Path) -> bool:
         return False
     home = folder.resolve()
     homes = [home, home.parent.parent / "blobs"] if home.parent.name == "snapshots" else [home]
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     if not any(target.is_relative_to(place) for place in homes):
         raise DataError("a link that leads out of the folder", where=store.shown(path), fix="put the file itself there")
     return path.exists()

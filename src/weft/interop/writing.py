@@ -19,7 +19,7 @@ from weft.interop.marks import Marks
 from weft.interop.staging import must_be_new, staged
 from weft.interop.tables import to_theirs
 from weft.interop.tokenizer_files import check_tokenizer
-from weft.modalities.tokenizer_json import names_by_id
+from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.outline import own_tensors
 from weft.models.stream import Model
@@ -35,24 +35,30 @@ def write_folder(
     marks: Marks = Marks(),
     labels: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
+    generation: Mapping[str, Any] | None = None,
+    problem: str | None = None,
     extra: Mapping[str, Any] | None = None,
     model_type: str | None = None,
     preparation: Preparation | None = None,
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
-    `settings` say how it was trained, as `Imported.settings` does; `extra` are more JSON files by name. `model_type` is
-    the one to write where several compute this model; `preparation` says how pictures get their size. The folder must not exist yet. It appears whole or not at all. Adapters
-    are merged into the weights.
+    `settings` say how it was trained, as `Imported.settings` does; `generation` are keys of generation_config.json, `extra`
+    more JSON files by name, `problem` the kind of labels (problem_type). `model_type` is the one to write where several
+    compute this model; `preparation` says how pictures get their size. The folder must not exist yet. It appears whole or not
+    at all. Adapters are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config
     must_be_new(target)
     family, written = counterpart(config, FAMILIES.values(), model_type)  # type: ignore[arg-type]
+    written |= {"problem_type": problem} if problem is not None else {}
     trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
     tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
-    files = _json_files({**written, **trained}, tokenizer_json, marks, labels)
+    files = _json_files({**written, **trained}, marks, labels, generation or {})
+    if tokenizer_json is not None:
+        files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, config)  # type: ignore[arg-type]
     files |= {**family.files(config, preparation), **(extra or {})}  # type: ignore[arg-type]
     with staged(target) as folder:
         for name, data in files.items():
@@ -64,32 +70,34 @@ def write_folder(
 
 
 def _json_files(
-    config: Mapping[str, Any], tokenizer_json: str | None, marks: Marks, labels: Sequence[str]
+    config: Mapping[str, Any], marks: Marks, labels: Sequence[str], generation: Mapping[str, Any]
 ) -> dict[str, Any]:
     named = {"id2label": {str(i): name for i, name in enumerate(labels)}} if labels else {}
     inverse = {"label2id": {name: i for i, name in enumerate(labels)}} if labels else {}
-    files: dict[str, Any] = {"config.json": dict(sorted({**config, **marks.write(), **named, **inverse}.items()))}
-    if marks != Marks():
-        files["generation_config.json"] = dict(sorted(marks.write().items()))
-    if tokenizer_json is not None:
-        text = config.get("decoder", config)  # the part that writes words
-        vocab, length = text.get("vocab_size"), text.get("max_position_embeddings", text.get("n_positions"))
-        if vocab is not None:
-            check_tokenizer(tokenizer_json, vocab, where="tokenizer.json")
-        files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, length)
+    files: dict[str, Any] = {"config.json": dict(sorted({**marks.write(), **config, **named, **inverse}.items()))}
+    if marks != Marks() or generation:
+        files["generation_config.json"] = dict(sorted({**marks.write(), **generation}.items()))
     return files
 
 
-def _tokenizer_config(tokenizer_json: str, marks: Marks, length: int | None) -> dict[str, Any]:
-    data = read_json(tokenizer_json, where="tokenizer.json")
-    names = names_by_id(data, "tokenizer.json")
+def _tokenizer_config(tokenizer_json: str, marks: Marks, config: Model.Config) -> dict[str, Any]:
+    """The names of the special tokens, and how many tokens the model reads."""
+    embed = getattr(config, "target", config.reader()).embed  # of the part that writes words
+    if embed.size is not None:
+        check_tokenizer(tokenizer_json, embed.size, where="tokenizer.json")
+    tokenizer = Tokenizer.from_json(tokenizer_json)
     ids = {"bos_token": marks.bos, "eos_token": next(iter(marks.eos), None), "pad_token": marks.pad}
+    ids["mask_token"] = tokenizer.mask
+    before, after = tokenizer.marks if tokenizer.processed else ((), ())
+    if before and after:  # texts are read whole
+        ids |= {"cls_token": before[0], "sep_token": after[-1]}
     for key, id in ids.items():
-        if id is not None and id >= len(names):
-            raise ConfigError(f"{key} is {id}, the tokenizer has {len(names)} tokens", where="tokenizer.json")
-    unknown = data["model"].get("unk_token")
-    special = {key: names[id] for key, id in ids.items() if id is not None}
+        if id is not None and id >= tokenizer.size:
+            raise ConfigError(f"{key} is {id}, the tokenizer has {tokenizer.size} tokens", where="tokenizer.json")
+    unknown = read_json(tokenizer_json, where="tokenizer.json")["model"].get("unk_token")
+    special = {key: tokenizer.names[id] for key, id in ids.items() if id is not None}
     special |= {"unk_token": unknown} if isinstance(unknown, str) else {}
-    limit = {"model_max_length": length} if length is not None else {}
+    context = getattr(embed, "context", None)
+    limit = {"model_max_length": context} if context is not None else {}
     fixed = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     return dict(sorted({**fixed, **special, **limit}.items()))

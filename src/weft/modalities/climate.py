@@ -105,7 +105,7 @@ class Climate:
             correlation=np.asarray(arrays["correlation"], np.float32),
             known=np.asarray(arrays["known"]).astype(bool),
             columns=np.asarray(arrays["columns"], np.int64),
-            phase=float(np.asarray(arrays["phase"]).reshape(-1)[0]),
+            phase=float(np.append(arrays["phase"], np.nan)[0]),
         )
         climate._check(where)
         return climate
@@ -113,13 +113,13 @@ class Climate:
     def _check(self, where: str) -> None:
         cells = self.spread.shape
         parts = {"harmonics": self.harmonics, "bins": self.bins, "correlation": self.correlation}
-        wrong = [name for name, part in parts.items() if part.shape[1:] != cells or not len(part)]
+        wrong = [name for name, part in parts.items() if part.shape[1:] != cells or not part.shape or not len(part)]
         if self.known.shape != cells:
             wrong.append("known")
-        if len(self.columns) != len(self.harmonics) or not np.isin(self.columns, np.arange(COLUMNS)).all():
+        if self.columns.shape != self.harmonics.shape[:1] or not np.isin(self.columns, np.arange(COLUMNS)).all():
             wrong.append("columns")
         if wrong:
             raise DataError(f"a climatology whose {', '.join(wrong)} do not fit its cells {cells}", where=where)
         numbers = all(np.isfinite(part).all() for part in (*parts.values(), self.spread))
-        if not numbers or not (self.spread > 0).all():
+        if not numbers or not np.isfinite(self.phase) or not (self.spread > 0).all():
             raise DataError("a climatology with numbers that are not finite, or a spread of 0", where=where)

@@ -28,6 +28,7 @@ from weft.modalities.tokenizer_json import (
     MASKS,
     UNKNOWN,
     bytes_by_id,
+    check_unicode,
     kind_of,
     marks_of,
     names_by_id,
@@ -73,6 +74,7 @@ class Tokenizer:
         none of it. An end token is added where none is known, and, if asked for, a token that stands for hidden ones.
         """
         data = read_json(text, where=where)
+        check_unicode(data, where)
         names = names_by_id(data, where)
         end = next((name for name in ENDS if name in names), END)
         if end not in names:
@@ -141,7 +143,7 @@ class Tokenizer:
         return result
 
     def _ids(self, texts: list[str]) -> list[np.ndarray]:
-        with typed("tokenizer"):
+        with typed(self._where):
             found = self._library.encode_batch_fast(texts, add_special_tokens=False)
             return [np.array(encoding.ids, self.dtype) for encoding in found]
 
@@ -150,7 +152,7 @@ class Tokenizer:
         checked = self._checked(ids)
         if self._bytes is not None:
             return b"".join(self._bytes[id] for id in checked).decode("utf-8", "replace")
-        with typed("tokenizer"):
+        with typed(self._where):
             return str(self._library.decode(checked, skip_special_tokens=True))
 
     def stream(self) -> "Decoder":

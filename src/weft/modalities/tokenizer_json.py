@@ -4,6 +4,7 @@ A file made elsewhere is believed only after its tokens, ids and sizes were look
 makes of it is then compared with that.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,6 +33,15 @@ def typed(where: str) -> Iterator[None]:
         raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None
 
 
+def check_unicode(data: Any, where: str) -> None:
+    """Refuse a file in which a text holds half of a surrogate pair: no text of it can be written again."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        problem = f"a text in it holds {error.object[error.start]!r}, half of a surrogate pair"
+        raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None
+
+
 def byte_letters() -> list[str]:
     """The letter that stands for each byte in a byte-level vocabulary, as GPT-2 chose them."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -52,8 +62,11 @@ def made(kind: str, names: list[str]) -> dict[str, Any]:
 
 
 def kind_of(data: dict[str, Any], names: list[str]) -> str:
-    """The kind of a tokenizer.json: bytes and characters are exactly what weft writes, others go by their model."""
-    alone, own = {**data, "added_tokens": []}, 2 if names[-2:] == [END, MASK] else 1
+    """The kind of a tokenizer.json: bytes and characters are what weft writes, whatever marks it puts around a text.
+
+    Others go by their model.
+    """
+    alone, own = {**data, "added_tokens": [], "post_processor": None}, 2 if names[-2:] == [END, MASK] else 1
     if names[-own] == END and len(data["added_tokens"]) == own:
         if names[:-own] == byte_letters() and alone == made("bytes", names[:-own]):
             return "bytes"

@@ -12,17 +12,24 @@ from weft.models.stream import Model
 
 def outline(config: Model.Config) -> Model:
     """The model that a config describes, names and shapes alone: it takes no memory, whatever its size."""
-    try:
-        with _Outlined():
-            return config.build()
-    except (RuntimeError, OverflowError, TypeError) as error:
-        raise ConfigError(f"a model of these sizes cannot be built: {str(error).splitlines()[0]}") from None
+    with _Outlined():
+        return built(config)
 
 
 def unfilled(config: Model.Config) -> Model:
     """The model with memory for its weights, whose values are not set yet."""
     with _Unfilled():
-        return config.build()
+        return built(config)
+
+
+def built(config: Model.Config) -> Model:
+    """The model that a config describes; numbers that no part can be made with are refused."""
+    try:
+        model: Model = config.build()
+        return model
+    except (RuntimeError, ArithmeticError, TypeError, ValueError, IndexError, MemoryError) as error:
+        why = str(error).partition("\n")[0] or type(error).__name__
+        raise ConfigError(f"a model of these sizes cannot be built: {why}") from None
 
 
 def own_tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -25,7 +25,7 @@ class Contrast(Objective):
     """
 
     class Config(Objective.Config):
-        """`weight` is that of the contrast beside the captions; `smoothing` the share of belief given to all tokens alike."""
+        """`weight` is that of the contrast beside the captions; `smoothing` is label smoothing."""
 
         weight: float = 1.0
         smoothing: float = 0.0

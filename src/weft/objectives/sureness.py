@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.core.heads import Pooled
+from weft.core.heads import FirstAndMean, Pooled
 from weft.models.stream import Stream
 
 MIN_FACTOR = 0.02  # the smallest factor that logits are multiplied by
@@ -21,7 +21,7 @@ def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
     is never made surer.
     """
     head = model.head
-    if not isinstance(head, Pooled):
+    if not isinstance(head, Pooled | FirstAndMean):
         return 1.0
     held_out = [(logits.cpu(), targets.cpu()) for logits, targets in answers]
     factor = 1.0

@@ -30,7 +30,7 @@ class TargetToken(Objective):
     """
 
     class Config(Objective.Config):
-        """`smoothing` is the share of belief given to all tokens alike; `coverage` weighs the penalty, 0 leaves it out."""
+        """`smoothing` is label smoothing, the share of probability spread evenly over all tokens; `coverage` weighs the penalty, 0 leaves it out."""
 
         smoothing: float = 0.0
         coverage: float = 0.0

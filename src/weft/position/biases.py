@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
+from weft.tokens import axis_of
 
 NO_PAIRS: Mapping[str, Tensor] = MappingProxyType({})
 
@@ -53,7 +54,7 @@ class Alibi(Bias):
     def forward(
         self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
     ) -> Float[Tensor, "B H Q K"]:
-        distance = (queries[self.axis][:, :, None] - keys[self.axis][:, None, :]).abs()
+        distance = (axis_of(queries, self.axis)[:, :, None] - axis_of(keys, self.axis)[:, None, :]).abs()
         return -self.slopes[:, None, None] * distance[:, None]
 
 
@@ -92,7 +93,7 @@ class Buckets(Bias):
         self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor], pairs: Mapping[str, Tensor] = NO_PAIRS
     ) -> Float[Tensor, "B H Q K"]:
         axis = self.config.axis
-        ahead = keys[axis][:, None, :] - queries[axis][:, :, None]
+        ahead = axis_of(keys, axis)[:, None, :] - axis_of(queries, axis)[:, :, None]
         return self.table(self.bucket(ahead)).permute(0, 3, 1, 2)
 
     def bucket(self, ahead: Shaped[Tensor, "B Q K"]) -> Int[Tensor, "B Q K"]:

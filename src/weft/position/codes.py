@@ -5,6 +5,7 @@ A `Code` turns coordinates into vectors; a `Place` says how code and content mee
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
+from weft.tokens import axis_of
 
 
 def some_axes(axes: tuple[str, ...], *, where: str) -> None:
@@ -67,7 +69,7 @@ class Learned(Code):
         nn.init.normal_(self.table.weight, std=config.std)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        place = coords[self.axis].clamp(min=0).long()
+        place = axis_of(coords, self.axis).clamp(min=0).long()
         try:
             return self.table(place + self.start if self.start else place)
         except IndexError:
@@ -86,12 +88,16 @@ class Grid(Code):
     """
 
     class Config(Code.Config):
-        """`rows` times `columns` places; vectors start with standard deviation `std`."""
+        """`rows` times `columns` places; vectors start with standard deviation `std`.
+
+        `mixed` is how places around are weighed: linear with two along each axis, cubic with four (Keys, 1981).
+        """
 
         rows: int
         columns: int
         axes: tuple[str, ...] = ("row", "column")
         std: float = 0.02
+        mixed: Literal["linear", "cubic"] = "linear"
 
         def check(self) -> None:
             at_least(self, 1, "rows", "columns")
@@ -101,20 +107,35 @@ class Grid(Code):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.axes, self.rows, self.columns = config.axes, config.rows, config.columns
+        self.beside = _cubic if config.mixed == "cubic" else _linear
         self.table = nn.Embedding(config.rows * config.columns, dim)
         nn.init.normal_(self.table.weight, std=config.std)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        row, column = (coords[axis].to(self.table.weight.dtype) for axis in self.axes)
-        columns = _beside(column, self.columns)
+        row, column = (axis_of(coords, axis).to(self.table.weight.dtype) for axis in self.axes)
+        columns = self.beside(column, self.columns)
         return sum(
             (down * across)[..., None] * self.table(y * self.columns + x)
-            for y, down in _beside(row, self.rows)
+            for y, down in self.beside(row, self.rows)
             for x, across in columns
         )
 
 
-def _beside(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
+CUBIC_SLOPE = -0.75  # of the cubic kernel one place away from its middle
+
+
+def _cubic(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
+    """Two grid places on each side of each coordinate, with their weights for cubic interpolation."""
+    below, found = place.floor(), []
+    for step in (-1, 0, 1, 2):
+        away = (place - below - step).abs()
+        near = ((CUBIC_SLOPE + 2) * away - (CUBIC_SLOPE + 3)) * away * away + 1
+        far = ((CUBIC_SLOPE * away - 5 * CUBIC_SLOPE) * away + 8 * CUBIC_SLOPE) * away - 4 * CUBIC_SLOPE
+        found.append(((below + step).clamp(0, size - 1).long(), near if step in (0, 1) else far))
+    return found
+
+
+def _linear(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
     """The grid places on both sides of each coordinate, with their weights for linear interpolation."""
     place = place.clamp(0, size - 1)
     below = place.floor()
@@ -147,7 +168,7 @@ class Sinusoidal(Code):
         self.register_buffer("frequency", frequency.float(), persistent=False)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        angles = [(coords[axis][..., None] + self.start) * self.frequency for axis in self.axes]
+        angles = [(axis_of(coords, axis)[..., None] + self.start) * self.frequency for axis in self.axes]
         return torch.cat([part for angle in angles for part in (angle.sin(), angle.cos())], -1)
 
 
@@ -175,7 +196,7 @@ class Fourier(Code):
         self.register_buffer("directions", directions)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        place = torch.stack([coords[axis] for axis in self.axes], -1).to(self.directions.dtype)
+        place = torch.stack([axis_of(coords, axis) for axis in self.axes], -1).to(self.directions.dtype)
         angle = place @ self.directions
         return torch.cat([angle.sin(), angle.cos()], -1)
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from weft.errors import ConfigError
 from weft.position.codes import Code, some_axes
+from weft.tokens import axis_of
 
 MAX_DEGREE = 40  # of harmonics; beyond it the polynomials leave the range of single precision
 DIRECTION = (
@@ -43,7 +44,7 @@ class Coordinates(Code):
         self.axes = config.axes
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        return torch.stack([coords[axis] for axis in self.axes], -1).to(torch.float32)
+        return torch.stack([axis_of(coords, axis) for axis in self.axes], -1).to(torch.float32)
 
 
 class Harmonics(Code):
@@ -77,7 +78,7 @@ class Harmonics(Code):
             self.register_buffer(f"behind_{degree}", behind, persistent=False)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        lat, lon = (torch.deg2rad(coords[axis].to(torch.float32)) for axis in self.axes)
+        lat, lon = (torch.deg2rad(axis_of(coords, axis).to(torch.float32)) for axis in self.axes)
         polynomials = self._polynomials(lat.sin()[..., None])
         level = lat.cos().clamp(min=0)[..., None] ** self.order
         angle = lon[..., None] * self.order

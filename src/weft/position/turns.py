@@ -12,6 +12,7 @@ from weft.config import Part, at_least
 from weft.errors import ConfigError
 from weft.position.codes import some_axes
 from weft.position.stretches import Stretch
+from weft.tokens import axis_of
 
 
 def turn(
@@ -113,7 +114,7 @@ class Rotary(Turn):
         self, coords: Mapping[str, Tensor], dtype: torch.dtype
     ) -> tuple[Float[Tensor, "B N 1 half"], Float[Tensor, "B N 1 half"]]:
         frequency = self.frequency.float()
-        angles = torch.cat([coords[axis][..., None].float() * frequency for axis in self.axes], -1)[:, :, None]
+        angles = torch.cat([axis_of(coords, axis)[..., None].float() * frequency for axis in self.axes], -1)[:, :, None]
         cos, sin = angles.cos(), angles.sin()
         if self.gain != 1:
             cos, sin = cos * self.gain, sin * self.gain

@@ -1,7 +1,6 @@
 """Runs written for other tools: a Hugging Face folder or an ONNX model, each proved by the tool itself in a fresh process."""
 
 import copy
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,18 +8,24 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, GraphCodec, NumberCodec, PictureCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, Codec, GraphCodec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
+from weft.config import Config, field_types
 from weft.errors import DataError, WeftError
 from weft.interop import Marks, prove, write_folder, write_onnx
+from weft.interop.generation import write_generation
 from weft.interop.proof import trial_inputs
-from weft.modalities.tokenizer import Tokenizer
+from weft.interop.tokenizer_files import marked_tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
+from weft.runs.trying import USUAL, Trial, trial_of
 from weft.runs.word_runs import export_words
 from weft.storage.store import write_file
+from weft.tasks.recipes.language import context_of
+from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded
+from weft.tasks.writing import SPARE_TOKENS
 from weft.version import VERSION
 
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
@@ -29,7 +34,6 @@ KEPT_ASPECT = (
     "weft reads pictures with their aspect kept. Tools that follow preprocessor_config.json scale every picture to one"
     " size, whatever its aspect: the same for pictures of that size, other values for others."
 )
-TRIED = ("The quick brown fox jumps over the lazy dog.", "Once upon a time, 12 kings met.", "Ja, naïve façades: ½ × 3!")
 
 
 def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
@@ -43,12 +47,17 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
     model = _from_unit(run, model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
-    labels = next((tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | TagCodec)), ())
+    labels = next(
+        (tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | SeveralCodec | TagCodec)), ()
+    )
     marks = _marks(run, codec)
-    text = None if codec is None else _written(codec)
+    text = None if codec is None else _written(codec, run.codecs.get("source"))
+    kind_of_labels, trial = _problem(run), None
     if to == "onnx":
         kind = "onnx"
-        difference = write_onnx(out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit)
+        difference = write_onnx(
+            out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit, problem=kind_of_labels
+        )
     else:
         origin = run.config["imported"]["family"] if run.imported else None
         settings = run.config.get("training")
@@ -63,10 +72,16 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
             settings=settings,
             model_type=origin,
             preparation=preparation,
+            generation=_generation(run, marks),
+            problem=kind_of_labels,
         )
-        difference = _proved(Path(out), model, codec, TOLERANCE * (unit or 1.0))
-    write_file(Path(out) / "README.md", _card(run, kind, difference, numbers=unit is not None).encode())
-    return {"run": str(run.folder.path), "to": to, "folder": str(out), "model_type": kind, "difference": difference}
+        tolerance = TOLERANCE * (unit or 1.0)
+        trial = trial_of(run, tolerance)
+        difference = _proved(Path(out), model, codec, marks, trial, tolerance)
+    tried = len(trial.inputs) if trial is not None else 0
+    write_file(Path(out) / "README.md", _card(run, kind, difference, tried, numbers=unit is not None).encode())
+    return {"run": str(run.folder.path), "to": to, "folder": str(out), "model_type": kind, "difference": difference,
+            **({"same_answers": tried} if tried else {})}  # fmt: skip
 
 
 def _in_unit(run: Loaded, model: Model) -> tuple[Model, float | None]:
@@ -100,11 +115,15 @@ def _from_unit(run: Loaded, model: Model) -> Model:
     return twin
 
 
-def _proved(folder: Path, model: Model, codec: TextCodec | None, tolerance: float) -> float:
-    """The largest difference; an export that is not the same model is taken back."""
+def _proved(
+    folder: Path, model: Model, codec: TextCodec | None, marks: Marks, trial: Trial | None, tolerance: float
+) -> float:
+    """The largest difference; an export with other values or other answers than the run's is taken back."""
     vocab = None if codec is None else codec.tokenizer.size
+    special = marks.ids() | (set() if codec is None else set(codec.tokenizer.special.tolist()))
+    inputs = trial_inputs(model, vocab, special)
     try:
-        difference = prove(folder, model, trial_inputs(model, vocab), TRIED if codec is not None else ())
+        difference = prove(folder, model, inputs, USUAL if codec is not None else (), trial)
         if not difference <= tolerance:
             raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
     except DataError:
@@ -122,28 +141,39 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
     end, marks = codec.tokenizer.end, codec.marks
     if not isinstance(run.model, Seq2Seq):
         return Marks(bos=end, eos=(end,), pad=end)
-    return Marks(bos=marks.end, eos=(marks.end,), pad=marks.end, start=marks.start)
+    first = marks.before[1] if codec.config.languages and len(marks.before) > 1 else None
+    return Marks(bos=marks.end, eos=(marks.end,), pad=marks.end, start=marks.start, first=first)
 
 
-def _written(codec: TextCodec) -> str:
-    """The tokenizer.json; where texts are read whole, it says which marks stand around them."""
-    tokenizer = codec.tokenizer
-    data = json.loads(tokenizer.to_json())
-    if codec.config.role != "whole" or data.get("post_processor") is not None:
-        return tokenizer.to_json()
-    name = tokenizer.names[tokenizer.end]
-    mark, text = {"SpecialToken": {"id": name, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
-    other = {"Sequence": {"id": "B", "type_id": 1}}
-    data["post_processor"] = {
-        "type": "TemplateProcessing",
-        "single": [mark, text, mark],
-        "pair": [mark, text, mark, other, mark],
-        "special_tokens": {name: {"id": name, "ids": [tokenizer.end], "tokens": [name]}},
-    }
-    return Tokenizer.from_json(json.dumps(data)).to_json()
+def _problem(run: Loaded) -> str | None:
+    """What the other library calls labels that are not one of several classes."""
+    kinds = {SeveralCodec: "multi_label_classification", NumberCodec: "regression"}
+    return kinds.get(type(run.codecs.get("label")))  # type: ignore[arg-type]
 
 
-def _card(run: Loaded, kind: str, difference: float, *, numbers: bool) -> str:
+def _generation(run: Loaded, marks: Marks) -> dict[str, Any]:
+    """How texts are written, as far as the run writes any: by the settings that its predictions have by default."""
+    kind: type[Config] | None = card_named(run.config["task"]).task.Predict if run.config.get("task") else None
+    if kind is None or "temperature" not in field_types(kind):
+        return {}
+    how, opening = run.usual(kind), len(marks.opening()) or 1
+    context = context_of(getattr(run.model.config, "target", run.model.config))
+    longest = context - opening + 1
+    if (known := run.data.amounts.get("longest")) is not None:
+        longest = min(longest, int(known) + SPARE_TOKENS)
+    return write_generation(how.to_json(), longest=longest)
+
+
+def _written(codec: TextCodec, source: Codec | None) -> str:
+    """The tokenizer.json; it puts the marks around a text that the run puts there, and around sources in a language."""
+    if isinstance(source, TextCodec) and source.config.language is not None:
+        return marked_tokenizer(codec.tokenizer, source.marks.before, source.marks.after)
+    marks = codec.marks
+    writes = codec.config.role in ("source", "target", "caption")  # a decoder starts from an opening of its own
+    return marked_tokenizer(codec.tokenizer, () if writes else marks.before, marks.after)
+
+
+def _card(run: Loaded, kind: str, difference: float, tried: int, *, numbers: bool) -> str:
     metrics: Mapping[str, float] = run.config.get("result", {}).get("metrics", {})
     lines = [
         f"# {run.folder.path.absolute().name}",
@@ -152,6 +182,9 @@ def _card(run: Loaded, kind: str, difference: float, *, numbers: bool) -> str:
         "",
         f"Opened again by the other tool in a fresh process, its values differ from the run's by {difference:.2g} at most.",
     ]
+    if tried:
+        things = "pictures" if "picture" in run.codecs else "texts"
+        lines += ["", f"{tried} {things} were tried as they are: all came back with the run's own answers."]
     if numbers:
         lines += ["", "It gives numbers in the unit of the data that it learned from; nothing is left to be scaled."]
     picture = run.codecs.get("picture")

@@ -9,11 +9,12 @@ from typing import Any
 
 import torch
 
-from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, TagCodec, TextCodec
+from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
 from weft.config import field_types
 from weft.data.images.frames import SMALL
-from weft.errors import WeftError
+from weft.errors import WeftError, placed
 from weft.interop import Imported, read_folder, read_source
+from weft.interop.language_marks import LanguageMarks
 from weft.interop.preprocessors import PREPROCESSOR_FILE
 from weft.interop.word_files import is_word_file
 from weft.modalities.image import PictureEmbed
@@ -29,6 +30,7 @@ from weft.storage.store import make_folder, shown
 from weft.tasks.record import DataRecord
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Loaded
+from weft.training.base_run import WEIGHTS
 from weft.training.card import model_card
 from weft.training.folder import FORMAT, RunFolder, check_place
 from weft.training.places import fresh_folder
@@ -76,7 +78,7 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
     """A Hugging Face folder, ready for use."""
     imported = read_folder(source)
     if not broken:
-        refuse_broken(imported.broken, imported.source)
+        refuse_broken(imported.broken, shown(imported.source / WEIGHTS))
     config, files = as_run(imported)
     return loaded(ForeignFolder(imported.source, files), config, imported.model)
 
@@ -110,10 +112,13 @@ def _unprepared(imported: Imported) -> tuple[str, ...]:
 
 def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
     """The config.json of a run with this model, and the texts that go with it."""
-    tokenizer = None if imported.tokenizer_json is None else Tokenizer.from_json(imported.tokenizer_json)
+    tokenizer = None
+    if imported.tokenizer_json is not None:
+        tokenizer = Tokenizer.from_json(imported.tokenizer_json, shown(imported.source / "tokenizer.json"))
     task = imported.task or _use_without_head(imported)
     codecs = _codecs(imported, task, tokenizer)
     objective = Number.Config() if isinstance(codecs.get("label"), NumberCodec.Config) else OBJECTIVES.get(task or "")
+    objective = None if imported.several else objective
     record = DataRecord(described=f"data of its makers ({imported.name})", rule="not known")
     config = {
         "format": FORMAT,
@@ -134,6 +139,8 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
             "family": imported.family,
             "architecture": imported.architecture,
             "marks": imported.marks.write(),
+            **({"embed": imported.embed} if imported.embed else {}),
+            **({"predict": imported.predict} if imported.predict else {}),
             **({"broken": list(imported.broken)} if imported.broken else {}),
         },
     }
@@ -154,6 +161,8 @@ def _codecs(imported: Imported, task: str | None, tokenizer: Tokenizer | None) -
     if task == "tag-text":
         scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
         found["tags"] = TagCodec.Config(names=names, scheme=scheme)
+    elif imported.several:
+        found["label"] = SeveralCodec.Config(names=names)
     elif (task in ("classify-text", "classify-images") and len(names) == 1) or (task == "classify-text" and not names):
         found["label"] = NumberCodec.Config()
     elif task in ("classify-text", "classify-images") and names:
@@ -174,8 +183,10 @@ def _text_codecs(imported: Imported, task: str | None, tokenizer: Tokenizer) -> 
         before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
         return {"text": text.replace(role="line", opening=before)}
     if task == "translate":
-        target = text.replace(role="target", opening=opening, end=end)
-        return {"source": text.replace(role="source", end=end), "target": target}
+        known = LanguageMarks.read(tokenizer, imported.marks, imported.tokenizer_config)
+        text = text.replace(languages=known.tokens, language_place=known.place, end=end)
+        target = text.replace(role="target", opening=opening, language=known.target)
+        return {"source": text.replace(role="source", language=known.source), "target": target}
     if task == "caption":
         return {"caption": text.replace(role="caption", opening=opening, end=end)}
     return {"text": text}
@@ -185,7 +196,8 @@ def _training(imported: Imported, task: str | None) -> dict[str, Any]:
     """The settings of a training as the task would have written them, as far as they are known."""
     kind = CARDS[task].training if task in CARDS else CARDS["language-model"].training
     known = {name: value for name, value in _shape(imported).items() if name in field_types(kind)}
-    return kind(**known).to_json()
+    with placed(shown(imported.source / "config.json")):
+        return kind(**known).to_json()
 
 
 def _shape(imported: Imported) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Run: a trained model with the task it was trained for, back from its folder and ready for use."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,24 +12,28 @@ from torch import nn
 from weft.codecs import codecs_from_json
 from weft.config import Config, from_json
 from weft.data.bounds import is_true, outside_allowed
-from weft.errors import ConfigError, StorageError, WeftError, listed
+from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
 from weft.inspect.views import View
-from weft.models.outline import own_tensors
+from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
+from weft.objectives.objective import Objective
 from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
-from weft.storage.store import write_file
+from weft.storage.store import shown, write_file
 from weft.tasks.planning import AnyTask, check_fit, record_of
 from weft.tasks.record import DataRecord
-from weft.tasks.registry import card_named
+from weft.tasks.registry import Card, card_named
 from weft.tasks.request import Embedded, Loaded, Measured
+from weft.tasks.run_parts import check_parts
 from weft.tasks.settings import with_settings
 from weft.tasks.using import evaluate
+from weft.training.base_run import WEIGHTS
 from weft.training.folder import RunFolder
 from weft.training.leftovers import sweep
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
+from weft.training.seal import CONFIG
 
 
 class Run:
@@ -79,6 +84,16 @@ class Run:
             raise WeftError(problem, where=str(self.folder), fix="use run.model directly")
         return card_named(name, where=f"{self.folder}/config.json").task
 
+    @contextmanager
+    def _used(self, outside: Any = False) -> Iterator[None]:
+        """While the run is used: how far links may lead, and which of its files is to blame where its model cannot compute."""
+        try:
+            with outside_allowed(is_true(outside)):
+                yield
+        except (NotNumbers, Unfit) as error:
+            name = WEIGHTS if isinstance(error, NotNumbers) else f"{CONFIG}: model"
+            raise type(error)(error.problem, where=f"{shown(self.folder)}/{name}", fix=error.fix) from None
+
     def predict(
         self,
         inputs: Any,
@@ -91,8 +106,10 @@ class Run:
         With `outside=True`, links and paths in inputs may lead out of the folders that are named; so in all that follows.
         """
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with outside_allowed(is_true(settings.pop("outside", False))):
-            return self.task.predict(self._loaded, many, with_settings(self.task.Predict(), settings), listen)
+        with self._used(settings.pop("outside", False)):
+            return self.task.predict(
+                self._loaded, many, with_settings(self._loaded.usual(self.task.Predict), settings), listen
+            )
 
     def evaluate(
         self,
@@ -105,9 +122,9 @@ class Run:
         named = [data] if isinstance(data, str | Path) else list(data or ())
         as_trained = not named and (self.config.get("training") or {}).get("outside") is True
         allowed = as_trained or is_true(settings.pop("outside", False))
-        with_settings(NoSettings(), settings)
-        with outside_allowed(allowed):
-            found, what = evaluate(self.task, self._loaded, [str(d) for d in named], Progress(quiet=quiet))
+        run = self.task.prepared(self._loaded, with_settings((self.task.Evaluate or NoSettings)(), settings))
+        with self._used(allowed):
+            found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
@@ -142,7 +159,7 @@ class Run:
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with outside_allowed(is_true(settings.pop("outside", False))):
+        with self._used(settings.pop("outside", False)):
             return self.task.embedded(self._loaded, many, settings)
 
     def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
@@ -153,7 +170,7 @@ class Run:
 
     def look(self, input: Any, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook."""
-        with outside_allowed(is_true(settings.pop("outside", False))):
+        with self._used(settings.pop("outside", False)):
             return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
 
     def __repr__(self) -> str:
@@ -194,17 +211,19 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
         return load_foreign(folder, broken=broken)
     config = place.config()
     sweep(place.path)
-    model_config = from_json(config.get("model"), Model.Config, where=f"{place.path}/config.json: model")
-    size_of(model_config, training=False)
-    with torch.random.fork_rng(devices=[]):
-        model = model_config.build()
+    where = f"{place.path}/config.json: model"
+    model_config = from_json(config.get("model"), Model.Config, where=where)
+    with placed(where):
+        size_of(model_config, training=False)
+        model = unfilled(model_config)
+    weights = str(place.weights_place())
     try:
         Weights(model, torch.float32).load(place.weights())
     except ConfigError as error:
         fix = error.fix or "config.json and the weights are of different runs"
-        raise ConfigError(error.problem, where=str(place.path), fix=fix) from None
+        raise ConfigError(error.problem, where=error.where or weights, fix=fix) from None
     if not broken:
-        refuse_broken(broken_tensors(own_tensors(model)), place.path)
+        refuse_broken(broken_tensors(own_tensors(model)), weights)
     return loaded(place, config, model.eval())
 
 
@@ -214,15 +233,26 @@ def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded
     codecs = codecs_from_json(config.get("codecs", {}), folder.content, where)
     check_fit(codecs, model.config, str(folder.path))
     data = record_of(config, where) if "data" in config else DataRecord()
+    if config.get("task") is not None:
+        check_settings(card_named(config["task"], where=where), config, where)
+        check_parts(config["task"], codecs, model.config, where, imported="imported" in config)
     return Loaded(folder, config, model, codecs, data)
 
 
-def refuse_broken(names: Sequence[str], folder: Path) -> None:
+def check_settings(card: Card, config: Mapping[str, Any], where: str) -> None:
+    """Refuse settings that the task of a run does not know: they are asked for when the run is measured or gone on with."""
+    if config.get("training") is not None:
+        from_json(config["training"], card.training, where=f"{where}: training")
+    if config.get("objective") is not None:
+        from_json(config["objective"], Objective.Config, where=f"{where}: objective")
+
+
+def refuse_broken(names: Sequence[str], where: str) -> None:
     """Refuse to use a model with weights that are no numbers: nothing that it says means anything."""
     if names:
         raise WeftError(
             f"weights that are not finite numbers: {listed(names)}",
-            where=str(folder),
+            where=where,
             fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with --broken, "
             "weft.load with broken=True",
         )

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from weft.errors import ConfigError, WeftError
 from weft.models.adapted import has_adapters, merged
+from weft.runs.ranking import deciding, score
 from weft.runs.run import Run, open_run
 from weft.storage.store import make_folder
 from weft.tasks.planning import files_of
@@ -24,13 +25,6 @@ from weft.training.places import fresh_folder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters
-
-HIGHER = (
-    "accuracy",
-    "f1",
-    "bleu",
-    "r2",
-)  # measures by which runs are compared, the first that a task has; else the loss
 
 
 def soup(
@@ -117,8 +111,7 @@ def _mean(several: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def _measure(run: Loaded) -> str:
-    known = run.config.get("result", {}).get("metrics", {})
-    return next((name for name in HIGHER if name in known), "loss")
+    return deciding(run.config.get("result", {}).get("metrics", {}))
 
 
 def _score(run: Loaded, weights: Mapping[str, Tensor], data: Sequence[str]) -> float:
@@ -130,8 +123,7 @@ def _score(run: Loaded, weights: Mapping[str, Tensor], data: Sequence[str]) -> f
         metrics = evaluate(Run(run).task, run, list(data), Progress(quiet=True))[0].metrics
     finally:
         Weights(run.model, torch.float32).load(held)
-    name = _measure(run)
-    return metrics[name] if name in HIGHER else -metrics[name]
+    return score(metrics, _measure(run))
 
 
 def _shown(score: float) -> str:

@@ -142,6 +142,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "steps": outcome.steps,
         "seconds": round(outcome.seconds, 1),
         "metrics": dict(ending.measured.metrics),
+        **{key: ending.measured.more[key] for key in ("intervals",) if ending.measured.more.get(key)},
         "sample": ending.sample,
         **({"warning": outcome.warning} if outcome.warning else {}),
     }

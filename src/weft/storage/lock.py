@@ -110,6 +110,20 @@ class RunLock:
         os.close(file)
 
 
+def is_held(folder: Path) -> bool:
+    """Whether a process holds the lock of a folder now. Nothing is written."""
+    try:
+        file = os.open(folder / ".lock", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return False
+    try:
+        return not _lock(file)
+    except OSError:
+        return False
+    finally:
+        os.close(file)  # and with it the lock, if it was taken
+
+
 def _lock(file: int) -> bool:
     if sys.platform == "win32":
         import msvcrt

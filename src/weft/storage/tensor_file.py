@@ -136,6 +136,10 @@ def _judge(path: Path) -> None:
     try:
         with safe_open(path, framework="pt", backend="pread"):
             pass
+    except (
+        MemoryError
+    ):  # the file is larger than the memory that may be asked for: what it says of itself is judged below
+        return
     except SafetensorError as error:
         raise refusal(path, str(error).removeprefix("Error while deserializing header: ")) from None
 

@@ -37,7 +37,7 @@ def measured_captions(run: Loaded, album: Album, progress: Progress) -> Measured
     writer, frames = PictureWriter(run), frames_for(run, album)
     total, tokens = writer.score(frames, album.captions)
     loss = total / max(1, tokens)
-    found = [best[0][0] for best in writer.write(frames, Captioning(), progress)]
+    found = [best[0][0] for best in writer.write(frames, run.usual(Captioning), progress)]
     held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
     scores, more = translation_measures(found, held, parted=True)
     metrics, looked = _looked(found, album, KnownCaptions.kept_by(run), frames)

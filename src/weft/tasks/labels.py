@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import ClassCodec, Codecs, LabelCodec, NumberCodec
+from weft.codecs import ClassCodec, Codecs, LabelCodec, NumberCodec, SeveralCodec
 from weft.codecs.numbers import numbers_of
 from weft.config import Config
 from weft.errors import ConfigError, listed
@@ -75,12 +75,17 @@ def in_a_line(prediction: Prediction) -> str:
     """A prediction in a line: the answer and how sure it is, then the input."""
     if "value" in prediction:
         return f"{prediction['value']:g}\t{prediction['input']}"
+    if "labels" in prediction:
+        said = [f"{label} {prediction['probabilities'].get(label, 1.0):.2f}" for label in prediction["labels"]]
+        return f"{', '.join(said) or 'none'}\t{prediction['input']}"
     best = prediction["label"]
     return f"{best} {prediction['probabilities'][best]:.2f}\t{prediction['input']}"
 
 
 def ability(codec: LabelCodec, thing: str) -> str:
     """What a model does that tells labels of a `thing`, in the first words of a sentence."""
+    if isinstance(codec, SeveralCodec):
+        return f"Gives {thing} any of {listed(codec.names)}"
     return f"Gives {thing} {f'one of {listed(codec.names)}' if isinstance(codec, ClassCodec) else 'a number'}"
 
 

@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import torch
 
 from weft.codecs import Codec, Codecs
+from weft.config import Config
 from weft.data.datasets import Dataset
 from weft.errors import WeftError
 from weft.models.stream import Model
 from weft.tasks.record import DataRecord
-from weft.tasks.settings import SizedTraining
+from weft.tasks.settings import SizedTraining, with_settings
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 from weft.training.schedule import Budget
 
 C = TypeVar("C", bound=Codec)
+P = TypeVar("P", bound=Config)
 D = TypeVar("D", bound=Dataset[Any, Any])
 E = TypeVar("E", bound="Encoded")
 S = TypeVar("S", bound=SizedTraining)
@@ -41,8 +43,16 @@ class Loaded:
         found = self.codecs.get(name)
         if not isinstance(found, kind):
             problem = f"this run has no {kind.__name__} for its {name}"
-            raise WeftError(problem, where=str(self.folder.path), fix="use it for the task that it was trained for")
+            raise WeftError(
+                problem,
+                where=f"{self.folder.path}/config.json: codecs",
+                fix="use it for the task that it was trained for",
+            )
         return found
+
+    def usual(self, kind: type[P], use: Literal["predict", "embed"] = "predict") -> P:
+        """The settings of a use where the user gives none: those that the makers of an imported model say."""
+        return with_settings(kind(), self.config.get("imported", {}).get(use, {}))
 
     @property
     def described(self) -> dict[str, Any]:

@@ -27,12 +27,12 @@ class SizedTraining(Training):
 
     about: ClassVar[Mapping[str, str]] = {
         **Training.about,
-        "dropout": "share of values dropped in training",
-        "dim": "width of the model",
+        "dropout": "dropout rate: the share of values set to zero in training",
+        "dim": "width of the model (hidden size)",
         "depth": "number of layers",
-        "heads": "heads of attention in a layer",
-        "freeze": "with --from: keep what was learned and train the new part alone (a head, or a decoder)",
-        "lora": "with --from: train small matrices of this rank beside those of the trunk, which stay as they are (LoRA)",
+        "heads": "attention heads in a layer",
+        "freeze": "with --from: freeze the pretrained weights and train the new part alone (a head, or a decoder)",
+        "lora": "with --from: LoRA fine-tuning with matrices of this rank; the pretrained weights stay frozen",
         "outside": "also read what links, absolute paths and .. lead to outside of the folders that are named",
     }
 
@@ -67,7 +67,7 @@ class RowTraining(SizedTraining):
 
 
 OF_TEXT: Mapping[str, str] = {
-    "context": "tokens that the model reads at once",
+    "context": "context length: tokens that the model reads at once",
     "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
     "vocab": "size of a bpe vocabulary",
 }
@@ -111,7 +111,7 @@ class PairTraining(RowTraining):
         **OF_TEXT,
         "depth": "number of layers on each side",
         "batch": "micro-batches in a step, of up to `tokens` tokens each",
-        "micro": "micro-batches computed at once",
+        "micro": "micro-batches computed at once (gradient accumulation over the rest)",
         "tokens": "tokens in a micro-batch of sentences of like length, on the longer side, padding included",
         "smoothing": SMOOTHING.format("tokens"),
         "source": "the column, field or language to translate from; its name, or its number from 1",
@@ -142,7 +142,7 @@ class EncoderTraining(RowTraining):
         **RowTraining.about,
         **OF_TEXT,
         "batch": "micro-batches in a step, of up to `tokens` tokens and `rows` texts each",
-        "micro": "micro-batches computed at once",
+        "micro": "micro-batches computed at once (gradient accumulation over the rest)",
         "tokens": "the most tokens in a micro-batch of texts of like length, padding included",
         "rows": "the most texts in a micro-batch",
         "summary": "class (the first token stands for the text) or mean (of all tokens)",
@@ -171,7 +171,7 @@ class LabelTraining(EncoderTraining):
         "label_column": "the one of the labels",
         "labels": "classes or numbers; by default as they look",
         "fewest": "leave out classes with fewer texts than this",
-        "balance": "let every class count alike in training, however rare it is",
+        "balance": "class weights: let every class count alike in training, however rare it is",
         "smoothing": SMOOTHING.format("classes"),
     }
 
@@ -204,7 +204,7 @@ class MaskTraining(EncoderTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in EncoderTraining.about.items() if name not in ("tokens", "rows", "summary")},
-        "batch": "windows of text in a step",
+        "batch": "batch size: windows of text in a training step",
         "micro": "windows computed at once",
         "hide": "share of the tokens that are hidden (masked)",
         "whole_words": "hide all tokens of a word, or none",
@@ -244,7 +244,7 @@ class WordTraining(SizedTraining):
         },
         "dim": "numbers in the vector of a word",
         "clip": "norm above which the gradient of one word is scaled down; 0 turns it off",
-        "batch": "stretches of 512 words in a step, or of 512 pairs of words with glove",
+        "batch": "batch size: blocks of 512 words in a training step, or of 512 pairs of words with glove",
         "contexts": "skip-gram (each neighbour from the word), cbow (the word from the mean of its neighbours), or counts (glove alone)",
         "window": "words on either side that are neighbours; by default 5, with glove 10",
         "negatives": "drawn words that count for each pair (negative sampling)",
@@ -437,7 +437,7 @@ class ForecastTraining(SizedTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **SizedTraining.about,
-        "batch": "windows in a step",
+        "batch": "batch size: windows in a training step",
         "history": "fields in a row that the model reads; by default 6",
         "ahead": "fields after them that it predicts at once; by default 6. Forecasts that reach farther are rolled forward",
         "hide": "what is hidden in training: all (the future, blocks, patches, a layer, the middle), future or gaps alone",
@@ -477,7 +477,7 @@ class PlaceTraining(RowTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "heads"},
-        "batch": "handfuls of 64 places in a step",
+        "batch": "batch size: groups of 64 places in a training step",
         "code": "of positions: fourier (pictures, planes, classes), siren, harmonics (numbers on the globe) or raw",
         "scale": "typical waves of a Fourier code over half the picture; more resolve finer detail and blur less",
         "features": "numbers in a Fourier code",
@@ -516,7 +516,7 @@ class ElementTraining(RowTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "skip"},
         "batch": "micro-batches in a step, of up to `tokens` elements and `rows` wholes each",
-        "micro": "micro-batches computed at once",
+        "micro": "micro-batches computed at once (gradient accumulation over the rest)",
         "tokens": "the most elements (nodes, vectors) in a micro-batch of wholes of like size, padding included",
         "rows": "the most graphs or sets in a micro-batch",
         "input_dropout": "share of the elements' own numbers dropped in training; by default some of sparse ones",

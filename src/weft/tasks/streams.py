@@ -8,6 +8,7 @@ import numpy as np
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
 from weft.config import from_json
+from weft.errors import WeftError
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
 from weft.inspect.views import View
 from weft.models.stream import Stream
@@ -20,7 +21,10 @@ T = TypeVar("T", bound=SizedTraining)
 
 def text_of(codecs: Codecs) -> TextCodec:
     """The codec of the text."""
-    codec = codecs["text"]
+    codec = codecs.get("text")
+    if codec is None:
+        fix = "put its tokenizer.json beside its config.json"
+        raise WeftError("this model came without a tokenizer: it reads no texts", where="tokenizer.json", fix=fix)
     assert isinstance(codec, TextCodec)
     return codec
 
@@ -41,8 +45,11 @@ def look_at(run: Loaded, given: object, how: LookAtText) -> View:
 
 def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
     """One vector for each text."""
-    rows = text_of(run.codecs).encode(inputs, context_of(run.model.config)).rows
-    return text_vectors(stream_of(run), rows, with_settings(TextVectors(), settings))
+    how = with_settings(run.usual(TextVectors, "embed"), settings)
+    texts = [text.lower() if how.lower else text for text in only_texts(inputs)]
+    context = context_of(run.model.config)
+    rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
+    return text_vectors(stream_of(run), rows, how)
 
 
 def training_of(run: Loaded, kind: type[T]) -> T:

@@ -47,6 +47,7 @@ class Task(ABC, Generic[D, E, S]):
     needs_input: ClassVar[bool] = True  # whether `weft predict` has nothing to answer where no input is given
     keeps: ClassVar[tuple[str, ...]] = ()  # names of the files that a run keeps of its training data (`kept_files`)
     Predict: ClassVar[type[Config]]  # settings of a prediction
+    Evaluate: ClassVar[type[Config] | None] = None  # settings of an evaluation
     Look: ClassVar[type[Config] | None] = None  # settings of a look inside
 
     # What training needs
@@ -122,6 +123,10 @@ class Task(ABC, Generic[D, E, S]):
     @abstractmethod
     def shown(self, prediction: Prediction) -> str:
         """A prediction as plain text."""
+
+    def prepared(self, run: Loaded, how: Any) -> Loaded:
+        """The run as it is to be measured; `how` is an `Evaluate`."""
+        return run
 
     @abstractmethod
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Any:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import final
 
 from weft.codecs import Codecs
+from weft.codecs.languages import ChosenLanguages
 from weft.codecs.text import only_texts
 from weft.data import documents
 from weft.data.datasets.pairs import PairData, grouped
@@ -21,6 +22,7 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
+from weft.tasks.language_choice import Translating, in_languages, in_languages_of_columns
 from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import PairTraining
@@ -37,11 +39,12 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     training = PairTraining
     recipe = RECIPE
     unit = "token"
-    Predict = Decoding
+    Predict = Translating
+    Evaluate = ChosenLanguages
     Look = LookAtTranslation
 
     def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:
-        return pair_codecs(data, training, known, str)
+        return in_languages_of_columns(pair_codecs(data, training, known, str), data.columns)
 
     def encode(
         self, data: PairData, codecs: Codecs, training: PairTraining, known: Model.Config | None, progress: Progress
@@ -69,13 +72,18 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
+    def predict(
+        self, run: Loaded, inputs: Sequence[object], how: Translating, listen: Listen | None
+    ) -> list[Prediction]:
         texts = only_texts(inputs)
-        found = TextWriter(run).write_long(texts, how)
+        found = TextWriter(in_languages(run, how)).write_long(texts, how)
         return [answered(text, one) for text, best in zip(texts, found, strict=True) for one in best]
 
     def shown(self, prediction: Prediction) -> str:
         return str(prediction["text"])
+
+    def prepared(self, run: Loaded, how: ChosenLanguages) -> Loaded:
+        return in_languages(run, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         columns = run.data.columns or ("source", "target")  # an imported model knows of none
@@ -94,12 +102,15 @@ class Translate(Task[PairData, PairIds, PairTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""
-        writer, (text,) = TextWriter(run), only_texts([input])
+        writer, (text,) = TextWriter(in_languages(run, how)), only_texts([input])
         marks = writer.target.marks
         if how.target is None:
             target = [*marks.written_from[1:], *writer.write([text], Decoding(beam=how.beam))[0][0][1].ids]
         else:
             target = writer.target_ids([how.target])[0].tolist()
         source = writer.source_ids([text])[0].tolist()
-        view = TranslationView(writer.model, writer.target.tokenizer, source, target, how.chosen, marks=marks)
+        after = writer.source.marks.after
+        view = TranslationView(
+            writer.model, writer.target.tokenizer, source, target, how.chosen, marks=marks, after=after
+        )
         return view if how.token is None else StepView(view, how.token, how.side)

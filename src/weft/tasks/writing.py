@@ -58,11 +58,11 @@ class TextWriter:
     def write(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
         """The best answers to each text, with their tokens and scores. A blank text has an empty answer."""
         asked = [text for text in texts if text.strip()]
-        ids = self.source_ids(asked)
+        ids, after = self.source_ids(asked), self.source.marks.after
         for text, one in zip(asked, ids, strict=True):
-            if len(one) >= self.context:
+            if len(one) + len(after) > self.context:
                 raise WeftError(
-                    f"a text of {len(one) + 1} tokens is longer than the model's context of {self.context}",
+                    f"a text of {len(one) + len(after)} tokens is longer than the model's context of {self.context}",
                     where=repr(text[:60]),
                     fix="give it in shorter parts, or train with a longer context (--set context=…)",
                 )
@@ -70,7 +70,9 @@ class TextWriter:
         limits = [how.max_tokens or self.limit(len(one) + 1) for one in ids]
         marks = self.target.marks
         opening, end = list(marks.written_from), marks.end
-        found = iter(decode(self.model, ids, end=end, limits=limits, how=how, opening=opening, listen=done))
+        found = iter(
+            decode(self.model, ids, end=end, limits=limits, how=how, opening=opening, after=after, listen=done)
+        )
         if progress is not None:
             progress.stop()
         empty = [("", Hypothesis((), 0.0, 0.0, True))]
@@ -78,8 +80,9 @@ class TextWriter:
 
     def write_long(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
         """The best answers to texts; one beyond the model's context is answered sentence by sentence."""
-        lengths = [len(ids) for ids in self.source.ids(texts)]
-        parts = [[t] if length < self.context else sentences(t) for t, length in zip(texts, lengths, strict=True)]
+        marks = self.source.marks
+        lengths = [len(marks.around(ids)) for ids in self.source.ids(texts)]
+        parts = [[t] if length <= self.context else sentences(t) for t, length in zip(texts, lengths, strict=True)]
         flat = iter(self.write([part for pieces in parts for part in pieces], how, progress))
         return [_joined([next(flat) for _ in pieces]) for pieces in parts]
 
@@ -100,8 +103,9 @@ class TextWriter:
         fitting = [(s, t) for s, t in zip(sources, targets, strict=True) if len(t) < self.context]
         if not fitting:
             return 0.0, 0
-        marks = self.target.marks
-        return scored(TargetToken.Config(), self.model, micro_batches(PairRows(fitting, marks.end, marks.start)))
+        marks, behind = self.target.marks, self.source.marks.after[1:]
+        rows = PairRows(fitting, marks.end, marks.start, behind)
+        return scored(TargetToken.Config(), self.model, micro_batches(rows))
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def answer_all(
         problem = f"no source has fewer than {writer.context} tokens"
         raise DataError(problem, fix="train with a longer context")
     total, tokens = writer.score([(one.source, spelt(one.references[0])) for one in fitting])
-    found = write(writer, [one.source for one in fitting], Decoding(), progress)
+    found = write(writer, [one.source for one in fitting], run.usual(Decoding), progress)
     answers = [best[0][0] for best in found]
     return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 

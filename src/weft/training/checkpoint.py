@@ -29,7 +29,6 @@ from weft.storage import store
 from weft.storage.tensors import read_checked, read_tensors, tensor_bytes, write_checked, write_tensors
 from weft.training.manifest import (
     MANIFEST,
-    PLAIN_NAME,
     NewerFormat,
     environment,
     environment_differences,
@@ -38,6 +37,7 @@ from weft.training.manifest import (
     verify,
     verify_file,
 )
+from weft.training.places import PLAIN_NAME
 from weft.training.retention import (
     MIN_CHECKPOINTS,
     aside_name,

@@ -1,4 +1,4 @@
-"""Config files of earlier versions, in today's words. Plain JSON in, plain JSON out; knows no part of weft.
+"""Config files of earlier versions, in today's words. Plain JSON in, plain JSON out; knows no part of weft but its errors.
 
 Format 1 had one untyped record of the data, in which each task kept what it needed: tokenizer, classes, sizes of pictures.
 Format 2 has codecs for the two ends of a task's samples, and a record that says the same things of every task's data.
@@ -8,6 +8,8 @@ Format 3 has a seal.
 from collections.abc import Mapping
 from typing import Any
 
+from weft.errors import ConfigError
+
 Json = dict[str, Any]
 PAIR_TASKS = ("translate", "parse")
 KEPT = ("sources", "sample", "valid", "rule", "described", "notes", "skipped")  # of the record as it was
@@ -15,10 +17,19 @@ AMOUNTS = ("pairs", "pictures", "train", "held_out", "captions", "documents", "b
            "left_out_long", "train_tokens", "held_out_tokens", "longest")  # fmt: skip
 
 
-def upgraded(config: Json) -> Json:
+def upgraded(config: Json, where: str) -> Json:
     """A config.json of any format as the newest has it."""
     if config.get("format") != 1:
         return {**config, "format": 3}
+    try:
+        return _from_first(config)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:  # nothing in it had a type that could be checked
+        problem = f"not what weft wrote in format 1: {type(error).__name__}: {error!s:.100}"
+        raise ConfigError(problem, where=where, fix="put the run's own config.json back") from None
+
+
+def _from_first(config: Json) -> Json:
+    """A config.json of format 1 as the newest has it."""
     data, task = config.get("data") or {}, config.get("task")
     new = {**config, "format": 3}
     if not data and task is None:  # composed by hand

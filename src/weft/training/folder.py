@@ -19,15 +19,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.config import read_json
+from weft.config import read_json, shown_value
 from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.storage import store
 from weft.training.base_run import ADAPTERS, BASE, WEIGHTS, base_of, beside_base
 from weft.training.earlier import upgraded
 from weft.training.metrics import METRICS, MetricsFile
-from weft.training.places import fresh_folder, resume_command
+from weft.training.places import PLAIN_NAME, fresh_folder, resume_command
 from weft.training.progress import Progress
-from weft.training.seal import CONFIG, KEY, FileSeal, FileSeals, check_config, check_file, sealed_config, seals_in
+from weft.training.run_config import check_types
+from weft.training.seal import (
+    CONFIG,
+    KEY,
+    FileSeal,
+    FileSeals,
+    check_config,
+    check_file,
+    refuse_leading_out,
+    sealed_config,
+    seals_in,
+)
 from weft.version import VERSION
 
 if TYPE_CHECKING:
@@ -35,6 +46,7 @@ if TYPE_CHECKING:
 
     from weft.training.checkpoint import Checkpoint
 
+AS_WRITTEN = "put the run's own file back"
 FORMAT = 3
 FIRST_SEALED = 3  # the first format in which config.json has a seal
 
@@ -103,20 +115,23 @@ class RunFolder:
             raise WeftError(
                 "not a run: there is no config.json", where=str(self.path), fix="name a folder that weft train wrote"
             )
+        self._check_place(path)
         content = store.read_file(path)
         data = read_json(content, where=str(path))
-        if not isinstance(data, dict) or not isinstance(data.get("format"), int):
+        if not isinstance(data, dict) or type(data.get("format")) is not int:
             raise ConfigError("not a weft run's config", where=str(path))
         if data["format"] > FORMAT:
             raise ConfigError(
-                f"written by weft {data.get('weft')} in format {data['format']}; this is weft {VERSION}, which reads "
+                f"written by weft {data.get('weft')!s:.40} in format {shown_value(data['format'])}; this is weft {VERSION}, which reads "
                 f"up to format {FORMAT}",
                 where=str(path),
                 fix="update weft",
             )
         self._sealed = self.checked and (data["format"] >= FIRST_SEALED or KEY in data)
         self._seals = check_config(content, data, path) if self._sealed else {}
-        return upgraded(data)
+        config = upgraded(data, str(path))
+        check_types(config, str(path))
+        return config
 
     def seals(self) -> FileSeals:
         """Length and digest of every other file, as config.json says; none in runs of earlier versions."""
@@ -132,13 +147,21 @@ class RunFolder:
 
     def content(self, name: str) -> bytes:
         """What one of the run's files holds."""
+        if not PLAIN_NAME.fullmatch(name):
+            problem = f"names the file {name!r:.80}, which is not a plain name"
+            raise ConfigError(problem, where=str(self.path / CONFIG), fix=AS_WRITTEN)
         path = self.path / name
         if not path.exists():
-            raise StorageError(f"{name} is missing from the run", where=str(self.path))
+            raise StorageError("missing from the run", where=store.shown(path), fix=AS_WRITTEN)
+        self._check_place(path)
         content = store.read_file(path)
         if self.sealed:
             check_file(path, self.seals().get(name), FileSeal.of(content).sha256)
         return content
+
+    def _check_place(self, path: Path) -> None:
+        if self.checked:
+            refuse_leading_out(path, self.path)
 
     def write(self, name: str, data: str | bytes) -> None:
         """Write one of the run's files."""
@@ -150,6 +173,7 @@ class RunFolder:
 
     def metrics(self, progress: Progress | None = None) -> list[dict[str, Any]]:
         """All lines of metrics.jsonl; damaged ones are refused, or left out with one warning where `progress` is given."""
+        self._check_place(self.path / METRICS)
         return self._metrics.rows(progress)
 
     def save(
@@ -256,6 +280,7 @@ class RunFolder:
         name = WEIGHTS if base is None else ADAPTERS
         path, sealed = self.path / name, self.seals().get(name)
         if path.exists():
+            self._check_place(path)
             learned = read_tensors(path, check=partial(self._check_weights, path))
             return learned if base is None else {**base.weights(self.path, checked=self.checked), **learned}
         if sealed is not None:
@@ -266,8 +291,13 @@ class RunFolder:
             )
         found = latest(self.path)
         if found is None:
-            raise WeftError("this run has no weights yet", where=str(self.path), fix="train it with --resume")
+            raise WeftError("this run has no weights yet", where=store.shown(path), fix="train it with --resume")
         return found.tensors("model")
+
+    def weights_place(self) -> Path:
+        """Where `weights` are read from: a file, or the folder of the checkpoints."""
+        name = WEIGHTS if base_of(self.config(), str(self.path / CONFIG)) is None else ADAPTERS
+        return self.path / name if (self.path / name).exists() else self.path / "checkpoints"
 
     def _check_weights(self, path: Path, sha256: str) -> None:
         """Refuse weights that are neither sealed nor, copied by hand, those of one of the run's checkpoints."""

@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
+from weft.config import check_fields
 from weft.data.source import Source
+from weft.errors import ConfigError
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.training.progress import Progress
@@ -58,17 +60,20 @@ class State:
         return asdict(self)
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> "State":
-        """What `to_json` gave."""
-        best = data["best"]
-        if isinstance(best, float):  # as runs noted it before classifiers were judged by their errors
-            data = {"lowest": best, **data}
-            best = {"loss": best}
-        best = None if best is None else HeldOutScore(**best)
-        data = {
-            name: value for name, value in data.items() if name != "calmest"
-        }  # earlier: the lowest mean, of few losses
-        return State(**{**data, "horizon": Horizon(**data["horizon"]), "best": best})
+    def from_json(data: Any, where: str = "state.json") -> "State":
+        """What `to_json` gave; values of other types are refused."""
+        try:
+            best = data["best"]
+            if isinstance(best, float):  # as runs noted it before classifiers were judged by their errors
+                data = {"lowest": best, **data}
+                best = {"loss": best}
+            best = None if best is None else HeldOutScore(**best)
+            data = {name: value for name, value in data.items() if name != "calmest"}  # earlier: a mean of few losses
+            state = State(**{**data, "horizon": Horizon(**data["horizon"]), "best": best})
+            check_fields(state, where)
+            return state
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(f"not what weft wrote: {error!s:.100}", where=where) from None
 
 
 @dataclass

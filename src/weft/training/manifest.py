@@ -9,7 +9,6 @@ tensor is damaged. `sequence` counts the saves in a folder.
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,15 +16,16 @@ from typing import Any
 
 import torch
 
-from weft.config import read_json
+from weft.config import read_json, shown_value
 from weft.errors import StorageError, WeftError
 from weft.storage import store
 from weft.storage.tensors import damaged_tensors
+from weft.training.places import PLAIN_NAME
+from weft.training.seal import refuse_leading_out
 from weft.version import VERSION
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a file in a checkpoint: it leads to no other folder
 
 
 class NewerFormat(WeftError):
@@ -69,16 +69,17 @@ def make_manifest(step: int, sequence: int, files: Mapping[str, Mapping[str, Any
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a checkpoint; a StorageError says why it cannot be trusted."""
     try:
+        refuse_leading_out(folder / MANIFEST, folder.parent.parent)
         manifest = read_json(store.read_file(folder / MANIFEST), where=MANIFEST)
     except WeftError as error:
         raise _damage(f"{MANIFEST}: {error.problem}") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int) or manifest["format"] < 1:
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int or manifest["format"] < 1:
         raise _damage(f"{MANIFEST} is not one of weft's")
     if manifest["format"] > FORMAT:
         raise NewerFormat(
-            f"written by weft {manifest.get('weft')} in format {manifest['format']}; "
+            f"written by weft {manifest.get('weft')!s:.40} in format {shown_value(manifest['format'])}; "
             f"this is weft {VERSION}, which reads formats up to {FORMAT}",
-            where=store.shown(folder),
+            where=store.shown(folder / MANIFEST),
             fix="use a newer weft, or move this folder away to go on from an older checkpoint",
         )
     if manifest.get("seal") != _seal(manifest):
@@ -91,6 +92,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def verify(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Read every listed file and compare; a StorageError names the first that differs."""
     for name, entry in manifest["files"].items():
+        refuse_leading_out(folder / name, folder.parent.parent)
         verify_file(folder / name, entry)
 
 

@@ -129,13 +129,19 @@ class Optimizer:
         """Restore `tensors()`."""
         owners = {id(p): rule for rule in self.rules for group in rule.param_groups for p in group["params"]}
         for full, value in tensors.items():
-            name, key = full.rsplit("/", 1)
-            if name not in self.weights.master:
-                raise ConfigError(f"the optimizer state names a parameter this model lacks: {name}")
+            name, _, key = full.rpartition("/")
+            if name not in self.weights.master or id(self.weights.master[name]) not in owners:
+                raise ConfigError(f"the optimizer state names a parameter this model lacks: {name:.200}")
             p = self.weights.master[name]
+            if value.shape != (torch.Size() if key == "step" else p.shape) or value.dtype != torch.float32:
+                kind = f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)[:8]}"
+                raise ConfigError(f"the optimizer state does not fit this model: {full:.200} is {kind}")
             if value.shape == p.shape and key != "step":  # in the weight's own layout: the fused rule goes by memory
                 value = torch.empty_like(p, dtype=value.dtype, requires_grad=False).copy_(value)
             owners[id(p)].state[p][key] = value.to(p.device) if key != "step" else value
+        for rule in self.rules:
+            if len({frozenset(kept) for kept in rule.state.values()}) > 1:
+                raise ConfigError("the optimizer state lacks some of what it remembers of each parameter")
 
 
 def _norm(norms: Sequence[Tensor]) -> float:

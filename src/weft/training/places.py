@@ -1,4 +1,4 @@
-"""Names of run folders: a new one that is free, and what to type to go on with a run. Loads no torch."""
+"""Names of run folders and of files in them: a new one that is free, what to type to go on with a run. Loads no torch."""
 
 import os
 import re
@@ -6,6 +6,10 @@ import shlex
 from pathlib import Path
 
 from weft.storage import store
+
+PLAIN_NAME = re.compile(
+    r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+)  # of a file in a run or a checkpoint: it leads to no other folder
 
 
 def fresh_folder(stem: str, parent: str | Path = "runs") -> Path:

@@ -17,13 +17,15 @@ from torch import Tensor, nn
 from weft.amounts import count
 from weft.core.threads import suited_threads
 from weft.data.source import Source
-from weft.errors import ConfigError, StorageError
-from weft.models.outline import outline
+from weft.errors import ConfigError, StorageError, listed, placed
+from weft.models.outline import built, outline, own_tensors
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.storage.soundness import broken_tensors
+from weft.storage.store import shown
 from weft.training import loop
 from weft.training.board import Board
-from weft.training.checkpoint import Checkpoint, latest, set_aside
+from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
 from weft.training.folder import RunFolder
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_device, pick_precision
@@ -116,11 +118,11 @@ def perform(
             horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
             state, saved = loop.State(horizon=Horizon(end=int(world.agree(horizon.end)))), None
         else:
-            names = [name for name in found.manifest["files"] if name.endswith(".safetensors")]
-            state = loop.State.from_json(found.state())
-            saved = {stem: found.tensors(stem) for stem in (name.removesuffix(".safetensors") for name in names)}
-        fit = loop.Fit(job, state, saved)
-        weights = fit.run()
+            state, saved = _saved(found, work, model)
+        with placed(shown(folder.path if found is None else found.path)):
+            fit = loop.Fit(job, state, saved)
+        with placed(shown(folder.path)):
+            weights = fit.run()
         warning = _worse_than_nothing(work, job, fit) if world.first else ""
         if warning:
             progress.say(f"warning: {warning}")
@@ -130,6 +132,29 @@ def perform(
         job.objective.calibrate(model.eval(), (batch.to(device) for batch in work.source.held_out()))
     model.cpu()  # where tasks measure and use it
     return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors(), warning)
+
+
+def _saved(found: Checkpoint, work: Work, model: Model) -> tuple[loop.State, dict[str, dict[str, Tensor]]]:
+    """Where a run stands, and the tensors of its checkpoint by group; refused where they are not this run's."""
+    where = shown(found.path / STATE)
+    state = loop.State.from_json(found.state(), where)
+    end = state.horizon.end
+    if (
+        not 0 <= state.step <= end or state.step != found.step or end > (work.budget.steps or end)
+    ):  # patience ends earlier
+        problem = f"the run stands at step {state.step} of {end}, against {found.step} of {work.budget.steps or end}"
+        raise ConfigError(problem, where=where, fix="restore the folder from a copy, or start a new run")
+    names = [name.removesuffix(".safetensors") for name in found.manifest["files"] if name.endswith(".safetensors")]
+    saved = {stem: found.tensors(stem) for stem in ("model", "optimizer", *names)}
+    shapes = {name: tensor.shape for name, tensor in own_tensors(model).items()}
+    for stem in saved:
+        place = shown(found.path / f"{stem}.safetensors")
+        if broken := broken_tensors(saved[stem]):
+            raise StorageError(f"numbers that are not finite: {listed(broken)}", where=place)
+        odd = [name for name, tensor in saved[stem].items() if stem != "optimizer" and shapes.get(name) != tensor.shape]
+        if odd:
+            raise ConfigError(f"tensors that do not fit this run's model: {listed(odd)}", where=place)
+    return state, saved
 
 
 def _worse_than_nothing(work: Work, job: loop.Job, fit: loop.Fit) -> str:
@@ -194,7 +219,7 @@ def build(
 ) -> Model:
     """The model with its first weights: drawn from the seed, or those that are given."""
     torch.manual_seed(seed)
-    model: Model = config.build()
+    model = built(config)
     if start is not None:
         weights = Weights(model, torch.float32)
         weights.load({**weights.tensors(), **start})

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import write_json
+from weft.data.bounds import leads_out
 from weft.errors import StorageError, listed
 from weft.storage import store
 
 CONFIG, KEY = "config.json", "seal"
 BLANK = "0" * 64  # stands for the digest of config.json while it is computed
-AS_IT_IS = (
-    "put the run's own file back; predict, evaluate, look, embed and export take it as it is with --broken, "
-    "weft.load with broken=True"
-)
+TAKEN = "predict, evaluate, look, embed and export take it as it is with --broken, weft.load with broken=True"
+AS_IT_IS = f"put the run's own file back; {TAKEN}"
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,14 @@ class FileSeal:
     def of_file(path: Path) -> "FileSeal":
         """The seal of a file as it is now."""
         return FileSeal(*store.digest(path))
+
+    @staticmethod
+    def from_json(entry: Any) -> "FileSeal":
+        """What config.json has of one file; a TypeError or KeyError where that is no seal."""
+        seal = FileSeal(entry["bytes"], entry["sha256"])
+        if type(seal.bytes) is not int or not isinstance(seal.sha256, str):
+            raise TypeError
+        return seal
 
     def difference(self, found: "FileSeal") -> str:
         """What is not as it was, in words; nothing where all is."""
@@ -66,8 +73,8 @@ def check_config(content: bytes, config: Mapping[str, Any], path: Path) -> FileS
     """The seals of the other files, from a config.json of which no byte has changed; a StorageError says what has."""
     seal: Any = config.get(KEY)
     try:
-        found, parts = seal["config"], seal["parts"]
-        files = {name: FileSeal(entry["bytes"], entry["sha256"]) for name, entry in seal["files"].items()}
+        found, parts = seal["config"], dict(seal["parts"].items())
+        files = {name: FileSeal.from_json(entry) for name, entry in seal["files"].items()}
         whole = re.fullmatch("[0-9a-f]{64}", found) and content.count(found.encode()) == 1
     except (TypeError, KeyError, AttributeError):
         raise StorageError("its seal is damaged or missing", where=store.shown(path), fix=AS_IT_IS) from None
@@ -77,6 +84,13 @@ def check_config(content: bytes, config: Mapping[str, Any], path: Path) -> FileS
         what = f"{listed(names)} {'is' if len(names) == 1 else 'are'} not what weft wrote" if names else "damaged"
         raise StorageError(f"changed since the run was written: {what}", where=store.shown(path), fix=AS_IT_IS)
     return files
+
+
+def refuse_leading_out(path: Path, folder: Path) -> None:
+    """Refuse a file of a run that is a link to somewhere outside the run's folder, or lies beyond such a link."""
+    if leads_out(path, folder):
+        problem = "a link that leads out of the run's folder"
+        raise StorageError(problem, where=store.shown(path), fix=f"put the file itself there; {TAKEN}")
 
 
 def check_file(path: Path, sealed: FileSeal | None, sha256: str) -> None:

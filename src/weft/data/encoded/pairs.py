@@ -15,20 +15,25 @@ from weft.errors import DataError, listed
 
 @dataclass(frozen=True)
 class PairRows:
-    """Pairs of ids. A source is read up to the `end`; a target stands between a `start` and the end."""
+    """Pairs of ids. A source is read up to the `end`; a target stands between a `start` and the end.
+
+    The ids `behind` follow the end of a source: there some models have its language.
+    """
 
     pairs: Sequence[tuple[np.ndarray, np.ndarray]]
     end: int
     start: int
+    behind: tuple[int, ...] = ()
 
     def lengths(self) -> np.ndarray:
         """Of source and target, with the end that each is given to read."""
-        return np.array([(len(source) + 1, len(target) + 1) for source, target in self.pairs], np.int64)
+        more = 1 + len(self.behind)
+        return np.array([(len(source) + more, len(target) + 1) for source, target in self.pairs], np.int64)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, PaddedIds]:
         """Some of the pairs, marks put where they belong."""
         some = [self.pairs[row] for row in rows]
-        source = PaddedIds.of([np.append(source, self.end) for source, _ in some])
+        source = PaddedIds.of([np.append(source, (self.end, *self.behind)) for source, _ in some])
         target = PaddedIds.of([np.concatenate(([self.start], target, [self.end])) for _, target in some])
         return Samples(source, target)
 
@@ -40,9 +45,10 @@ CONTEXT_STEP = 64  # contexts are multiples of this
 
 @dataclass(frozen=True)
 class PairIds:
-    """Pairs as ids, without marks. `long` pairs were left out because a side does not fit into `context` tokens."""
+    """Pairs as ids, without the start and end. `long` pairs were left out because a side does not fit `context` tokens."""
 
     data: PairData
+    given: TextCodec
     codec: TextCodec
     train: Sequence[Ids]
     held_out: Sequence[Ids]
@@ -52,10 +58,10 @@ class PairIds:
     @staticmethod
     def of(data: PairData, codecs: Codecs, context: int | None, spelt: Callable[[str], str]) -> "PairIds":
         """Texts to ids, targets as they are `spelt` for the model."""
-        codec = codecs["target"]
-        assert isinstance(codec, TextCodec)
-        train = _ids(codec, [(pair.source, spelt(pair.target)) for pair in data.train])
-        held = _ids(codec, [(one.source, spelt(one.references[0])) for one in data.held_out])
+        given, codec = codecs["source"], codecs["target"]
+        assert isinstance(given, TextCodec) and isinstance(codec, TextCodec)
+        train = _ids(given, codec, [(pair.source, spelt(pair.target)) for pair in data.train])
+        held = _ids(given, codec, [(one.source, spelt(one.references[0])) for one in data.held_out])
         longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
         context = context or max(CONTEXT_STEP, min(MOST_TOKENS, -(-longest // CONTEXT_STEP) * CONTEXT_STEP))
         fitting = [pair for pair in train if max(map(len, pair)) < context]
@@ -63,7 +69,7 @@ class PairIds:
             problem = f"no pair has fewer than {context} tokens on both sides"
             raise DataError(problem, where=data.described, fix=f"set a longer context, say --set context={longest}")
         held_fitting = [pair for pair in held if max(map(len, pair)) < context] or fitting[:1]
-        return PairIds(data, codec, fitting, held_fitting, context, len(train) - len(fitting))
+        return PairIds(data, given, codec, fitting, held_fitting, context, len(train) - len(fitting))
 
     @property
     def tokens(self) -> int:
@@ -72,8 +78,8 @@ class PairIds:
 
     def source(self, tokens: int, seed: int) -> LikeLengthSource[PaddedIds, PaddedIds]:
         """The samples: micro-batches of about `tokens` tokens a side."""
-        end = self.codec.tokenizer.end
-        train, held = (PairRows(pairs, end, end) for pairs in (self.train, self.held_out))
+        marks, behind = self.codec.marks, self.given.marks.after[1:]
+        train, held = (PairRows(pairs, marks.end, marks.start, behind) for pairs in (self.train, self.held_out))
         return LikeLengthSource(train, held, tokens=tokens, fingerprint=self.data.fingerprint, seed=seed)
 
     @property
@@ -110,6 +116,12 @@ def length_ratio(pairs: Sequence[Ids]) -> float:
     return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
 
 
-def _ids(codec: TextCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+def _ids(given: TextCodec, codec: TextCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+    """Sources behind the marks that stand before them, targets behind all marks but the start."""
     both = codec.ids(text for pair in pairs for text in pair)
-    return list(zip(both[::2], both[1::2], strict=True))
+    led = (_behind(given.marks.before, both[::2]), _behind(codec.marks.before[1:], both[1::2]))
+    return list(zip(*led, strict=True))
+
+
+def _behind(marks: tuple[int, ...], lines: list[np.ndarray]) -> list[np.ndarray]:
+    return [np.concatenate((np.array(marks, ids.dtype), ids)) for ids in lines] if marks else lines

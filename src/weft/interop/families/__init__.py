@@ -6,6 +6,7 @@ from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.convnext import Convnext
 from weft.interop.families.deberta import DebertaV2
 from weft.interop.families.deit import Deit
+from weft.interop.families.dinov2 import Dinov2
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.electra import Electra
 from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
@@ -13,6 +14,7 @@ from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.gpt_neox import GptNeox
 from weft.interop.families.llama import Llama, Mistral
 from weft.interop.families.marian import Marian
+from weft.interop.families.mbart import M2m100, Mbart
 from weft.interop.families.modernbert import ModernBert
 from weft.interop.families.mpnet import Mpnet
 from weft.interop.families.opt import Opt
@@ -21,7 +23,7 @@ from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
 from weft.interop.families.smollm3 import SmolLm3
 from weft.interop.families.swin import Swin
-from weft.interop.families.t5 import T5
+from weft.interop.families.t5 import T5, Mt5
 from weft.interop.families.vision_encoder_decoder import VisionEncoderDecoder
 from weft.interop.families.vit import Vit
 from weft.interop.families.vit_mae import VitMae
@@ -53,10 +55,14 @@ _ALL = (
     DebertaV2(),
     Marian(),
     Bart(),
+    Mbart(),
+    M2m100(),
     T5(),
+    Mt5(),
     Vit(),
     Deit(),
     VitMae(),
+    Dinov2(),
     Resnet(),
     Convnext(),
     Swin(),

@@ -1,10 +1,9 @@
-"""BART: learned places that begin at row 2, and a norm of the embedded text (Lewis et al., 2020)."""
+"""BART: learned places that begin at row 2, and a norm of the embedded text (Lewis et al., 2020). mBART and M2M100 are kin."""
 
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from weft.core import LayerNorm, PerToken
-from weft.errors import ConfigError
 from weft.interop.families import pairs
 from weft.interop.families.parts import layer_norm
 from weft.interop.family import Family, only
@@ -14,7 +13,7 @@ from weft.interop.their_config import TheirConfig, names
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
-from weft.position import Add, Learned
+from weft.position import Add, Code, Learned
 
 START = 2  # rows that the tables of places begin with and that no place uses
 
@@ -23,31 +22,46 @@ class Bart(Family):
     """BartForConditionalGeneration and BartModel."""
 
     name = "bart"
-    tasks = {"BartForConditionalGeneration": "translate", "BartModel": None}
-    harmless = names(pairs.HARMLESS) | names("pooler_dropout extra_pos_embeddings")
+    stem: ClassVar[str] = "Bart"
+    normed: ClassVar[Literal["before", "after"]] = "after"  # where norms stand in a block
+    norm: ClassVar[LayerNorm.Config | None] = LayerNorm.Config()  # of the embedded text
+    usual: ClassVar[dict[str, Any]] = {"vocab_size": 50265, "scale_embedding": False, "activation_function": "gelu"}
+    harmless = names(pairs.HARMLESS) | names("pooler_dropout extra_pos_embeddings add_bias_logits")
+
+    def __init__(self) -> None:
+        tasks = {f"{self.stem}ForConditionalGeneration": "translate", f"{self.stem}Model": None}
+        self.tasks = tasks  # type: ignore[misc]
 
     def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
-        dim, vocab, std = given.whole("d_model", 1024), given.whole("vocab_size", 50265), given.number("init_std", 0.02)
+        dim, vocab = given.whole("d_model", 1024), given.whole("vocab_size", self.usual["vocab_size"])
+        std = given.number("init_std", 0.02)
         given.only("tie_word_embeddings", True)
-        given.only("normalize_embedding", True)
-        given.only("static_position_embeddings", False)
-        factor, places = pairs.scale(given, dim), given.whole("max_position_embeddings", 1024)
+        given.only("normalize_embedding", self.norm is not None)
+        factor = pairs.scale(given, dim, usual=self.usual["scale_embedding"])
+        code, places = self.code(given, dim), given.whole("max_position_embeddings", 1024)
 
         def side(name: Literal["source", "target"], head: PerToken.Config | None) -> Stream.Config:
             embed = TextEmbed.Config(
                 vocab=vocab,
                 context=places,
                 reading="free" if name == "source" else "line",
-                place=Add.Config(code=Learned.Config(size=places + START, start=START, std=std)),
-                last_norm=LayerNorm.Config(),
+                place=Add.Config(code=code),
+                last_norm=self.norm,
                 scale=factor,
                 std=std,
                 dropout=given.number("dropout", 0.1),
             )
-            return Stream.Config(dim=dim, embed=embed, trunk=pairs.trunk(given, name), head=head)
+            trunk = pairs.trunk(given, name, normed=self.normed, activation=self.usual["activation_function"])
+            return Stream.Config(dim=dim, embed=embed, trunk=trunk, head=head)
 
-        head = PerToken.Config(tied=True, offsets=True, std=std) if architecture != "BartModel" else None
+        head = None if architecture == f"{self.stem}Model" else PerToken.Config(tied=True, offsets=True, std=std)
         return Seq2Seq.Config(source=side("source", None), target=side("target", head), shared=True)
+
+    def code(self, given: TheirConfig, dim: int) -> Code.Config:
+        """The codes of places."""
+        given.only("static_position_embeddings", False)
+        places = given.whole("max_position_embeddings", 1024)
+        return Learned.Config(size=places + START, start=START, std=given.number("init_std", 0.02))
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         """Files without a bias of logits have none."""
@@ -57,18 +71,19 @@ class Bart(Family):
     def write(self, config: Model.Config) -> dict[str, Any]:
         pair = only(config, Seq2Seq.Config, "the model")
         embed = only(pair.target.embed, TextEmbed.Config, "target.embed")
-        code = only(only(embed.place, Add.Config, "embed.place").code, Learned.Config, "embed.place.code")
-        if embed.scale not in (1.0, pair.target.dim**0.5):
-            raise ConfigError(f"embed.scale is {embed.scale}, expected 1 or the root of the width")
+        kind = "Model" if pair.target.head is None else "ForConditionalGeneration"
         return {
             "model_type": self.name,
-            "architectures": ["BartModel" if pair.target.head is None else "BartForConditionalGeneration"],
+            "architectures": [f"{self.stem}{kind}"],
             "vocab_size": embed.vocab,
             "tie_word_embeddings": True,
-            "max_position_embeddings": code.size - START,
-            "scale_embedding": embed.scale != 1.0,
+            **self.write_places(pair, only(embed.place, Add.Config, "embed.place").code),
             **pairs.written(pair),
         }
+
+    def write_places(self, pair: Seq2Seq.Config, code: Code.Config) -> dict[str, Any]:
+        """The keys of the codes of places."""
+        return {"max_position_embeddings": only(code, Learned.Config, "embed.place.code").size - START}
 
     def table(self, config: Model.Config) -> Table:
         pair, own = only(config, Seq2Seq.Config, "the model"), "source.embed.table.weight"
@@ -76,8 +91,8 @@ class Bart(Family):
         for side, theirs in pairs.SIDES.items():
             body += [
                 Tied(f"{theirs}.embed_tokens.weight", own),
-                SameTensor(f"{theirs}.embed_positions.weight", f"{side}.embed.place.code.table.weight"),
-                *layer_norm(f"{theirs}.layernorm_embedding", f"{side}.embed.last_norm"),
+                *self.place_rules(theirs, side),
+                *(layer_norm(f"{theirs}.layernorm_embedding", f"{side}.embed.last_norm") if self.norm else []),
                 *pairs.side_rules(pair, side),  # type: ignore[arg-type]
             ]
         if pair.target.head is None:
@@ -86,3 +101,7 @@ class Bart(Family):
         if only(pair.target.head, PerToken.Config, "target.head").offsets:
             head.append(Shaped("final_logits_bias", "target.head.out.bias", (1, -1)))
         return Table(body, head, prefix="model.")
+
+    def place_rules(self, theirs: str, side: str) -> list[WeightRule]:
+        """The rules of one side's places."""
+        return [SameTensor(f"{theirs}.embed_positions.weight", f"{side}.embed.place.code.table.weight")]

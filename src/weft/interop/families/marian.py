@@ -4,7 +4,6 @@ from collections.abc import Collection
 from typing import Any, Literal
 
 from weft.core import PerToken
-from weft.errors import ConfigError
 from weft.interop.families import pairs
 from weft.interop.family import Family, only
 from weft.interop.rules import Ignored, SameTensor, Shaped, Tied, WeightRule
@@ -55,8 +54,6 @@ class Marian(Family):
         pair = only(config, Seq2Seq.Config, "the model")
         source, target = (only(side.embed, TextEmbed.Config, "embed") for side in (pair.source, pair.target))
         only(only(target.place, Add.Config, "embed.place").code, Sinusoidal.Config, "embed.place.code")
-        if target.scale not in (1.0, pair.target.dim**0.5):
-            raise ConfigError(f"embed.scale is {target.scale}, expected 1 or the root of the width")
         return {
             "model_type": self.name,
             "architectures": ["MarianMTModel"],
@@ -65,7 +62,6 @@ class Marian(Family):
             "share_encoder_decoder_embeddings": pair.shared,
             "tie_word_embeddings": True,
             "max_position_embeddings": max(source.context, target.context),
-            "scale_embedding": target.scale != 1.0,
             **pairs.written(pair),
         }
 

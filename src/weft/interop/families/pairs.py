@@ -1,12 +1,14 @@
-"""What Marian and BART share: two trunks with norms after each branch, the second reading the first."""
+"""What Marian, BART, mBART and M2M100 share: two trunks, the second reading the first."""
 
 from typing import Any, Literal
 
-from weft.core import Attention, Block, Mlp, PerToken, PostNorm, Trunk
+from weft.core import Attention, Block, Mlp, PerToken, PostNorm, PreNorm, Trunk
+from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import Joined, WeightRule, layers
 from weft.interop.their_config import TheirConfig
+from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
@@ -17,20 +19,26 @@ HARMLESS = """is_encoder_decoder attention_dropout activation_dropout encoder_la
 SIDES = {"source": "encoder", "target": "decoder"}
 
 
-def trunk(given: TheirConfig, side: Literal["source", "target"]) -> Trunk.Config:
-    """One side's blocks."""
+def trunk(
+    given: TheirConfig,
+    side: Literal["source", "target"],
+    *,
+    normed: Literal["before", "after"] = "after",
+    activation: str = "gelu",
+) -> Trunk.Config:
+    """One side's blocks, with norms before each branch and one at the end, or after each branch."""
     theirs = SIDES[side]
-    given.only("normalize_before", False)
-    given.only("add_final_layer_norm", False)
+    given.only("normalize_before", normed == "before")
+    given.only("add_final_layer_norm", normed == "before")
     heads = Attention.Config(heads=given.whole(f"{theirs}_attention_heads", 16))
     block = Block.Config(
         mix=heads,
         read=heads if side == "target" else None,
         transform=Mlp.Config(
-            activation=given.choice("activation_function", ACTIVATIONS, "gelu"),  # type: ignore[arg-type]
+            activation=given.choice("activation_function", ACTIVATIONS, activation),  # type: ignore[arg-type]
             hidden=given.whole(f"{theirs}_ffn_dim", 4096),
         ),
-        wiring=PostNorm.Config(),
+        wiring=PreNorm.Config() if normed == "before" else PostNorm.Config(),
         dropout=given.number("dropout", 0.1),
     )
     return Trunk.Config(depth=given.whole(f"{theirs}_layers", 12), block=block)
@@ -55,12 +63,21 @@ def written(config: Seq2Seq.Config) -> dict[str, Any]:
         "attention_dropout": 0.0,
         "activation_dropout": 0.0,
         "init_std": getattr(config.target.embed, "std", 0.02),
+        "scale_embedding": _scaled(config),
     }
 
 
-def scale(given: TheirConfig, dim: int) -> float:
-    """What embeddings are multiplied by."""
-    return float(dim**0.5) if given.truth("scale_embedding", False) else 1.0
+def _scaled(config: Seq2Seq.Config) -> bool:
+    """Whether embeddings are multiplied by the root of the width."""
+    factor = only(config.target.embed, TextEmbed.Config, "target.embed").scale
+    if factor not in (1.0, config.target.dim**0.5):
+        raise ConfigError(f"embed.scale is {factor}, expected 1 or the root of the width")
+    return factor != 1.0
+
+
+def scale(given: TheirConfig, dim: int, *, usual: bool = False) -> float:
+    """What embeddings are multiplied by; `usual` is what holds where config.json does not say."""
+    return float(dim**0.5) if given.truth("scale_embedding", usual) else 1.0
 
 
 def side_rules(config: Seq2Seq.Config, side: Literal["source", "target"]) -> list[WeightRule]:
@@ -68,7 +85,10 @@ def side_rules(config: Seq2Seq.Config, side: Literal["source", "target"]) -> lis
     rules = [*_BLOCK, *(_READ if side == "target" else [])]
     stream: Stream.Config = getattr(config, side)
     theirs, ours = f"{SIDES[side]}.layers.{{i}}.", f"{side}.trunk.blocks.{{i}}."
-    return layers(len(stream.trunk.all_blocks()), [rule.under(theirs, ours) for rule in rules])
+    blocks = stream.trunk.all_blocks()
+    last = layer_norm(f"{SIDES[side]}.layer_norm", f"{side}.trunk.norm")
+    ends = blocks and isinstance(blocks[-1].wiring, PreNorm.Config)
+    return [*layers(len(blocks), [rule.under(theirs, ours) for rule in rules]), *(last if ends else [])]
 
 
 def with_head(config: Seq2Seq.Config, **changes: Any) -> Seq2Seq.Config:

@@ -26,10 +26,10 @@ from weft.position import Add, Grid, Place, Sinusoidal
 POOLER = "pooler.dense.weight"
 
 
-def read_patches(given: TheirConfig, *, class_tokens: int = 1) -> PatchEmbed.Config:
-    """The embedder; pictures must be whole patches wide and high."""
+def read_patches(given: TheirConfig, *, class_tokens: int = 1, patch: int = 16) -> PatchEmbed.Config:
+    """The embedder; pictures must be whole patches wide and high, by default of the side `patch`."""
     height, width = given.sides("image_size", 224)
-    patch, other = given.sides("patch_size", 16)
+    patch, other = given.sides("patch_size", patch)
     if patch != other:
         raise ConfigError(f"patch_size is {[patch, other]}; weft cuts squares only", where=given.where)
     if height % patch or width % patch:

@@ -1,7 +1,10 @@
-"""T5: no places but a bias on scores by distance, RMS norms, no offsets, products without scale (Raffel et al., 2020)."""
+"""T5: no places but a bias on scores by distance, RMS norms, no offsets, products without scale (Raffel et al., 2020).
+
+mT5 is a T5 with other sizes, whose decoder's outputs are never scaled (Xue et al., 2021).
+"""
 
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from weft.core import Attention, Block, Dot, Gated, Mlp, PerToken, RmsNorm, Trunk
 from weft.core.transforms import Transform
@@ -25,15 +28,21 @@ class T5(Family):
     """T5ForConditionalGeneration, with plain or gated MLPs, its head tied to the table or not."""
 
     name = "t5"
-    tasks = {"T5ForConditionalGeneration": "translate"}
+    stem: ClassVar[str] = "T5"
+    usual: ClassVar[dict[str, Any]] = {
+        "vocab_size": 32128, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "feed_forward_proj": "relu"
+    }  # fmt: skip
     harmless = names(
         "classifier_dropout initializer_factor is_encoder_decoder is_decoder dense_act_fn is_gated_act output_past n_positions"
     )
 
+    def __init__(self) -> None:
+        self.tasks = {f"{self.stem}ForConditionalGeneration": "translate"}  # type: ignore[misc]
+
     def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
-        dim, vocab = given.whole("d_model", 512), given.whole("vocab_size", 32128)
+        dim, vocab = given.whole("d_model", 512), given.whole("vocab_size", self.usual["vocab_size"])
         tied = given.truth("tie_word_embeddings", True)
-        scaled = given.truth("scale_decoder_outputs", tied)
+        scaled = self.scaled(given, tied)
 
         def side(name: Literal["source", "target"], head: PerToken.Config | None) -> Stream.Config:
             embed = TextEmbed.Config(
@@ -43,10 +52,14 @@ class T5(Family):
                 std=1.0,
                 dropout=given.number("dropout_rate", 0.1),
             )
-            return Stream.Config(dim=dim, embed=embed, trunk=_trunk(given, name), head=head)
+            return Stream.Config(dim=dim, embed=embed, trunk=_trunk(given, name, self.usual), head=head)
 
         head = PerToken.Config(tied=tied, scale=float(dim**-0.5) if scaled else 1.0)
         return Seq2Seq.Config(source=side("source", None), target=side("target", head), shared=True)
+
+    def scaled(self, given: TheirConfig, tied: bool) -> bool:
+        """Whether the head is given D^-0.5 times what the decoder gives."""
+        return given.truth("scale_decoder_outputs", tied)
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         """Files without a head of its own have it tied, whatever config.json says."""
@@ -65,7 +78,7 @@ class T5(Family):
         act = "gelu" if gated and mlp.activation == "gelu_tanh" else THEIR_ACTIVATION[mlp.activation]
         return {
             "model_type": self.name,
-            "architectures": ["T5ForConditionalGeneration"],
+            "architectures": [f"{self.stem}ForConditionalGeneration"],
             "is_encoder_decoder": True,
             "vocab_size": embed.vocab,
             "d_model": stream.dim,
@@ -104,13 +117,27 @@ class T5(Family):
         return Table([*rules, Ignored("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight")])
 
 
-def _trunk(given: TheirConfig, side: Literal["source", "target"]) -> Trunk.Config:
-    dim_head, hidden = given.whole("d_kv", 64), given.whole("d_ff", 2048)
+class Mt5(T5):
+    """MT5ForConditionalGeneration: gated MLPs, its head a map of its own in what was published."""
+
+    name, stem = "mt5", "MT5"
+    usual = {"vocab_size": 250112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu"}
+
+    def scaled(self, given: TheirConfig, tied: bool) -> bool:
+        given.only("scale_decoder_outputs", False)
+        return False
+
+
+def _trunk(given: TheirConfig, side: Literal["source", "target"], usual: dict[str, Any]) -> Trunk.Config:
+    dim_head, hidden = given.whole("d_kv", 64), given.whole("d_ff", usual["d_ff"])
     norm = RmsNorm.Config(eps=given.number("layer_norm_epsilon", 1e-6))
-    depth = given.whole("num_layers", 6)
+    depth = given.whole("num_layers", usual["num_layers"])
     depth = given.whole("num_decoder_layers", depth) if side == "target" else depth
     mix = Attention.Config(
-        heads=given.whole("num_heads", 8), head_dim=dim_head, score=Dot.Config(scaled=False), offsets=False
+        heads=given.whole("num_heads", usual["num_heads"]),
+        head_dim=dim_head,
+        score=Dot.Config(scaled=False),
+        offsets=False,
     )
     known: dict[str, Transform.Config] = {}
     for name, ours in ACTIVATIONS.items():
@@ -119,7 +146,7 @@ def _trunk(given: TheirConfig, side: Literal["source", "target"]) -> Trunk.Confi
     block = Block.Config(
         mix=mix,
         read=mix if side == "target" else None,
-        transform=given.choice("feed_forward_proj", known, "relu"),
+        transform=given.choice("feed_forward_proj", known, usual["feed_forward_proj"]),
         norm=norm,
         dropout=given.number("dropout_rate", 0.1),
     )

@@ -1,0 +1,126 @@
+"""Commands about runs that are there: weft runs, weft runs compare, clean and verify."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli import output, tables
+from weft.cli.words import Json, examples
+from weft.errors import WeftError
+
+commands = typer.Typer(
+    name="runs",
+    help="List, compare, clean and verify runs.",
+    epilog=examples(
+        "weft runs                                  all runs in ./runs",
+        "weft runs list elsewhere/runs",
+        "weft runs compare runs/a runs/b -o curves.png",
+        "weft runs clean --dry-run                  how much space the checkpoints of finished runs take",
+        "weft runs verify",
+    ),
+)
+
+Runs = Annotated[
+    list[str] | None, typer.Argument(metavar="RUN", help="Runs, or folders of runs; all in ./runs by default.")
+]
+
+
+@commands.callback(invoke_without_command=True)
+def all_runs(context: typer.Context, json: Json = False) -> None:
+    """List, compare, clean and verify runs. Without a word more: list those in ./runs."""
+    if context.invoked_subcommand is None:
+        list_(None, json)
+
+
+@commands.command("list")
+def list_(runs: Runs = None, json: Json = False) -> None:
+    """A table of runs: task, model, data, state, measures, time and size."""
+    output.prepare()
+    from weft.runs.listing import list_runs
+
+    found = list_runs(_places(runs))
+    if json:
+        output.emit({"runs": [entry.to_json() for entry in found]})
+        return
+    tables.runs(found)
+
+
+@commands.command(
+    epilog=examples(
+        "weft runs compare runs/small runs/large",
+        "weft runs compare runs/* --data unseen.txt -o curves.png      all measured anew, on the same data",
+    )
+)
+def compare(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two runs or more.")],
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="DATA", help="Measure all runs on this; takes longer.")
+    ] = None,
+    output_: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Draw the loss curves: .png or .svg.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The settings in which runs differ, their measures with intervals, and their loss curves in one picture."""
+    output.prepare(computes=bool(data))
+    from weft.runs.comparing import compare as compare_
+
+    if output_ is not None and output_.suffix.lower() not in (".png", ".svg"):
+        raise WeftError("unknown kind of picture", where=f"-o {output_}", fix="use .png or .svg")
+    found = compare_(runs, data or ())
+    if output_ is not None:
+        from weft.storage.store import write_file
+
+        write_file(output_, found.picture(output_.suffix.lower()[1:]))
+        output.say(f"wrote {output_}")
+    if json:
+        output.emit(found.to_json())
+        return
+    tables.comparison(found)
+
+
+@commands.command()
+def clean(
+    runs: Runs = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove the checkpoints of finished runs: the state of the optimizer, which only training needs."""
+    output.prepare()
+    from dataclasses import asdict
+
+    from weft.runs.cleaning import clean_runs
+    from weft.runs.listing import list_runs
+
+    found = clean_runs([entry.run for entry in list_runs(_places(runs))], dry=dry_run)
+    if json:
+        output.emit({"dry_run": dry_run, "runs": [asdict(one) for one in found]})
+        return
+    tables.cleaned(found, dry=dry_run)
+
+
+@commands.command()
+def verify(runs: Runs = None, json: Json = False) -> None:
+    """Compare every file of runs with what weft wrote; exit code 74 if something that is read has changed."""
+    output.prepare()
+    from weft.errors import StorageError
+    from weft.runs.listing import list_runs
+    from weft.runs.verifying import verify_run
+
+    found = {entry.run: verify_run(entry.run) for entry in list_runs(_places(runs))}
+    if json:
+        output.emit({"runs": {run: {**vars(one), "whole": one.whole} for run, one in found.items()}})
+    else:
+        tables.verified(found)
+    broken = [run for run, one in found.items() if one.refused]
+    if broken:
+        raise StorageError(
+            f"{len(broken)} of {len(found)} runs are not what weft wrote",
+            where=", ".join(broken),
+            fix="copy them again from where they are whole; --broken uses one as it is",
+        )
+
+
+def _places(runs: list[str] | None) -> list[str]:
+    return runs or ["runs"]

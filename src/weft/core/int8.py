@@ -1,0 +1,108 @@
+"""Linear maps in eight bits whose sums are whole numbers: a row's values do not depend on the rows beside it.
+
+    y = (W8 q) * scale * step + b        q = round(x / step), step = max|x| / limit of each row
+
+Products of whole numbers are added without rounding, so that every kernel gives the same sums at every number of rows. Which
+kernel is used is decided here alone, by `Int8Weight`.
+"""
+
+import warnings
+from functools import cache
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int8
+from torch import Tensor
+from torch.nn import functional as F
+
+WEIGHT_LIMIT = 127  # the largest absolute value of a weight
+ROW_LIMITS = (127, 63)  # of an activation: eight bits, or seven where a processor cannot add two larger products
+EXACT_SUM = 2**24  # whole numbers up to this size have an exact fp32
+
+
+class Int8Weight:
+    """A matrix of whole numbers from -127 to 127, laid out for the fastest exact kernel of the device it stands on."""
+
+    def __init__(self, whole: Int8[Tensor, "E D"], scale: Float[Tensor, "E"]):
+        """Rows of `whole` times their `scale` are the weights."""
+        self.limit = _packed_limit() if whole.device.type == "cpu" else None
+        self.packed = None if self.limit is None else _packed(whole, scale)
+        self._whole, self.scale = (whole if self.packed is None else None), scale
+
+    @property
+    def whole(self) -> Int8[Tensor, "E D"]:
+        """The matrix of whole numbers."""
+        if self._whole is not None:
+            return self._whole
+        return torch.ops.quantized.linear_unpack(self.packed)[0].int_repr()
+
+    def products(self, rows: Float[Tensor, "R D"]) -> Float[Tensor, "R E"]:
+        """(W8 q) * scale for rows of whole numbers up to the limit, from exact sums."""
+        if self.packed is not None:
+            return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
+                rows, 1.0, self.row_limit + 1, self.packed
+            )
+        return _sums(rows, self.whole) * self.scale
+
+    @property
+    def row_limit(self) -> int:
+        """The largest absolute value of an activation."""
+        return self.limit or ROW_LIMITS[0]
+
+
+def rounded_weight(weight: Float[Tensor, "E D"]) -> Int8Weight:
+    """The weights in eight bits, each row with its own scale."""
+    scale = weight.abs().amax(1).clamp(min=1e-12) / WEIGHT_LIMIT
+    return Int8Weight((weight / scale[:, None]).round().to(torch.int8), scale)
+
+
+def int8_linear(
+    x: Float[Tensor, "*lead D"], weight: Int8Weight, bias: Float[Tensor, "E"] | None
+) -> Float[Tensor, "*lead E"]:
+    """W x + b, where each row of x is rounded by its own largest value."""
+    rows = x.reshape(-1, x.shape[-1]).float()
+    step = rows.abs().amax(1, keepdim=True).clamp(min=1e-30) / weight.row_limit
+    y = weight.products((rows / step).round_()).mul_(step)
+    y = y if bias is None else y.add_(bias)
+    return y.to(x.dtype).reshape(*x.shape[:-1], y.shape[-1])
+
+
+def _sums(rows: Float[Tensor, "R D"], whole: Int8[Tensor, "E D"]) -> Float[Tensor, "R E"]:
+    """W8 q on any device: in fp32, so few columns at a time that no sum can be rounded; then in whole numbers."""
+    most = EXACT_SUM // (WEIGHT_LIMIT * ROW_LIMITS[0])
+    if rows.shape[1] <= most:
+        return F.linear(rows, whole.to(rows.dtype))
+    parts = zip(rows.split(most, 1), whole.split(most, 1), strict=True)
+    return torch.stack([F.linear(q, w.to(q.dtype)) for q, w in parts]).to(torch.int32).sum(0).to(rows.dtype)
+
+
+def _packed(whole: Tensor, scale: Tensor) -> Any:
+    """The matrix in the layout of torch's library of quantised products (fbgemm)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tensors of a quantised type are to leave torch; `_sums` is there without them
+        zero = torch.zeros(len(whole), dtype=torch.long)
+        tensor = torch._make_per_channel_quantized_tensor(whole, scale.double(), zero, 0)
+        before, torch.backends.quantized.engine = torch.backends.quantized.engine, "fbgemm"
+        try:
+            return torch.ops.quantized.linear_prepack(tensor, None)
+        finally:
+            torch.backends.quantized.engine = before
+
+
+@cache
+def _packed_limit() -> int | None:
+    """The largest activation with which the packed kernel adds exactly on this processor; None where there is none."""
+    if "fbgemm" not in torch.backends.quantized.supported_engines:
+        return None
+    whole, scale = torch.full((8, 256), WEIGHT_LIMIT, dtype=torch.int8), torch.ones(8)
+    whole[4:] = -WEIGHT_LIMIT
+    try:
+        packed = _packed(whole, scale)
+        for limit in ROW_LIMITS:
+            rows = torch.tensor([limit, -limit]).float()[:, None].expand(2, 256).contiguous()
+            found = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(rows, 1.0, limit + 1, packed)
+            if torch.equal(found, _sums(rows, whole)):
+                return limit
+    except (RuntimeError, AttributeError):  # a build of torch without it
+        pass
+    return None

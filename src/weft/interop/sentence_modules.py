@@ -1,0 +1,56 @@
+"""What sentence-transformers keeps beside a model: how the vectors of its tokens become one vector of a text.
+
+modules.json                 Transformer, Pooling and Normalize, in this order
+1_Pooling/config.json        mean, the first token or the greatest values
+sentence_bert_config.json    max_seq_length, do_lower_case
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from weft.errors import ConfigError
+
+ReadJson = Callable[[str], Any]  # the name of a file in the folder -> what it holds, None where it is not there
+POOLING = {"pooling_mode_cls_token": "class", "pooling_mode_mean_tokens": "mean", "pooling_mode_max_tokens": "max"}
+BY_NAME = {"cls": "class", "mean": "mean", "max": "max"}  # what newer files say in one key
+KNOWN = "the mean, the first token (cls) or the greatest values (max)"
+
+
+def read_modules(read: ReadJson, where: str) -> dict[str, Any]:
+    """The settings of vectors, by their names in `weft embed`; none where a folder says nothing of them."""
+    modules = read("modules.json")
+    if modules is None:
+        return {}
+    if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
+        raise ConfigError("expected a list of modules", where=f"{where}/modules.json")
+    kinds = [str(one.get("type", "")).rpartition(".")[2] for one in modules]
+    unknown = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
+    if unknown or kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        problem = (
+            f"vectors are made by {', '.join(kinds) or 'nothing'}; weft follows Transformer, Pooling and Normalize"
+        )
+        raise ConfigError(problem, where=f"{where}/modules.json", fix="remove modules.json to use the model without it")
+    path = str(modules[1].get("path", "1_Pooling"))
+    pooling = read(f"{path}/config.json") if "/" not in path and not path.startswith(".") else None
+    if not isinstance(pooling, dict):
+        raise ConfigError("no config.json of the pooling", where=f"{where}/{path}", fix="fetch it with the other files")
+    found: dict[str, Any] = {"summary": _pooling(pooling, f"{where}/{path}"), "normalise": len(kinds) == 3}
+    return {**found, **_limits(read("sentence_bert_config.json") or {}, where)}
+
+
+def _pooling(data: Mapping[str, Any], where: str) -> str:
+    chosen = [key for key, value in data.items() if key.startswith("pooling_mode_") and value is True]
+    name = data.get("pooling_mode")
+    summary = BY_NAME.get(str(name)) if name is not None else POOLING.get(chosen[0]) if len(chosen) == 1 else None
+    if summary is None:
+        said = name if name is not None else " and ".join(chosen) or "nothing"
+        raise ConfigError(f"the pooling is {said}; weft knows {KNOWN}", where=where)
+    return summary
+
+
+def _limits(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    longest, lower = data.get("max_seq_length"), data.get("do_lower_case", False)
+    if (longest is not None and (type(longest) is not int or longest < 3)) or type(lower) is not bool:
+        problem = f"expected a number of tokens and true or false, found {longest!r:.40} and {lower!r:.40}"
+        raise ConfigError(problem, where=f"{where}/sentence_bert_config.json: max_seq_length, do_lower_case")
+    return {**({"longest": longest} if longest is not None else {}), **({"lower": True} if lower else {})}

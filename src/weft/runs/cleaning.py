@@ -1,0 +1,61 @@
+"""What a run no longer needs: the checkpoints of a finished run hold the state of the optimizer, which only training reads."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.errors import WeftError
+from weft.runs.finding import require_run
+from weft.runs.listing import folder_bytes
+from weft.runs.verifying import verify_run
+from weft.storage.lock import RunLock
+from weft.storage.store import remove_folder, shown
+from weft.training.folder import RunFolder
+from weft.training.retention import committed, delete, entries, is_unfinished
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What was, or would be, removed from a run; `kept` says why nothing was."""
+
+    run: str
+    bytes: int = 0
+    checkpoints: int = 0
+    kept: str = ""
+
+
+def clean_run(run: str | Path, *, dry: bool = False) -> Cleaned:
+    """Remove the checkpoints of a finished run, once its weights are known to be what was written.
+
+    `dry` only says what would go. Runs that are not finished keep theirs, and so does one whose files have changed:
+    a checkpoint may be all that is left of it.
+    """
+    path = require_run(run)
+    folder, name = RunFolder(path), shown(path)
+    try:
+        finished = folder.finished
+    except WeftError as error:
+        return Cleaned(name, kept=error.problem)
+    if not finished:
+        return Cleaned(name, kept="not finished: its checkpoints are where it goes on")
+    home = path / "checkpoints"
+    doomed = [*committed(home), *filter(is_unfinished, entries(home))]
+    size = sum(map(folder_bytes, doomed))
+    if not doomed:
+        return Cleaned(name)
+    found = verify_run(path)
+    if found.refused:
+        changed = ", ".join(f"{file} {what}" for file, what in found.refused.items())
+        return Cleaned(name, kept=f"changed since it was written: {changed}")
+    if not dry:
+        with RunLock(path):
+            for one in doomed:
+                remove_folder(one) if is_unfinished(one) else delete(one)
+            if not entries(home):
+                home.rmdir()
+    return Cleaned(name, size, len(doomed))
+
+
+def clean_runs(runs: Iterable[str | Path], *, dry: bool = False) -> list[Cleaned]:
+    """All of these runs, each for itself."""
+    return [clean_run(run, dry=dry) for run in runs]

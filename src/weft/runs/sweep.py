@@ -1,0 +1,175 @@
+"""Sweeps: a grid of settings trained within one budget. Each round trains what is left for longer and keeps the better half.
+
+runs/book-sweep-1/
+    sweep.json                    what was asked for
+    1-lr=0.001-dropout=0/         a run of the first round
+    3-lr=0.001-dropout=0/         the winner, trained again for the whole of the last round
+
+Every round trains from the beginning: learning rates fall to zero over a run's own time, and models are sized by it, so that
+a short run is no first part of a long one. Loads no torch itself.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from weft.config import field_types, read_json, write_json
+from weft.errors import ConfigError, WeftError
+from weft.runs.finding import require_run
+from weft.runs.ranking import deciding, score
+from weft.runs.start import Asked, choose, train
+from weft.storage import store
+from weft.training.folder import RunFolder, check_place
+from weft.training.places import fresh_folder
+from weft.training.schedule import Budget
+
+REQUEST = "sweep.json"
+MOST = 64  # runs in the first round
+UNUSUAL = re.compile(r"[^\w.=+-]+")  # what a folder's name does without
+Words = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """How one of the runs of a sweep did."""
+
+    round: int
+    run: str
+    words: Mapping[str, str]
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All runs, in the order in which they were trained; `best` is that of the last round."""
+
+    folder: str
+    measure: str
+    runs: tuple[Swept, ...]
+
+    @property
+    def best(self) -> Swept:
+        """The run of the last round."""
+        return self.runs[-1]
+
+    def to_json(self) -> dict[str, Any]:
+        """The sweep as `weft train --json` gives it."""
+        return {"sweep": self.folder, "run": self.best.run, "measure": self.measure, "metrics": self.best.metrics,
+                "runs": [asdict(one) for one in self.runs]}  # fmt: skip
+
+
+def several(words: Words, settings: Words) -> dict[str, list[str]]:
+    """The words that have several values, with them: `lr=1e-3,3e-3`, `--model gpt,swift`. Settings that are lists have one."""
+    named = {**({"model": words["model"]} if words.get("model") else {}), **settings}
+    listed = {name: value.split(",") for name, value in named.items() if isinstance(value, str) and "," in value}
+    kinds = field_types(_card(words, settings).training) if listed else {}
+    found = {
+        name: [value.strip() for value in values] for name, values in listed.items() if not _is_list(kinds.get(name))
+    }
+    for name, values in found.items():
+        if not all(values) or len(set(values)) < len(values):
+            raise ConfigError(f"expected different values, found {named[name]!r}", where=f"--set {name}")
+    return found
+
+
+def _card(words: Words, settings: Words) -> Any:
+    """The task that the words of a training mean."""
+    origin = words.get("from_")
+    was = RunFolder(require_run(origin)).config().get("task") if origin else None
+    sources = tuple(words.get("data") or ())
+    return choose(Asked(sources, words.get("task"), None, None, Budget(), origin, None, settings), was)[0]
+
+
+def rounds(count: int) -> list[int]:
+    """How many runs each round has: half of those before, rounded up, until one is left."""
+    return [count] if count <= 1 else [count, *rounds(math.ceil(count / 2))]
+
+
+def sweep(
+    words: Words,
+    settings: Words,
+    grid: Mapping[str, Sequence[str]],
+    *,
+    out: str | Path | None,
+    say: Callable[[str], None],
+) -> Sweep:
+    """Train the grid. `words` and `settings` are those of `train`; a word of the grid takes their place."""
+    if not words.get("minutes"):
+        raise WeftError(
+            "a sweep needs to know how long", where="weft train", fix="add --minutes, for all runs together"
+        )
+    trials = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    if len(trials) > MOST:
+        raise WeftError(f"{len(trials)} runs in a sweep are too many, {MOST} are allowed", fix="name fewer values")
+    if out is not None:
+        check_place(RunFolder(out), resume=False)
+    folder = Path(out) if out is not None else fresh_folder(f"{_stem(words)}-sweep")
+    store.make_folder(folder)
+    request = {"words": dict(words), "settings": dict(settings), "grid": {name: list(v) for name, v in grid.items()}}
+    store.write_file(folder / REQUEST, write_json(request).encode())
+    return _train(folder, words, settings, trials, say)
+
+
+def is_sweep(folder: str | Path | None) -> bool:
+    """Whether a folder holds a sweep."""
+    return folder is not None and (Path(folder) / REQUEST).exists()
+
+
+def resume_sweep(folder: str | Path, say: Callable[[str], None]) -> Sweep:
+    """Go on with a sweep that was stopped: finished runs are not trained again."""
+    where = store.shown(Path(folder) / REQUEST)
+    request = read_json(store.read_file(Path(folder) / REQUEST), where=where)
+    try:
+        words, settings, grid = (dict(request[key]) for key in ("words", "settings", "grid"))
+    except (TypeError, KeyError, ValueError):
+        raise ConfigError("not the request of a sweep", where=where) from None
+    trials = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    return _train(Path(folder), words, settings, trials, say)
+
+
+def _train(
+    folder: Path, words: Words, settings: Words, trials: list[dict[str, str]], say: Callable[[str], None]
+) -> Sweep:
+    counts, done = rounds(len(trials)), list[Swept]()
+    left, measure = trials, "loss"
+    for number, count in enumerate(counts, 1):
+        minutes = float(words["minutes"]) / len(counts) / count
+        say(f"round {number} of {len(counts)}: {count} {'run' if count == 1 else 'runs'} of {minutes:.3g} minutes")
+        here = [_one(folder, number, trial, {**words, "minutes": minutes}, settings, say) for trial in left]
+        done += here
+        measure = deciding(here[0].metrics)
+        best = sorted(here, key=lambda one: score(one.metrics, measure), reverse=True)
+        left = [dict(one.words) for one in best[: math.ceil(count / 2)]]
+    return Sweep(store.shown(folder), measure, tuple(done))
+
+
+def _one(
+    folder: Path, number: int, trial: Mapping[str, str], words: Words, settings: Words, say: Callable[[str], None]
+) -> Swept:
+    """Train one run of a round, or go on with it, or take its result where it is finished."""
+    label = " ".join(f"{name}={value}" for name, value in trial.items())
+    path = folder / f"{number}-{UNUSUAL.sub('-', label)[:120]}"
+    place = RunFolder(path)
+    say(f"\n{label}")
+    chosen = {**settings, **{name: value for name, value in trial.items() if name != "model"}}
+    named = {**words, **{name: value for name, value in trial.items() if name == "model"}}
+    if not place.exists:
+        train(out=path, **named, **chosen)
+    elif not place.finished:
+        train(out=path, resume=True)
+    return Swept(number, store.shown(path), dict(trial), place.config()["result"]["metrics"])
+
+
+def _is_list(kind: Any) -> bool:
+    """Whether a setting is a list, or a text that may hold commas."""
+    choices = [choice for choice in (get_args(kind) or (kind,)) if choice is not type(None)]
+    return kind is str or get_origin(kind) is tuple or any(c is str or get_origin(c) is tuple for c in choices)
+
+
+def _stem(words: Words) -> str:
+    data = words.get("data") or ()
+    return Path(str(data[0])).stem if data else str(words.get("task"))

@@ -1,0 +1,89 @@
+"""What a run of each task is made of. A config.json that says otherwise is refused when the run is opened.
+
+Tasks may then rely on the kinds of their codecs, of their model and of what embeds its input.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from weft.codecs import (
+    ClassCodec,
+    Codec,
+    Codecs,
+    FieldCodec,
+    GraphCodec,
+    LabelCodec,
+    PictureCodec,
+    PlaceCodec,
+    TagCodec,
+    TextCodec,
+    UsualAnswers,
+    WordCodec,
+)
+from weft.errors import ConfigError
+from weft.modalities.embedder import Embedder
+from weft.modalities.field import FieldEmbed
+from weft.modalities.graph_embed import GraphEmbed
+from weft.modalities.image import PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
+from weft.modalities.points import PointEmbed
+from weft.modalities.text import TextEmbed
+from weft.models.autoencoder import Autoencoder
+from weft.models.distilled import Distilled
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model, Stream
+from weft.models.word_vectors import WordVectors
+
+
+@dataclass(frozen=True)
+class RunParts:
+    """The kinds of codec by end, of model, and of what embeds the model's input."""
+
+    ends: Mapping[str, type[Codec]]
+    models: tuple[type[Model], ...]
+    embed: type[Embedder] | None
+
+
+PARTS: Mapping[str, RunParts] = {
+    "language-model": RunParts({"text": TextCodec}, (Stream,), TextEmbed),
+    "fill-mask": RunParts({"text": TextCodec}, (Stream,), TextEmbed),
+    "translate": RunParts({"source": TextCodec, "target": TextCodec}, (Seq2Seq,), TextEmbed),
+    "parse": RunParts({"source": TextCodec, "target": TextCodec}, (Seq2Seq,), TextEmbed),
+    "classify-text": RunParts({"text": TextCodec, "label": LabelCodec}, (Stream,), TextEmbed),
+    "tag-text": RunParts({"text": TextCodec, "tags": TagCodec}, (Stream,), TextEmbed),
+    "classify-images": RunParts({"picture": PictureCodec, "label": LabelCodec}, (Stream,), PictureEmbed),
+    "reconstruct-images": RunParts({"picture": PictureCodec}, (Autoencoder,), PictureEmbed),
+    "distill-images": RunParts({"picture": PictureCodec}, (Distilled, Stream), PictureEmbed),
+    "caption": RunParts({"picture": PictureCodec, "caption": TextCodec}, (Seq2Seq,), PictureEmbed),
+    "answer": RunParts(
+        {"picture": PictureCodec, "question": TextCodec, "answer": TextCodec, "usual": UsualAnswers},
+        (Seq2Seq,),
+        PictureTextEmbed,
+    ),
+    "forecast": RunParts({"field": FieldCodec}, (Stream,), FieldEmbed),
+    "fit-field": RunParts({"place": PlaceCodec, "label": LabelCodec}, (Stream,), PointEmbed),
+    "embed-words": RunParts({"word": WordCodec}, (WordVectors,), None),
+    "graph": RunParts({"graph": GraphCodec, "label": LabelCodec}, (Stream,), GraphEmbed),
+    "sets": RunParts({"graph": GraphCodec, "label": LabelCodec}, (Stream,), GraphEmbed),
+}
+
+
+def check_parts(task: str, codecs: Codecs, model: Model.Config, where: str, *, imported: bool) -> None:
+    """Refuse a run whose parts are not those of its task. An imported model may come without codecs."""
+    parts = PARTS[task]
+    if not isinstance(model, tuple(kind.Config for kind in parts.models)):
+        kinds = " or ".join(kind.__name__ for kind in parts.models)
+        raise ConfigError(f"a run of the task {task} has a {kinds}", where=f"{where}: model")
+    if parts.embed is not None and not isinstance(model.reader().embed, parts.embed.Config):
+        problem = f"a run of the task {task} reads its input by a {parts.embed.__name__}"
+        raise ConfigError(problem, where=f"{where}: model")
+    for name, kind in parts.ends.items():
+        if not isinstance(codecs.get(name), kind) and not (imported and name not in codecs):
+            raise ConfigError(f"a run of the task {task} has a {kind.__name__} here", where=f"{where}: codecs.{name}")
+    for name in ("label", "tags"):
+        codec = codecs.get(name)
+        outputs = model.outputs if isinstance(model, Stream.Config) and model.head is not None else None
+        if isinstance(codec, ClassCodec | TagCodec) and outputs not in (None, len(codec.names)):
+            problem = f"there are {len(codec.names)} names, and the model has {outputs} outputs"
+            fix = "config.json and the weights are of different runs"
+            raise ConfigError(problem, where=f"{where}: codecs.{name}", fix=fix)

@@ -1,0 +1,58 @@
+"""python -m campaigns [NAME ...]: runs campaigns and writes what they counted into docs/reliability.md."""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from campaigns import flips, hostile, kills, mutants, saves, subjects
+from campaigns.tally import Tally, table, write_between
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+CAMPAIGNS: dict[str, Callable[[Path, int], Tally]] = {
+    "kills": lambda place, count: kills.kills(None, place / "kills"),
+    "disk-faults": lambda place, count: saves.disk_faults(place / "disk"),
+    "flips": lambda place, count: flips.flips(count or 2000, place),
+    "mutants": lambda place, count: mutants.mutants(subjects.every(place / "runs"), count or 5000, place, tell=print),
+    "hostile-folders": lambda place, count: hostile.hostile(place / "hostile"),
+}
+
+
+def run(name: str, place: Path, count: int, page: Path | None) -> Tally:
+    """One campaign, in a process of its own; its table is written into the page."""
+    place.mkdir(parents=True, exist_ok=True)
+    tally = CAMPAIGNS[name](place, count)
+    if page is not None:
+        write_between(page, name, table(("what was tried", "times", "missed"), tally.rows()))
+    return tally
+
+
+def main() -> int:
+    """The number of campaigns that missed something."""
+    parser = argparse.ArgumentParser(prog="campaigns", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which of {', '.join(CAMPAIGNS)}; all where none is named"
+    )
+    parser.add_argument("--count", type=int, default=0, help="how many of each, where that can be chosen")
+    parser.add_argument("--no-page", action="store_true", help="do not write into the page")
+    asked = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as place:
+        for name in asked.names or CAMPAIGNS:
+            child = os.fork()  # each begins with a fresh interpreter's memory
+            if child == 0:
+                tally = run(name, Path(place), asked.count, None if asked.no_page else PAGE)
+                print(
+                    f"{name}: {tally.total:,} tried, {len(tally.problems)} missed",
+                    *tally.problems,
+                    sep="\n",
+                    flush=True,
+                )
+                os._exit(bool(tally.problems))
+            failed += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
+    return failed
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

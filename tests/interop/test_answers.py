@@ -1,0 +1,233 @@
+"""Exported folders answer raw texts in the Hugging Face library as weft does: its tokenizer, its settings, its texts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from foreign import changed, library, perturbed, randomised, saved
+
+import weft
+from weft.errors import ConfigError, DataError, WeftError
+from weft.generate.decode import Decoding
+from weft.generate.sampling import Sampling
+from weft.interop import Marks, proof, read_folder, write_folder
+from weft.interop.generation import read_generation, write_generation
+from weft.interop.tokenizer_files import marked_tokenizer
+from weft.modalities import tokenizer_making
+from weft.modalities.text import Text
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.zoo import ENCODER_MODELS, Size, gpt
+from weft.models.zoo.translation import transformer
+from weft.runs.trying import Trial
+
+TEXTS = ["Do you like tea?", "Yes, I like tea. Do you?", "tea"]
+SIZE = Size(dim=16, depth=2, heads=2, context=64)
+KINDS = ["bytes", "characters", "bpe"]
+
+
+def made(kind: str, *, mask: bool = False) -> Tokenizer:
+    return tokenizer_making.train(
+        kind, ["Do you like tea? Yes, I like tea. " * 20], 280 if kind == "bpe" else None, mask=mask
+    )
+
+
+def translator(folder: Path, kind: str = "bpe", **how: Any) -> Path:
+    """A folder of a translator with random weights."""
+    words = made(kind)
+    torch.manual_seed(3)
+    model, marks = perturbed(transformer(SIZE, vocab=words.size)), Marks(words.end, (words.end,), words.end, words.end)
+    with torch.no_grad():
+        model.source.embed.table.weight[words.end] *= 3  # so that some texts end by themselves
+    text, written = marked_tokenizer(words, (), (words.end,)), write_generation(Decoding(**how).to_json(), longest=64)
+    write_folder(folder, model, tokenizer_json=text, marks=marks, generation=written)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"beam": 3, "length_penalty": 1.5, "early_stopping": True}, {"beam": 1, "never": (5, 9)}]
+)
+def test_a_translator_writes_the_same_text_there(tmp_path: Path, how: dict[str, Any]) -> None:
+    transformers, folder = library(), translator(tmp_path / "a", **how, max_tokens=20)
+    reader = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+    theirs = [
+        reader.decode(model.generate(**reader(text, return_tensors="pt"))[0], skip_special_tokens=True)
+        for text in TEXTS
+    ]
+    found = weft.load(folder).predict(TEXTS)
+    assert [one["text"] for one in found] == [text.strip() for text in theirs]
+    assert any("cut" not in one for one in found)
+
+
+def test_a_language_model_goes_on_with_the_same_text_there(tmp_path: Path) -> None:
+    transformers, words = library(), made("bpe")
+    text, marks = marked_tokenizer(words, (words.end,), ()), Marks(words.end, (words.end,), words.end)
+    how = write_generation(Sampling(temperature=0.0, repetition_penalty=1.2, max_tokens=20).to_json(), longest=64)
+    write_folder(
+        tmp_path / "a", perturbed(gpt(SIZE, vocab=words.size)), tokenizer_json=text, marks=marks, generation=how
+    )
+    reader = transformers.AutoTokenizer.from_pretrained(tmp_path / "a")
+    model, run = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "a"), weft.load(tmp_path / "a")
+    for text in TEXTS:
+        given = reader(text, return_tensors="pt")
+        assert given["input_ids"][0].tolist() == [words.end, *words.encode(text).tolist()]
+        new = model.generate(**given)[0, given["input_ids"].shape[1] :]
+        assert run.predict(text)[0]["text"] == reader.decode(new, skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blanks_are_filled_with_the_same_words_there(tmp_path: Path, kind: str) -> None:
+    transformers, words = library(), made(kind, mask=True)
+    model = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=words.size, head="fill"))
+    text, marks = marked_tokenizer(words, *words.marks), Marks(words.end, (words.end,), words.end)
+    write_folder(tmp_path / "a", model, tokenizer_json=text, marks=marks)
+    filler, run = transformers.pipeline("fill-mask", model=str(tmp_path / "a")), weft.load(tmp_path / "a")
+    for text in ("Do you like ___?", "___ like tea."):
+        theirs = [one["token"] for one in filler(text.replace("___", filler.tokenizer.mask_token), top_k=9)]
+        known = [words.decode([id]) for id in theirs if id not in words.special]
+        assert [one["token"] for one in run.predict(text)[0]["candidates"]] == known[:5]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tokenizer_with_marks_is_of_the_same_kind_and_reads_the_same(kind: str) -> None:
+    words = made(kind, mask=True)
+    again = Tokenizer.from_json(marked_tokenizer(words, (words.end,), ()))
+    assert (again.kind, again.names, again.marks) == (kind, words.names, ((words.end,), ()))
+    assert again.encode("Yes, ☕ tea").tolist() == words.encode("Yes, ☕ tea").tolist()
+    assert marked_tokenizer(again, (), (words.end,)) == again.to_json()
+
+
+def test_a_settings_file_means_what_it_means_there() -> None:
+    def read(task: str, **data: Any) -> tuple[dict[str, Any], list[str]]:
+        return read_generation(data, task, context=64, opening=1, where="generation_config.json")
+
+    assert read("translate", bos_token_id=1, eos_token_id=2) == ({}, [])  # nothing is said of texts
+    greedy = {"temperature": 0.0, "beam": 1, "length_penalty": 1.0, "early_stopping": False}
+    assert read("translate", max_length=20) == ({**greedy, "max_tokens": 19}, [])
+    assert read("translate", max_length=512, num_beams=4, bad_words_ids=[[7]])[0] == {**greedy, "beam": 4, "never": [7]}
+    drawn = {"temperature": 0.6, "top_p": 0.9, "top_k": 50, "repetition_penalty": 1.0}
+    assert read("language-model", do_sample=True, temperature=0.6, top_p=0.9) == (drawn, [])
+    (remark,) = read("translate", num_beams=4, no_repeat_ngram_size=3, min_length=10, repetition_penalty=1.1)[1]
+    assert all(name in remark for name in ("no_repeat_ngram_size", "min_length", "repetition_penalty"))
+    (remark,) = read("language-model", num_beams=4, max_length=20)[1]
+    assert "num_beams" in remark and "max_length" in remark
+    for bad in ({"num_beams": 0}, {"top_p": "all"}, {"do_sample": 1}, {"suppress_tokens": ["a"]}):
+        with pytest.raises(ConfigError, match=next(iter(bad))):
+            read("translate", max_length=20, **bad)
+
+
+def test_settings_that_were_written_come_back() -> None:
+    for how in (
+        Decoding(beam=3, never=(4,), max_tokens=9),
+        Decoding(temperature=0.5, top_k=3),
+        Sampling(max_tokens=20),
+    ):
+        task = "translate" if isinstance(how, Decoding) else "language-model"
+        written = write_generation(how.to_json(), longest=64)
+        found, remarks = read_generation(written, task, context=64, opening=1, where="")
+        back = type(how)(**{name: tuple(value) if name == "never" else value for name, value in found.items()})
+        if how.temperature > 0 and isinstance(how, Decoding):  # nothing is searched
+            back = back.replace(beam=how.beam, length_penalty=how.length_penalty)
+        assert remarks == [] and back == how
+
+
+def test_words_of_another_answer_take_an_export_back(tmp_path: Path) -> None:
+    trial = Trial("text", ["tea"], ["Tee"])
+    with pytest.raises(DataError, match=r"answers \['The'\] to 'tea', the run answers 'Tee'"):
+        trial.compare([["The"]], tmp_path)
+    trial.compare([[" Tee"]], tmp_path)
+    Trial("label", ["a"], ["x"]).compare([["x", "y"]], tmp_path)  # as good as each other
+    with pytest.raises(DataError):
+        Trial("tags", [["a", "b"]], [["O", "X"]]).compare([[["O"], ["Y"]]], tmp_path)
+
+
+def test_ids_that_are_tried_are_no_marks() -> None:
+    model = ENCODER_MODELS["bert"](SIZE, vocab=6, head="fill").build()
+    ids = proof.trial_inputs(model, 6, {0, 1, 5})["input_ids"]
+    assert set(ids.flatten().tolist()) == {2, 3, 4}
+
+
+def bert(folder: Path, **keys: Any) -> Path:
+    transformers = library()
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 1,
+        "intermediate_size": 8,
+        "vocab_size": 257,
+    }
+    config = transformers.BertConfig(**sizes, max_position_embeddings=16, num_labels=4)
+    return changed(saved(randomised(transformers.BertForSequenceClassification(config)), folder), **keys)
+
+
+def test_labels_are_named_as_there_where_names_and_number_differ(tmp_path: Path) -> None:
+    folder = bert(tmp_path / "a", num_labels=4, id2label={"0": "bad", "1": "good"})
+    found = read_folder(folder)
+    assert found.labels == tuple(library().AutoConfig.from_pretrained(folder).id2label.values())
+    assert any("num_labels is 4 and id2label names 2" in remark for remark in found.warnings)
+    assert read_folder(changed(folder, num_labels=4, id2label=None)).labels == found.labels
+
+
+@pytest.mark.parametrize("keys", [{"hidden_act": "mish"}, {"model_type": "camembertt"}])
+def test_arithmetic_that_is_not_known_is_never_guessed(tmp_path: Path, keys: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="known: ") as caught:
+        read_folder(bert(tmp_path / "a", **keys))
+    assert "did you mean" not in str(caught.value)
+    assert json.loads((tmp_path / "a/config.json").read_text())[next(iter(keys))] in str(caught.value)
+
+
+def test_labels_that_do_not_exclude_each_other_have_probabilities_of_their_own(tmp_path: Path) -> None:
+    names = {"0": "a", "1": "b", "2": "c", "3": "d"}
+    folder = bert(tmp_path / "a", problem_type="multi_label_classification", id2label=names)
+    words = made("bytes")
+    (folder / "tokenizer.json").write_text(marked_tokenizer(words, *words.marks))
+    run = weft.load(folder)
+    (found,) = run.predict("!$%")
+    transformers = library()
+    ids = torch.tensor([run._loaded.codecs["text"].encode(["!$%"], 16).rows[0].tolist()])
+    shares = transformers.AutoModelForSequenceClassification.from_pretrained(folder)(ids).logits.sigmoid()[0].tolist()
+    assert found["probabilities"] == pytest.approx(dict(zip("abcd", shares, strict=True)), abs=1e-5)
+    assert sorted(found["labels"]) == [name for name, share in zip("abcd", shares, strict=True) if share > 0.5]
+    assert run.task.shown(found).endswith("\t!$%")
+    (tmp_path / "data.tsv").write_text("text\tlabel\n!!\ta\n$$\tb\n" * 3)
+    with pytest.raises(WeftError, match="several labels at once"):
+        run.evaluate(tmp_path / "data.tsv")
+    with pytest.raises(ConfigError, match="regression with 4 numbers"):
+        read_folder(changed(folder, problem_type="regression"))
+
+
+def pooled(folder: Path, keys: dict[str, Any], kinds: str = "Transformer Pooling Normalize") -> Path:
+    """A folder with the modules of sentence-transformers."""
+    modules = [{"path": f"{i}_{kind}" if i else "", "type": f"models.{kind}"} for i, kind in enumerate(kinds.split())]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "1_Pooling/config.json").write_text(json.dumps(keys))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 8, "do_lower_case": True}))
+    return folder
+
+
+@pytest.mark.parametrize("mode, of", [("cls_token", "class"), ("mean_tokens", "mean"), ("max_tokens", "max")])
+def test_vectors_of_texts_are_made_as_their_modules_say(tmp_path: Path, mode: str, of: str) -> None:
+    words = made("bpe")
+    ours = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=words.size, head=None))
+    write_folder(tmp_path / "a", ours, tokenizer_json=marked_tokenizer(words, *words.marks))
+    run = weft.load(pooled(tmp_path / "a", {"pooling_mode_mean_tokens": False, f"pooling_mode_{mode}": True}))
+    (found,) = run.embed("DO you like tea? Yes, I like tea, do you?")
+    ids = [words.end, *words.encode("do you like tea? yes, i like tea, do you?").tolist()[:6], words.end]
+    x = ours.encode(Text(torch.tensor([ids]))).x[0]
+    vector = {"class": x[0], "mean": x.mean(0), "max": x.amax(0)}[of]
+    assert torch.allclose(torch.from_numpy(found), torch.nn.functional.normalize(vector, dim=-1), atol=1e-6)
+    plain = weft.load(pooled(tmp_path / "a", {f"pooling_mode_{mode}": True}, "Transformer Pooling"))
+    assert plain.embed("tea") == pytest.approx(weft.load(tmp_path / "a").embed("tea", normalise=False))
+
+
+def test_modules_that_make_other_vectors_are_refused_by_name(tmp_path: Path) -> None:
+    folder, mean = bert(tmp_path / "a"), {"pooling_mode_mean_tokens": True}
+    with pytest.raises(ConfigError, match="Transformer, Pooling, Dense; weft follows"):
+        read_folder(pooled(folder, mean, "Transformer Pooling Dense"))
+    with pytest.raises(ConfigError, match="pooling is pooling_mode_weightedmean_tokens; weft knows the mean"):
+        read_folder(pooled(folder, {"pooling_mode_weightedmean_tokens": True}))
+    with pytest.raises(ConfigError, match="mean_tokens and pooling_mode_max_tokens"):
+        read_folder(pooled(folder, {**mean, "pooling_mode_max_tokens": True}))
