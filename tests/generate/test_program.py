@@ -12,6 +12,7 @@ from weft.core.attention import Attention
 from weft.errors import ConfigError
 from weft.generate import Session
 from weft.generate import session as sessions
+from weft.generate.compute import prepared
 from weft.generate.session import step_program, unknown_part
 from weft.modalities.text import Text
 from weft.models.stream import Stream
@@ -57,6 +58,7 @@ def variants() -> dict[str, Stream]:
 
 
 MODELS = variants()
+EIGHT_BITS = {name: prepared(MODELS[name], "int8") for name in ("gpt", "llama", "swift")}
 PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9]]
 
 
@@ -93,6 +95,34 @@ def test_steps_in_native_code_are_those_of_the_modules(name: str, instructions: 
     session = Session(MODELS[name], capacity=7)  # lines grow on the way
     assert session.program is not None
     assert alike(logits(session, PROMPTS), expected(name))
+
+
+@needs_native
+@pytest.mark.parametrize("name", EIGHT_BITS)
+@pytest.mark.parametrize("instructions", range(NATIVE.widest + 1 if NATIVE else 0))
+def test_one_step_in_eight_bits_is_that_of_the_modules(name: str, instructions: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(NATIVE, "widest", instructions)
+    found = []
+    for session in (Session(EIGHT_BITS[name]), by_modules(EIGHT_BITS[name])):
+        session.start([[1, 2, 3]] * 9)
+        found.append(session.step(torch.arange(9)))
+    assert session.program is None
+    # a number next to the middle of two whole ones may be rounded either way: then its row differs by a rounding
+    apart = (found[0] - found[1]).abs().amax(1) / found[1].abs().amax()
+    assert float(apart.median()) < 1e-5 and float(apart.max()) < 0.02
+
+
+@needs_native
+@pytest.mark.parametrize("name", EIGHT_BITS)
+def test_neighbours_change_no_bit_of_a_step_in_eight_bits(name: str):
+    alone, together = Session(EIGHT_BITS[name]), Session(EIGHT_BITS[name])
+    for session in (alone, together):
+        assert session.program is not None
+        session.start([[1, 2, 3]])
+    together.take(torch.tensor([0] * 11))
+    for step in range(3):
+        others = torch.arange(11) + step
+        assert torch.equal(together.step(others % VOCAB)[0], alone.step(others[:1] % VOCAB)[0])
 
 
 @needs_native

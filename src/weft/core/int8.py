@@ -7,7 +7,7 @@ kernel is used is decided here alone, by `Int8Weight`.
 """
 
 import warnings
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -35,6 +35,11 @@ class Int8Weight:
         if self._whole is not None:
             return self._whole
         return torch.ops.quantized.linear_unpack(self.packed)[0].int_repr()
+
+    @cached_property
+    def kept_whole(self) -> Int8[Tensor, "E D"]:
+        """The same, kept for native code, which reads it at every step."""
+        return self.whole.contiguous()
 
     def products(self, rows: Float[Tensor, "R D"]) -> Float[Tensor, "R E"]:
         """(W8 q) * scale for rows of whole numbers up to the limit, from exact sums."""

@@ -147,8 +147,8 @@ def _mixed(p: Program, mix: nn.Module, x: Register, slots: str, shared: nn.Modul
     assert isinstance(mix, Lstm)
     if mix.read is not None:
         raise Unknown(f"Lstm that reads by {type(mix.read).__name__}")
-    gates = p.linear(mix.x, x)
     exactly(mix.h, nn.Linear)
+    gates = p.linear(mix.x, x)
     slot = tuple(p.slot(Kept(slots, "state", (mix.dim,), part)) for part in (0, 1))
     data = (p.address(mix.h.weight), p.address(mix.h.bias))
     return p.emit(Kind.LSTM, gates, p.register(mix.dim), data=data, slot=slot)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from weft.core.linear import Out
 from weft.core.norms import LayerNorm, OnePlusRmsNorm, RmsNorm
 from weft.core.transforms import ACTIVATIONS
+from weft.generate.compute import Int8Linear
 from weft.native import Kind, Op, Register
 from weft.native.layout import ACTIVATIONS as NATIVE_ACTIVATIONS
 from weft.position import Rotary
@@ -47,6 +48,7 @@ class Program:
         self.kept: list[Kept] = []
         self.tensors: list[Tensor] = []  # weights whose addresses the operations hold
         self.width = self.widest = self.before = 0
+        self.rounded = False  # whether it rounds: then a row must be computed the same way in every batch
         self._angles: dict[object, Register] = {}
 
     @cached_property
@@ -65,11 +67,11 @@ class Program:
         self.kept.append(kept)
         return len(self.kept) - 1
 
-    def address(self, tensor: Tensor | None) -> int:
+    def address(self, tensor: Tensor | None, dtype: torch.dtype = torch.float32) -> int:
         """Where a weight stands; 0 for none."""
         if tensor is None:
             return 0
-        if tensor.device.type != "cpu" or tensor.dtype != torch.float32 or not tensor.is_contiguous():
+        if tensor.device.type != "cpu" or tensor.dtype != dtype or not tensor.is_contiguous():
             raise Unknown(f"weights in {str(tensor.dtype).removeprefix('torch.')} on {tensor.device.type}")
         self.tensors.append(tensor.detach())
         return tensor.data_ptr()
@@ -81,9 +83,18 @@ class Program:
 
     def linear(self, layer: nn.Module, x: Register) -> Register:
         """W x + b."""
+        if type(layer) is Int8Linear:
+            return self._eight_bits(layer, x)
         exactly(layer, nn.Linear, Out)
         data = (self.address(layer.weight), self.address(layer.bias))  # type: ignore[arg-type]
         return self.emit(Kind.LINEAR, x, self.register(len(layer.weight)), data=data)  # type: ignore[arg-type]
+
+    def _eight_bits(self, layer: Int8Linear, x: Register) -> Register:
+        """W x + b with weights in eight bits."""
+        weight, self.rounded = layer.weight, True
+        data = (self.address(weight.kept_whole, torch.int8), self.address(weight.scale), self.address(layer.bias))
+        target = self.register(len(weight.scale))
+        return self.emit(Kind.LINEAR8, x, target, size=(weight.row_limit,), data=data)
 
     def norm(
         self, layer: nn.Module, x: Register, target: Register, first: int = 0, count: int | None = None
@@ -124,6 +135,7 @@ class Program:
 
 def activation_number(act: Callable[[Tensor], Tensor]) -> int:
     """The number of an activation in native code."""
+    act = getattr(act, "computes", act)
     name = next((name for name, known in ACTIVATIONS.items() if known is act), None)
     if name not in NATIVE_ACTIVATIONS:
         raise Unknown(f"activation {name or 'of its own'}")

@@ -108,9 +108,9 @@ class Session:
         if int(lengths.min()) < longest:
             valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
         self.cache, self._native = Cache(max(self.capacity, longest)), None
-        if self.memory is None and ids.numel() <= MOST_NATIVE_TOKENS and self._may_be_native():
-            assert self.program is not None
-            NativeSteps.begin(self.program, self.cache, longest - lengths, longest)
+        program, short = self.program, ids.numel() <= MOST_NATIVE_TOKENS
+        if self.memory is None and program is not None and short and not program.rounded and self._may_be_native():
+            NativeSteps.begin(program, self.cache, longest - lengths, longest)
             return self._bound().read(ids)
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
         assert self.model.head is not None

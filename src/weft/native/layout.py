@@ -29,7 +29,8 @@ class Kind(IntEnum):
     ADD = 15
     SCALE = 16
     CAP = 17
-    LAST = 18
+    LINEAR8 = 18
+    LAST = 19
 
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh")  # `enum activation`

@@ -30,6 +30,7 @@ enum kind {
     ADD,        /* to += from */
     SCALE,      /* to = factor * from                                        number: factor */
     CAP,        /* to = cap * tanh(from / cap)                               number: cap */
+    LINEAR8,    /* to = W from + b with weights in eight bits                data: W, scales, b; size: the largest rounded number */
     LAST        /* to = from of each row's last token; from here on a row has one token */
 };
 

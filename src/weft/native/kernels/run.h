@@ -4,6 +4,7 @@
 
 #include "lanes.h"
 #include "linear.h"
+#include "linear8.h"
 #include "embedding.h"
 #include "tokens.h"
 #include "attention.h"
@@ -23,6 +24,7 @@ static int perform(const op *o, batch *at, int64_t tokens, const float *from, fl
         break;
     case SHIFT: shift(o, at, from, to); break;
     case LINEAR: linear(from, tokens, o->data[0], o->data[1], to, o->from.width, o->to.width, at->threads); break;
+    case LINEAR8: linear8(o, at, tokens, from, to); break;
     case ANGLES: angles(o, at, to); break;
     case TURN: turn(o, tokens, from, to); break;
     case ATTEND: attend(o, at, from, to); break;
