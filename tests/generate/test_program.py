@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 import torch
 from tiny import PAIR_ZOO, VOCAB, ZOO, language_model, randomised, translation_model
-from torch import Tensor
+from torch import Tensor, nn
 
 from weft.core import Additive, Capped, LowRank, OnePlusRmsNorm, Parallel, PostNorm, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
