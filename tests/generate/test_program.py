@@ -155,6 +155,21 @@ def test_neighbours_change_no_bit_of_a_step(name: str):
 
 
 @needs_native
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_number_of_threads_changes_no_bit(precision: str, monkeypatch: pytest.MonkeyPatch):
+    config = LANGUAGE_MODELS["gpt"](Size(dim=192, depth=1, heads=4, context=8), vocab=VOCAB)
+    model, found = prepared(randomised(config.build()).eval(), precision), []
+    for threads in (1, 2, 3):
+        session = Session(model)
+        session.start([[1]] * 8)
+        session.take(torch.arange(7, -1, -1))  # bound anew
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        found.append(session.step(torch.arange(8)))
+        monkeypatch.undo()
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+
+
+@needs_native
 @pytest.mark.parametrize("name", MODELS)
 def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
     model, found = MODELS[name], []
