@@ -1,14 +1,20 @@
 # make demo   installs weft here and trains English to French in about a minute
 # make test   the tests, under eight minutes on two cores
 # make check  formatter, linter, types
-# make campaign  faults tried thousands of times; writes the tables in docs/reliability.md
+# make campaign  faults tried thousands of times; writes the tables in docs/reliability.md and docs/interop.md
+# make wheel  the package that pip installs, in dist/
 
-PYTHON ?= python3
 VENV := .venv
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+BIN := $(VENV)/Scripts
+else
+PYTHON ?= python3
 BIN := $(VENV)/bin
+endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all campaign check format bench clean
+.PHONY: demo test test-all campaign check format wheel bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +50,11 @@ check: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# What an earlier build left in build/ would be packed too.
+wheel: $(VENV)/.dev
+	rm -rf build dist
+	$(PIP) wheel --no-build-isolation --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.bench
 	$(BIN)/python bench/run.py

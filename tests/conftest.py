@@ -1,6 +1,8 @@
 """Every test starts from the same seeds, on one thread, with the shapes of all public tensor arguments checked."""
 
 import random
+import re
+import sys
 from pathlib import Path
 
 import jaxtyping
@@ -53,6 +55,21 @@ jaxtyping.install_import_hook(CHECKED, "beartype.beartype")
 settings.register_profile("weft", deadline=None, derandomize=True, database=None)
 settings.load_profile("weft")
 torch.set_num_threads(1)
+
+
+# Tests that start commands by fork, send POSIX signals or draw on a terminal cannot run on Windows.
+POSIX = re.compile(
+    r"^(?:import|from) (?:commands|processes|pty|fcntl|resource)\b|\bos\.(?:fork|mkfifo|getuid|geteuid)\b", re.M
+)
+
+
+def needing_posix() -> list[str]:
+    """The files of tests that need more than Windows has."""
+    found = Path(__file__).parent.rglob("test_*.py")
+    return [str(path) for path in found if POSIX.search(path.read_text(encoding="utf-8"))]
+
+
+collect_ignore = needing_posix() if sys.platform == "win32" else []
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -38,6 +39,30 @@ def randomised(model: torch.nn.Module) -> torch.nn.Module:
             if "norm" in name or "ln_" in name or name.endswith("gain"):
                 weight.add_(1.0)
     return model.eval()
+
+
+def built(architecture: str, keys: dict[str, Any]):
+    """A model of their library with random weights, among them those that start as constants."""
+    kind = getattr(library(), architecture)
+    torch.manual_seed(1)
+    model = unsettled(randomised(kind(kind.config_class(**keys))))
+    if architecture == "ViTMAEForPreTraining":
+        model.decoder.decoder_pos_embed.data[:, 0] = 0.0  # as it is always
+    if "final_logits_bias" in dict(model.named_buffers()):
+        model.final_logits_bias.normal_()
+    return model
+
+
+def unsettled(model):
+    """The model with other statistics of batches than those it starts with."""
+    for name, buffer in model.named_buffers():
+        if name.endswith("running_mean"):
+            buffer.normal_()
+        if name.endswith("running_var"):
+            buffer.uniform_(2.0, 8.0)
+        if name.endswith("num_batches_tracked"):
+            buffer.fill_(7)
+    return model
 
 
 def saved(model, folder: Path, **options) -> Path:

@@ -34,7 +34,7 @@ ORDER = [
 LAYER = {name: number for number, row in enumerate(ORDER) for name in row}
 FACADE = {"__init__", "__main__"}  # the public names, and `python -m weft`
 FILES = {file: file.relative_to(SOURCE).parts for file in sorted(SOURCE.rglob("*.py"))}
-NAMES = ["Run", "Tokens", "WeftError", "__version__", "fit", "load", "record", "train"]
+NAMES = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
 
 
 def imports(file: Path) -> set[str]:
@@ -97,6 +97,20 @@ def test_a_model_is_made_ready_and_steps_without_torchs_compiler():
     """
     tests = str(Path(__file__).parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, str(Path(weft.__file__).parents[1])])}
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == []
+
+
+def test_a_process_that_opens_runs_knows_every_part_of_a_model():
+    code = """if True:
+        import importlib, pkgutil, weft.config, weft.runs.run
+        known = set(weft.config._parts)
+        for package in ("modalities", "core", "position"):
+            for found in pkgutil.iter_modules(importlib.import_module(f"weft.{package}").__path__, f"weft.{package}."):
+                importlib.import_module(found.name)
+        print(*sorted(set(weft.config._parts) - known))
+    """
+    environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == []
 

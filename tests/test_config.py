@@ -25,7 +25,7 @@ from weft.config import (
     read_json,
     write_json,
 )
-from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerClassToken, PreNorm, TokenShift, Trunk, Window
+from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerClassToken, PreNorm, Summary, TokenShift, Trunk, Window
 from weft.errors import ConfigError
 from weft.modalities.image import PatchEmbed
 from weft.modalities.text import HashedNgrams, TextEmbed
@@ -38,8 +38,13 @@ ZOO = {name: make(SIZE, vocab=11, dropout=0.1) for name, make in LANGUAGE_MODELS
 TREE = Trunk.Config(blocks=(Block.Config(mix=Attention.Config(heads=2)), Block.Config(transform=Mlp.Config())))
 PATCHES = Stream.Config(dim=4, embed=PatchEmbed.Config(grid=(2, 2)), trunk=Trunk.Config(block=Block.Config()))
 READING = PATCHES.replace(trunk=Trunk.Config(blocks=(Block.Config(), Block.Config(read=Attention.Config(heads=2)))))
+VECTORS = {
+    "picture": PATCHES.replace(head=Summary.Config(unit=True)),
+    "text": PATCHES.replace(head=Summary.Config(unit=True)),
+}
 NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING},
          **dict.fromkeys(("Even", "Ramp", "TurnRamp", "PairRamp"), {"factor": 4.0}),
+         "Summary": {"last": False}, "DualEncoder": VECTORS,
          "PictureTextEmbed": {"text": TextEmbed.Config(vocab=5, context=6, reading="free")}}  # fmt: skip
 
 

@@ -38,7 +38,45 @@ def test_the_code_on_a_page_runs(page: Path, tmp_path, monkeypatch):
         exec(compile(code, str(page), "exec"), module.__dict__)
 
 
+def links(page: Path) -> set[str]:
+    """The files that a page points at, as it names them."""
+    return set(re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")))
+
+
+def test_the_index_leads_to_every_page():
+    index = ROOT / "docs" / "README.md"
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {index.name}
+    assert pages <= links(index), f"docs/README.md does not name {sorted(pages - links(index))}"
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
 def test_links_and_pictures_on_a_page_exist(page: Path):
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+    for target in links(page):
         assert (page.parent / target).exists(), f"{page.name} points at {target}, which does not exist"
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_with_one_bar_for_each_training(tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("sklearn")
+    notebook = nbformat.read(ROOT / "docs" / "notebook.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "the notebook is kept without outputs"
+    nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell in cells:
+        bars = [out for out in cell.outputs if "<progress" in out.get("data", {}).get("text/html", "")]
+        assert len(bars) == ("weft.train" in cell.source), cell.source
+        if "look(" in cell.source and "save" not in cell.source and "view =" not in cell.source:
+            shown = cell.outputs[-1].data["text/html"]
+            assert shown.startswith(("<img", "<pre")), cell.source
+    assert (tmp_path / "alignment.png").exists() and (tmp_path / "alignment.html").exists()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
+def test_links_to_a_part_of_a_page_lead_to_a_heading(page: Path):
+    for target, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        text = ((page.parent / target) if target else page).read_text(encoding="utf-8")
+        heads = re.findall(r"^#+ (.+)$", text, re.M)
+        known = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+        assert part in known, f"{page.name} points at {target}#{part}, which has no such heading"

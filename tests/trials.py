@@ -34,7 +34,6 @@ class Trial:
     metrics: set[str]
     embeds: bool = False
     vectors: int = 1  # that an input gives
-    looks: bool = True
     hf: dict[str, Any] | None = None  # settings of a model that the Hugging Face library has too
     returns: str | None = None  # the task that it comes back from there with, where that is another
     onnx: bool = True
@@ -88,7 +87,6 @@ TRIALS: dict[str, Trial] = {
         input="The dog sees a house .",
         answer={"source", "text", "score", "well_formed"},
         metrics={"f1", "precision", "recall", "exact", "well_formed", "loss", "perplexity"},
-        looks=False,
         hf={"model": "transformer", "tokenizer": "bytes"},
         returns="translate",
     ),
@@ -119,6 +117,7 @@ TRIALS: dict[str, Trial] = {
         input=PIXELS,
         answer={"input", "label", "probabilities"},
         metrics=COUNTED,
+        embeds=True,
         hf={},
     ),
     "reconstruct-images": Trial(
@@ -129,6 +128,7 @@ TRIALS: dict[str, Trial] = {
         input=PIXELS,
         answer={"input", "output", "rmse"},
         metrics={"loss", "rmse_25_hidden", "rmse_50_hidden", "rmse_75_hidden"},
+        embeds=True,
         hf={},
         onnx=False,
     ),

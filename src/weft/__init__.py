@@ -22,6 +22,7 @@ from weft.version import VERSION as __version__
 if TYPE_CHECKING:
     from weft.core import record as record
     from weft.runs import Run as Run
+    from weft.runs import check as check
     from weft.runs import fit as fit
     from weft.runs import load as load
     from weft.runs import train as train
@@ -32,13 +33,14 @@ avoid_broken_amx()
 _homes = {
     "Run": "weft.runs",
     "Tokens": "weft.tokens",
+    "check": "weft.runs",
     "fit": "weft.runs",
     "load": "weft.runs",
     "record": "weft.core",
     "train": "weft.runs",
 }
 
-__all__ = ["Run", "Tokens", "WeftError", "__version__", "fit", "load", "record", "train"]
+__all__ = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,12 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def counted(number: float, unit: str) -> str:
+    """A number of things, which are one or several: 1 step, 1,200 steps, 0.5 epochs."""
+    shown = f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return f"{shown} {unit}" if number == 1 else f"{shown} {unit}s"
+
+
 def amount(size: int) -> str:
     """A number of bytes: 950 bytes, 12.3 kB, 4.56 MB."""
     return f"{count(size)}B" if size >= 1000 else f"{size} bytes"

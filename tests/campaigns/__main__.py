@@ -1,4 +1,4 @@
-"""python -m campaigns [NAME ...]: runs campaigns and writes what they counted into docs/reliability.md."""
+"""python -m campaigns [NAME ...]: runs campaigns and writes what they counted into docs/reliability.md and docs/interop.md."""
 
 import argparse
 import os
@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from campaigns import flips, hostile, kills, mutants, saves, subjects
+from campaigns import families, flips, hostile, kills, mutants, saves, subjects
 from campaigns.tally import Tally, table, write_between
 
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+DOCS = Path(__file__).parents[2] / "docs"
 CAMPAIGNS: dict[str, Callable[[Path, int], Tally]] = {
     "kills": lambda place, count: kills.kills(None, place / "kills"),
     "disk-faults": lambda place, count: saves.disk_faults(place / "disk"),
@@ -17,32 +17,40 @@ CAMPAIGNS: dict[str, Callable[[Path, int], Tally]] = {
     "mutants": lambda place, count: mutants.mutants(subjects.every(place / "runs"), count or 5000, place, tell=print),
     "hostile-folders": lambda place, count: hostile.hostile(place / "hostile"),
 }
+FAMILIES = "families"  # its table is of another kind, and stands on another page
 
 
-def run(name: str, place: Path, count: int, page: Path | None) -> Tally:
-    """One campaign, in a process of its own; its table is written into the page."""
+def run(name: str, place: Path, count: int, docs: Path | None) -> Tally:
+    """One campaign, in a process of its own; its table is written into its page among `docs`."""
     place.mkdir(parents=True, exist_ok=True)
-    tally = CAMPAIGNS[name](place, count)
-    if page is not None:
-        write_between(page, name, table(("what was tried", "times", "missed"), tally.rows()))
+    if name == FAMILIES:
+        found = families.families(place / "family")
+        tally, page = families.tally_of(found), "interop.md"
+        content = table(families.HEADER, [result.row(kind) for kind, result in found.items()], words=(1, 6))
+    else:
+        tally, page = CAMPAIGNS[name](place, count), "reliability.md"
+        content = table(("what was tried", "times", "missed"), tally.rows())
+    if docs is not None:
+        write_between(docs / page, name, content)
     return tally
 
 
 def main() -> int:
     """The number of campaigns that missed something."""
     parser = argparse.ArgumentParser(prog="campaigns", description=__doc__)
+    names = (*CAMPAIGNS, FAMILIES)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"which of {', '.join(CAMPAIGNS)}; all where none is named"
+        "names", nargs="*", metavar="NAME", help=f"which of {', '.join(names)}; all where none is named"
     )
     parser.add_argument("--count", type=int, default=0, help="how many of each, where that can be chosen")
-    parser.add_argument("--no-page", action="store_true", help="do not write into the page")
+    parser.add_argument("--no-page", action="store_true", help="do not write into the pages")
     asked = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for name in asked.names or CAMPAIGNS:
+        for name in asked.names or names:
             child = os.fork()  # each begins with a fresh interpreter's memory
             if child == 0:
-                tally = run(name, Path(place), asked.count, None if asked.no_page else PAGE)
+                tally = run(name, Path(place), asked.count, None if asked.no_page else DOCS)
                 print(
                     f"{name}: {tally.total:,} tried, {len(tally.problems)} missed",
                     *tally.problems,

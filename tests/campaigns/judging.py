@@ -11,6 +11,7 @@ import os
 import resource
 import select
 import signal
+import time
 import traceback
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -18,7 +19,8 @@ from typing import Any
 
 from weft.errors import WeftError
 
-SECONDS = 60  # after which a child is taken to hang
+SECONDS = 60  # of computing after which a child is taken to hang
+PATIENCE = 600  # seconds after which a child that does not compute is taken to hang, however busy the machine is
 MEMORY = 3 * 2**30  # bytes that a child may ask for beyond what its parent has
 LONGEST = 1500  # characters of a message
 WORKS = "works"
@@ -52,19 +54,26 @@ def _in_child(use: Callable[[], Any], place: Path) -> tuple[dict[str, str] | Non
         _use(use, writing)
     os.close(writing)
     try:
-        found = b""
-        while select.select([reading], [], [], SECONDS)[0]:
-            part = os.read(reading, 65536)
-            if not part:
-                break
-            found += part
-        else:
-            os.kill(child, signal.SIGKILL)
-            return None, f"hangs: no end after {SECONDS} seconds"
+        found, begun = b"", time.monotonic()
+        while True:
+            if select.select([reading], [], [], 1.0)[0]:
+                part = os.read(reading, 65536)
+                if not part:
+                    break
+                found += part
+            elif _computed(child) > SECONDS or time.monotonic() - begun > PATIENCE:
+                os.kill(child, signal.SIGKILL)
+                return None, f"hangs: no end after {_computed(child):.0f} seconds of computing"
     finally:
         os.close(reading)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return (json.loads(found), "") if found else (None, f"crashed with the exit code {code}")
+
+
+def _computed(child: int) -> float:
+    """Seconds of a processor that a child has used."""
+    behind_name = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, behind_name[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _use(use: Callable[[], Any], writing: int) -> None:

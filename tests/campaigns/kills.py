@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from campaigns.judging import warm
 from campaigns.saves import at_call
 from campaigns.tally import Tally
 from weft.errors import WeftError
+from weft.training.leftovers import STALE
 
 SETTINGS: dict[str, Any] = {**trials.TINY, **trials.TRIALS["language-model"].settings, "steps": 8, "checkpoint_every": 2,
                             "dropout": 0.1, "quiet": True}  # fmt: skip
@@ -119,9 +121,10 @@ def _different(run: Path, straight: Path) -> str | None:
     lines = [[_timeless(line) for line in (one / "metrics.jsonl").read_text().splitlines()] for one in (run, straight)]
     if lines[0] != lines[1]:
         return "other metrics"
-    if _left(run):  # killed when all was written: what is fresh may be someone's, and is swept when it is old
+    if _left(run):  # killed when all was written: what is fresh may be someone's, and is swept when it is an hour old
         for path in _left(run):
-            os.utime(path, (0, 0))
+            hour_ago = time.time() - STALE
+            os.utime(path, (hour_ago, hour_ago))
         weft.load(run)
     return f"left behind: {_left(run)}" if _left(run) else None
 

@@ -13,15 +13,15 @@ from campaigns.tally import Tally
 MEASURED = ("known.safetensors", "usual_answers.json", "metrics.jsonl", "climatology.nc")  # read when a run is measured
 
 
-def mutants(subjects: Sequence[Subject], count: int, place: Path, *, seed: int = 0, measured: float = 0.1,
+def mutants(subjects: Sequence[Subject], count: int, place: Path, *, first: int = 0, seed: int = 0, measured: float = 0.1,
             tell: Callable[[str], None] = lambda line: None) -> Tally:  # fmt: skip
-    """Try `count` mutants, as many of each subject; every third one that has a seal is not sealed again.
+    """Try `count` mutants from the number `first` on, as many of each subject; one in three is not sealed again.
 
     The share `measured` is also verified, measured or gone on with.
     """
     warm((subject.use(copied(subject, place / "run"), measure=False) for subject in subjects), place)
     tally = Tally()
-    for number in range(count):
+    for number in range(first, first + count):
         subject = subjects[number % len(subjects)]
         chance = random.Random(f"{seed} {number} {subject.name}")
         folder = copied(subject, place / "run")

@@ -1,7 +1,7 @@
 """What a campaign counts, and the table that it writes between two marks on a page."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,9 +45,9 @@ class Tally:
         return [*found, ["**all**", f"**{self.total:,}**", f"**{len(self.problems)}**"]]
 
 
-def table(header: Row, rows: Iterable[Row]) -> str:
-    """A table in Markdown; the columns behind the first are numbers."""
-    line = ["---", *("--:" for _ in header[1:])]
+def table(header: Row, rows: Iterable[Row], words: Collection[int] = ()) -> str:
+    """A table in Markdown; the columns behind the first are numbers, but for those that have words."""
+    line = ["---", *("---" if at in words else "--:" for at in range(1, len(header)))]
     return "\n".join(f"| {' | '.join(row)} |" for row in (header, line, *rows))
 
 

@@ -1,9 +1,14 @@
 """A sample of every campaign, and the whole of each with the slow tests: nothing is missed."""
 
+import pickle
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
+from campaigns import families
+from campaigns import hostile as folders
 from campaigns.flips import flips
 from campaigns.hostile import hostile
 from campaigns.kills import kills
@@ -11,6 +16,7 @@ from campaigns.mutants import mutants
 from campaigns.saves import disk_faults
 from campaigns.subjects import every, fixtures
 from campaigns.tally import Tally, table, write_between
+from weft.interop import Imported, read_folder
 
 SAMPLED = ("finished classify-text", "finished classify-images", "finished language-model-sealed")
 
@@ -23,6 +29,55 @@ def test_a_sample_of_mutants_works_or_is_refused_by_name(tmp_path: Path) -> None
 def test_a_sample_of_hostile_folders_runs_no_code(tmp_path: Path) -> None:
     found = hostile(tmp_path, every=25)
     assert found.total >= 10 and found.problems == []
+
+
+def test_code_that_runs_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that runs what it finds: by its canary, by what the interpreter reports, and not where there is no code."""
+
+    def careless(model: Path, given: object) -> None:
+        for path in model.glob("*.bin"):
+            pickle.loads(path.read_bytes())
+        for path in model.glob("*.py"):
+            exec(compile(path.read_bytes(), path, "exec"), {})
+
+    attacks = [
+        ("pickles", partial(folders.pickled, name="model.bin", alone=False)),
+        ("code", partial(folders.code, name="setup.py")),
+        ("quiet code", partial(folders.text, name="setup.py", content=b"pass")),
+        ("nothing", partial(folders.text, name="notes.txt", content=b"pass")),
+    ]
+    monkeypatch.setattr(folders, "_use", careless)
+    monkeypatch.setattr(folders, "attacks", lambda: iter(attacks))
+    found = folders.hostile(tmp_path)
+    assert found.tried == dict.fromkeys(("pickles", "code", "quiet code", "nothing"), 2)
+    assert [problem.endswith("its code ran") for kind in ("pickles", "code") for problem in found.missed[kind]] == [
+        True
+    ] * 4
+    assert all("seen: ['exec" in problem for problem in found.missed["quiet code"]) and "nothing" not in found.missed
+
+
+def test_a_sample_of_families_is_read_as_the_other_library_reads_it(tmp_path: Path) -> None:
+    found = families.families(tmp_path, every=60)
+    assert sum(result.models for result in found.values()) == 3 and all(result.refused for result in found.values())
+    assert [problem for result in found.values() for problem in result.problems] == []
+
+
+def test_a_weight_that_is_read_wrongly_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(folder: Path) -> Imported:
+        imported = read_folder(folder)
+        with torch.no_grad():
+            next(imported.model.parameters()).mul_(1.001)
+        return imported
+
+    monkeypatch.setattr(families, "read_folder", careless)
+    found = families.families(tmp_path, every=60)
+    assert all(any("values differ by" in problem for problem in result.problems) for result in found.values())
+
+
+@pytest.mark.slow
+def test_every_family_is_read_as_the_other_library_reads_it(tmp_path: Path) -> None:
+    tally = families.tally_of(families.families(tmp_path))
+    assert tally.total >= 170 and tally.problems == []
 
 
 @pytest.mark.slow

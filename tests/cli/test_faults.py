@@ -97,7 +97,7 @@ def test_a_text_shorter_than_the_context_trains_in_shorter_windows(weft: Weft, c
         ("bok.txt", "bok.txt: no such file or folder\n  -> did you mean 'book.txt'?"),
         ("nowhere/book.txt", "no such file or folder"),
         ("*.jsonl", "*.jsonl: 0 files to read, 0 skipped"),
-        ("sound.ogg", "not recognised as data for any task"),
+        ("sound.ogg", "a sound file, which weft does not read"),
         ("empty", "not recognised as data for any task"),
         ("/dev/null", "not recognised as data for any task"),
     ],

@@ -93,6 +93,21 @@ def test_a_summary_may_go_through_a_dense_layer():
     assert close(head(HALF), torch.tanh(head.dense.linear(torch.stack([X[0, 1], X[1, 0]]))))
 
 
+def test_a_summary_may_be_the_last_real_token_wherever_padding_stands():
+    last = Summary.Config(last=True).build(dim=DIM)
+    assert close(last(HALF), torch.stack([X[0, 2], X[1, 3]])) and close(last(Tokens.free(X)), X[:, -1])
+    behind = Tokens.free(X, valid=torch.tensor([[1, 0, 0, 0], [1, 1, 1, 0]]).bool())
+    assert close(last(behind), torch.stack([X[0, 0], X[1, 2]]))
+    with pytest.raises(ConfigError, match="the first token or the last"):
+        Summary.Config(first=True, last=True)
+
+
+def test_a_dense_layer_without_offsets_is_a_product_alone():
+    dense = randomised(Dense.Config(activation=None, width=3, offsets=False).build(dim=DIM)).double()
+    assert [name for name, _ in dense.named_parameters()] == ["linear.weight"]
+    assert close(dense(X), X @ dense.linear.weight.T)
+
+
 @pytest.mark.parametrize("config", [PerToken.Config(), Pooled.Config()])
 def test_a_head_whose_size_nobody_knows_is_refused(config):
     with pytest.raises(ConfigError, match="set outputs"):

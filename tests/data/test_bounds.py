@@ -1,5 +1,6 @@
 """Links and paths that lead out of the data: left out and listed, or refused, unless the user allows them."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,19 @@ def test_a_table_in_a_folder_that_is_a_link_out_of_it_is_not_read(tmp_path: Path
     (data / "own.tsv").write_text("image\tcaption\ncat/1.png\ta dog at rest\n")
     found = read_captions([data]).train
     assert found.captions == (("a dog at rest",),) and ("c.tsv", OUTSIDE) in found.skipped
+
+
+def test_a_pipe_among_files_of_fields_is_left_out_and_never_waited_for(tmp_path: Path):
+    write(tmp_path / "data/a.nc", b"")
+    os.mkfifo(tmp_path / "data/pipe.nc")
+    (tmp_path / "data/null.nc").symlink_to("/dev/null")
+    with outside_allowed(True):
+        found = find_stores([tmp_path / "data"])
+    assert [path.name for path in found.paths] == ["a.nc"]
+    assert found.notes == [f"{tmp_path}/data/null.nc is a device", f"{tmp_path}/data/pipe.nc is a named pipe"]
+    assert find_stores([tmp_path / "data/[ap]*.nc"]).paths == found.paths
+    with pytest.raises(DataError, match="expected a file or folder, found a named pipe"):
+        find_stores([tmp_path / "data/pipe.nc"])
 
 
 def test_links_among_files_of_fields_are_measured_from_the_folder_that_was_named(tmp_path: Path):

@@ -59,7 +59,7 @@ def test_what_is_left_out_of_a_folder_is_listed_with_the_reason(tmp_path: Path) 
     why = reasons(found)
     assert why[".hidden.txt"] == why[".git"] == "hidden"
     assert why["picture.png"].startswith("not .txt")
-    assert why["program.txt"] == "binary"
+    assert why["program.txt"] == "a program"
     assert "cannot be read" in why["gone.txt"] and "cannot be read" in why["self.txt"]
     assert len(found.skipped) == 6
 

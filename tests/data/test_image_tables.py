@@ -57,9 +57,11 @@ def test_rows_that_cannot_be_used_are_bad_pictures(tmp_path: Path):
 
 
 def test_a_table_without_its_columns_says_what_a_header_is(tmp_path: Path):
-    error = wrong(table(tmp_path, "path,lable\npics/cat/0.png,cat\n"))
+    error = wrong(table(tmp_path, "path,lable,by\npics/cat/0.png,cat,me\n"))
     assert "no column 'label'" in error.problem and "did you mean 'label'" in error.fix
     error = wrong(table(tmp_path, "pics/cat/0.png,cat\n"))
     assert "no column 'path'" in error.problem and "path,label" in error.fix
     assert read_images([table(tmp_path, "path\npics/cat/0.png\n")], labels=False).train.labels is None
+    found = read_images([table(tmp_path, "filename,brightness\npics/cat/0.png,0.5\npics/dog/1.png,0.7\n")])
+    assert found.train.labels == ("0.5", "0.7"), "of two columns, the one that names no picture is the label"
     assert "empty" in wrong(table(tmp_path, "\n")).problem

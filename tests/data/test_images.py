@@ -9,9 +9,10 @@ from pictures import encoded, files, pets, reasons, scene, tarred, write, wrong,
 from PIL import Image
 
 from weft.data.images import find_pictures, read_images
-from weft.data.readers.images import judge
+from weft.data.readers.images import is_one_picture, judge, judge_alone
 from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
+from weft.tasks.recognising import recognise
 
 # Folders
 
@@ -260,12 +261,23 @@ def looks_like_images(source: Path) -> bool:
     return judge(Survey([source])).level == "sure"
 
 
+def test_pictures_without_classes_are_nothing_to_classify(tmp_path: Path):
+    root = pets(tmp_path / "pets")
+    assert judge(Survey([root / "cat"])).level == "no" and judge_alone(Survey([root / "cat"])).level == "possible"
+    assert judge_alone(Survey([root])).level == "no"
+    for one in (root / "cat/0.png", write(tmp_path / "nameless", encoded(scene()))):
+        assert is_one_picture(Survey([one])) and judge_alone(Survey([one])).level == judge(Survey([one])).level == "no"
+    assert recognise([str(root / "cat/0.png")])[0].name == "fit-field"
+    with pytest.raises(DataError, match="without classes") as caught:
+        recognise([str(root / "cat")])
+    assert "--task reconstruct-images" in caught.value.fix and "--task distill-images" in caught.value.fix
+
+
 def test_what_holds_pictures_is_recognised(tmp_path: Path):
     root = pets(tmp_path / "pets")
     np.savez(tmp_path / "x.npz", X=np.zeros((2, 4, 4)), y=np.zeros(2))
     yes = [root, zipped(tmp_path / "a.zip", files(root)), tarred(tmp_path / "a.tgz", files(root), "w:gz")]
-    yes += [root / "cat/0.png", tmp_path / "x.npz", write(tmp_path / "t.csv", "path,label\npics/cat/0.png,cat\n")]
-    yes += [write(tmp_path / "nameless", encoded(scene()))]
+    yes += [tmp_path / "x.npz", write(tmp_path / "t.csv", "path,label\npics/cat/0.png,cat\n")]
     assert all(looks_like_images(source) for source in yes)
     np.savez(tmp_path / "other.npz", weights=np.zeros((2, 4, 4)))
     np.savez(tmp_path / "flat.npz", x=np.zeros((2, 4)))

@@ -178,7 +178,7 @@ def test_folders_and_patterns_are_taken_for_what_most_of_their_files_are(tmp_pat
         write(tmp_path / f"logs/{i}.log", "started\n" * 9)
         write(tmp_path / f"po/fr/{i}.po", catalogue("fr", PAIRS[:3]))
         write(tmp_path / f"tables/{i}.tsv", joined(PAIRS, "\t"))
-        write(tmp_path / f"pictures/{i}.png", encoded(scene(seed=i)))
+        write(tmp_path / f"pictures/{i}/{i}.png", encoded(scene(seed=i)))
     write(tmp_path / "po/fr/messages.mo", bytes(99))
     write(tmp_path / "po/README.md", "Translations.\n")
     expected = {"logs": "language-model", "po": "translate", "tables": "translate", "pictures": "classify-images"}

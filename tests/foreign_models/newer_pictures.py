@@ -6,6 +6,11 @@ SWIN = {"embed_dim": 8, "depths": [2, 3, 2], "num_heads": [2, 1, 4], "window_siz
         "num_labels": 5}  # fmt: skip
 DINOV2 = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "mlp_ratio": 2, "image_size": 24,
           "patch_size": 8, "num_labels": 5, "use_mask_token": False}  # fmt: skip
+CLIP_TEXT = {"vocab_size": 40, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3,
+             "max_position_embeddings": 12, "bos_token_id": 38, "eos_token_id": 39}  # fmt: skip
+CLIP_PICTURES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
+                 "image_size": 24, "patch_size": 8}  # fmt: skip
+CLIP = {"text_config": CLIP_TEXT, "vision_config": CLIP_PICTURES, "projection_dim": 20}
 CASES: dict[str, tuple[str, dict]] = {
     "convnext": ("ConvNextForImageClassification", CONVNEXT),
     "convnext, no layer scale": ("ConvNextForImageClassification", {**CONVNEXT, "layer_scale_init_value": 0.0}),
@@ -29,4 +34,17 @@ CASES: dict[str, tuple[str, dict]] = {
     "dinov2, gated": ("Dinov2ForImageClassification", {**DINOV2, "use_swiglu_ffn": True, "mlp_ratio": 3}),
     "dinov2, no offsets": ("Dinov2ForImageClassification", {**DINOV2, "qkv_bias": False, "hidden_act": "relu"}),
     "dinov2, pooler": ("Dinov2Model", {**DINOV2, "layer_norm_eps": 1e-3, "num_channels": 1}),
+    "clip": ("CLIPModel", CLIP),
+    "clip, ended by the highest id": ("CLIPModel", {**CLIP, "text_config": {**CLIP_TEXT, "eos_token_id": 2}}),
+    "clip, ended by another id": ("CLIPModel", {**CLIP, "text_config": {**CLIP_TEXT, "eos_token_id": 17}}),
+    "clip, gelu and grey": (
+        "CLIPModel",
+        {
+            "text_config": {**CLIP_TEXT, "hidden_act": "gelu", "layer_norm_eps": 1e-3},
+            "vision_config": {**CLIP_PICTURES, "hidden_act": "gelu", "num_channels": 1, "layer_norm_eps": 1e-4},
+            "projection_dim": 24,
+        },
+    ),
+    "clip, pictures alone, pooler": ("CLIPVisionModel", CLIP_PICTURES),
+    "clip, pictures alone, projected": ("CLIPVisionModelWithProjection", {**CLIP_PICTURES, "projection_dim": 12}),
 }

@@ -200,7 +200,7 @@ def test_the_penalty_sees_prompt_and_text():
     session = Scripted([0])
     session._logits = lambda: torch.arange(9.0, 9.0 - CHARACTERS.size, -1)[None].clamp(min=0.1)
     (made,) = generate(session, CHARACTERS, [[1, 3]], HOW.replace(repetition_penalty=100.0, max_tokens=6))[0]
-    assert made.ids == (0, 2, 4, 5, 6, 7), "the likeliest that did not occur yet"
+    assert made.ids == (2, 4, 5, 6, 7, 8), "the likeliest that did not occur yet; 0 is the unknown character"
 
 
 def test_a_model_whose_weights_are_not_numbers_is_an_error_and_no_text():
@@ -209,3 +209,12 @@ def test_a_model_whose_weights_are_not_numbers_is_an_error_and_no_text():
         model.trunk.blocks[0].transform.up.bias[0] = torch.nan
     with pytest.raises(WeftError, match="not numbers"):
         generate(Session(model), CHARACTERS, [[1, 2]], HOW)
+
+
+def test_the_sign_for_unknown_characters_is_never_written():
+    (unknown,) = CHARACTERS.unwritten
+    script = [unknown, A["b"], unknown]
+    for how in (HOW, Sampling(temperature=1.0, top_p=1.0, max_tokens=3)):
+        (made,) = search([*script, CHARACTERS.end], how=how)
+        assert unknown not in made.ids and "\ufffd" not in made.text
+    assert BYTES.unwritten == ()

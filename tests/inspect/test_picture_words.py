@@ -65,6 +65,13 @@ def test_every_word_stands_on_the_sheet_and_is_hot_where_it_read():
         assert (4 * row // heat.shape[0], 4 * column // heat.shape[1]) == (0, n)
 
 
+def test_a_text_is_shown_with_its_probability_and_never_with_a_score_of_minus_zero():
+    shown = view(score=-0.001, chance=0.93)
+    said = " ".join(texts(shown.picture("svg")))
+    assert "score 0.00" in said and "probability of the caption 93 %" in said
+    assert f"caption: {TEXT} (93 %)" in shown.text() and shown.to_json()["probability"] == 0.93
+
+
 def test_the_map_of_a_layer_and_head_is_theirs():
     weights = np.random.default_rng(1).random((2, 3, 4, 4, 4))
     both = Sentence(TEXT, tuple(TEXT.split()), weights)

@@ -28,7 +28,8 @@ from weft.core import (
 from weft.core.distances import Disentangled, Distances
 from weft.core.recording import Reading
 from weft.errors import ConfigError
-from weft.inspect.steps import Steps, steps, table
+from weft.inspect.steps import Steps, steps
+from weft.inspect.steps_table import table
 from weft.position import Alibi, Rotary
 from weft.tokens import Tokens
 
@@ -204,6 +205,10 @@ def test_the_table_says_how_scores_are_made_and_scaled():
     assert "score  = q·k" in said["scaled"] and "score / √4 = score × 0.5" in said["scaled"]
     assert "not scaled" in said["plain"] and "not scaled" in said["additive"]
     assert "score × factor = score × 0.2" in said["warm"]
+    assert "factor = 0.2 = 1/√4 / 2.5, where 2.5 is the temperature of this model's scores (flattens" in said["warm"]
+    assert "factor = 2 = 1 / 0.5, where 0.5 is the temperature" in said["additive and warm"]
+    assert "1/√(3 × 2) / 0.5: a score is the sum of 3 products" in said["distances"]
+    assert not any("factor =" in said[kind] for kind in ("scaled", "plain", "additive"))
     assert "score  = w·tanh(q+k)" in said["additive"] and "score × 2" in said["additive and warm"]
     assert "exp(scaled + bias)" in said["slopes"] and "bias" not in said["scaled"]
 
@@ -227,6 +232,13 @@ def test_a_narrow_table_shows_fewer_numbers_and_still_every_weight():
     wide, narrow = table(shown), table(shown, width=100)
     assert max(map(len, narrow.splitlines())) <= 100 < max(map(len, wide.splitlines()))
     assert all(f"{w:.4f}" in narrow for w in shown.weights)
+
+
+def test_a_table_fits_into_sixty_columns_and_keeps_every_weight():
+    shown = steps(recorded("warm"), query=6, layer="layer 1 of 1")
+    text = table(shown, width=60)
+    assert max(map(len, text.splitlines())) <= 60 and "in layer 1 of 1, head 1" in text
+    assert all(f"{w:.4f}" in text for w in shown.weights[shown.readable])
 
 
 def test_a_query_with_nothing_to_read_is_said_to_read_nothing():

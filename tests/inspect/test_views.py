@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from tiny import encoder_model, pictures, vision_model
+from drawn import texts
+from tiny import encoder_model, language_model, pictures, vision_model
 
-from weft.errors import ConfigError
+from weft.errors import ConfigError, WeftError
 from weft.inspect.reading import ReadingView
-from weft.inspect.views import AttentionChoice, View, page, picture_page, svg_figure
+from weft.inspect.token_steps import StepView, find_token
+from weft.inspect.views import AttentionChoice, View, page, picture_page, probability, svg_figure
 from weft.inspect.vision import Glance, PictureView
 from weft.modalities import tokenizer_making as tokenizers
 
@@ -52,3 +54,55 @@ def test_a_page_holds_its_picture_and_no_markup_of_its_title():
     assert html.count("&lt;b&gt; &amp; more") == 3 and "<b>" not in html and "base64,iVBORw==" in html
     assert svg_figure(b'<?xml version="1.0"?>\n<svg a="1"/>\n') == '<figure><svg a="1"/>\n</figure>'
     assert page("a", "<p>b</p>").startswith(b"<!doctype html>") and b"<p>b</p>" in page("a", "<p>b</p>")
+
+
+@pytest.mark.parametrize("make", VIEWS)
+def test_a_view_is_saved_by_the_ending_of_the_name_and_says_what_it_is(make, tmp_path):
+    view = make(AttentionChoice())
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!doctype html>"}
+    for ending, start in starts.items():
+        assert view.save(tmp_path / f"look.{ending}").read_bytes().startswith(start)
+    with pytest.raises(WeftError, match=r"cannot be written as \.jpg"):
+        view.save(tmp_path / "look.jpg")
+    with pytest.raises(WeftError, match="no frames"):
+        view.save(str(tmp_path / "look.gif"))
+    assert repr(view).startswith(f"<{type(view).__name__}: attention in 2 layers × 4 heads over")
+    assert "base64," in view._repr_html_()
+
+
+@pytest.mark.parametrize("make, token, name", [(picture_view, "2,1", "patch 2,1"), (reading_view, "3", None)])
+def test_one_token_is_shown_step_by_step_with_its_layer_named(make, token, name):
+    view = make(AttentionChoice())
+    name = name or view.labels[2]
+    found = view.steps(token)
+    assert found.query == name and found.layer == "layer 2 of 2" and np.isclose(found.weights.sum(), 1)
+    shown = StepView(found, "a title")
+    assert f"How {name} reads" in shown.text() and b"in layer 2 of 2, head 1" in shown.page()
+    assert "step by step" in repr(shown) and "<pre" in shown._repr_html_()
+    with pytest.raises(ConfigError, match="a table, not a picture"):
+        shown.picture()
+
+
+def test_a_token_is_found_by_place_name_beginning_or_bare_mark():
+    names = ["<|mask|>", " the", "cat", "patch 1,2"]
+    assert [find_token(names, one) for one in ("mask", "The", 3, "cats", "1,2")] == [0, 1, 2, 2, 3]
+    for wrong, message in (("5", "from 1 to 4"), ("dog", "not among the tokens")):
+        with pytest.raises(ConfigError, match=message):
+            find_token(names, wrong)
+
+
+def test_the_colours_of_a_language_model_are_scaled_without_the_first_token():
+    tokenizer = tokenizers.train("characters", ["abcdefghij"])
+    model = language_model("gpt", vocab=tokenizer.size)
+    letters = tokenizer.encode("abc")
+    view = ReadingView(model, tokenizer, np.array([tokenizer.end, *letters]), "abc")
+    assert [note.split()[0] for note in view.notes] == ["<|end|>", "The"]
+    top = view.attention.mean().weights[0, 0][:, 1:].max()
+    assert f"≥ {top:.2g}" in texts(view.picture("svg"))
+    assert not ReadingView(encoder_model("swift", "pooled"), tokenizer, letters, "abc").notes
+
+
+def test_probabilities_are_written_with_as_many_digits_as_they_need():
+    assert [probability(p) for p in (0.0004, 0.004, 0.0501, 0.93, 0.9996, 1.0)] == [
+        "below 0.1 %", "0.4 %", "5.0 %", "93 %", "100.0 %", "100.0 %"
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from foreign import changed, library, perturbed, randomised, saved
@@ -12,14 +13,18 @@ import weft
 from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.generate.sampling import Sampling
+from weft.inspect.texts import TextVectors, text_vectors
 from weft.interop import Marks, proof, read_folder, write_folder
 from weft.interop.generation import read_generation, write_generation
+from weft.interop.sentence_modules import read_modules, write_modules
+from weft.interop.signatures import TextPooling
 from weft.interop.tokenizer_files import marked_tokenizer
 from weft.modalities import tokenizer_making
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import ENCODER_MODELS, Size, gpt
 from weft.models.zoo.translation import transformer
+from weft.runs.exporting import export_run
 from weft.runs.trying import Trial
 
 TEXTS = ["Do you like tea?", "Yes, I like tea. Do you?", "tea"]
@@ -231,3 +236,29 @@ def test_modules_that_make_other_vectors_are_refused_by_name(tmp_path: Path) -> 
         read_folder(pooled(folder, {"pooling_mode_weightedmean_tokens": True}))
     with pytest.raises(ConfigError, match="mean_tokens and pooling_mode_max_tokens"):
         read_folder(pooled(folder, {**mean, "pooling_mode_max_tokens": True}))
+
+
+@pytest.mark.parametrize("summary", ["mean", "class", "max"])
+@pytest.mark.parametrize("normalise", [True, False])
+def test_what_modules_say_is_written_again_and_is_what_a_graph_computes(summary: str, normalise: bool) -> None:
+    settings = {"summary": summary, "normalise": normalise, "longest": 8, "lower": True}
+    files = write_modules(settings, 16)
+    assert read_modules(files.get, "a") == settings and write_modules({}, 16) == {}
+    model = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=20, head=None))
+    rows = [np.arange(2, 9), np.arange(5, 8)]
+    known = text_vectors(model, rows, TextVectors(summary=summary, normalise=normalise))  # type: ignore[arg-type]
+    for row, vector in zip(rows, known, strict=True):
+        padded = torch.tensor([[*row, 0, 0]])
+        tokens = model.encode(Text(padded, torch.tensor([[True] * len(row) + [False] * 2])))
+        found = TextPooling(summary, normalise)(tokens)[0].detach()
+        assert torch.allclose(found, torch.from_numpy(vector), atol=1e-5)
+
+
+@pytest.mark.slow
+def test_vectors_are_the_same_after_an_export(tmp_path: Path) -> None:
+    words = made("bpe")
+    ours = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=words.size, head=None))
+    write_folder(tmp_path / "a", ours, tokenizer_json=marked_tokenizer(words, *words.marks))
+    run = weft.load(pooled(tmp_path / "a", {"pooling_mode_cls_token": True}, "Transformer Pooling"))
+    export_run(run._loaded, tmp_path / "b")
+    assert weft.load(tmp_path / "b").embed("Do you like tea?") == pytest.approx(run.embed("Do you like tea?"), abs=1e-6)

@@ -107,7 +107,8 @@ def test_the_sample_that_ships_trains(name: str, tmp_path: Path) -> None:
 
 def test_a_report_and_a_folder_have_what_is_promised(trained: Trained) -> None:
     report, run = trained.run.report, trained.run
-    assert set(report) == {"run", "task", "model", "parameters", "steps", "seconds", "metrics", "sample"}
+    promised = {"run", "task", "model", "parameters", "steps", "seconds", "metrics", "sample", "example"}
+    assert set(report) - {"intervals"} == promised and report["example"]
     assert report["task"] == trained.name and report["run"] == str(run.folder) and report["steps"] == 4
     assert set(report["metrics"]) == trained.trial.metrics
     assert all(math.isfinite(value) for value in report["metrics"].values())
@@ -189,17 +190,14 @@ def test_vectors_are_given_or_refused(trained: Trained) -> None:
     assert np.array_equal(*np.split(found, 2))
 
 
-def test_a_look_shows_itself_in_every_form_or_is_refused(trained: Trained) -> None:
-    if not trained.trial.looks:
-        with pytest.raises(WeftError, match="nothing to look at"):
-            trained.run.look(trained.trial.input)
-        return
+def test_a_look_shows_itself_in_every_form(trained: Trained) -> None:
     view = trained.run.look(trained.trial.input)
     assert isinstance(view.text(), str) and view.text()
     assert view.picture().startswith(b"\x89PNG") and b"<svg" in view.picture("svg")
     assert b"<html" in view.page().lower()
     assert json.loads(json.dumps(view.to_json()))
     assert view.note() is None or isinstance(view.note(), str)
+    assert repr(view).startswith(f"<{type(view).__name__}: {view.about}") and "<img" in view._repr_html_()
 
 
 # Refused

@@ -87,3 +87,16 @@ def test_a_config_with_all_of_it_survives_json():
 def test_a_context_beyond_the_rows_behind_the_start_is_refused():
     with pytest.raises(ConfigError, match="6 places"):
         WHOLE.replace(context=7)
+
+
+def test_a_text_ends_at_its_first_end_mark_also_in_pieces():
+    rows = torch.tensor([[1, 2, 5, 3, 5], [5, 1, 2, 3, 4], [1, 2, 3, 4, 6]])
+    wanted = torch.tensor([[1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1]]).bool()
+    embed = built(WHOLE.replace(end=5, reading="line"))
+    assert torch.equal(embed(Text(rows)).valid, wanted) and embed(Text(rows)).padded_behind
+    given = torch.ones(3, 5).bool()
+    given[0, 0] = given[2, 4] = False
+    assert torch.equal(embed(Text(rows, given)).valid, wanted & given)
+    slots = Cache(3).slots("embed")
+    pieces = [embed(Text(rows[:, cut]), slots=slots).valid for cut in (slice(0, 2), slice(2, 3), slice(3, 5))]
+    assert torch.equal(torch.cat(pieces, 1), wanted)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import NO_TOKENIZER, TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
+from foreign import NO_TOKENIZER, TOLERANCE, built, difference, greedy, library, perturbed, same_files, saved
 from foreign_models import decoders, gemma_kin, llama_kin, mostly_slow
 from safetensors.torch import load_file, save_file
 
@@ -21,11 +21,7 @@ CASES = {**decoders.CASES, **llama_kin.CASES, **gemma_kin.CASES}
 
 def theirs(name: str):
     """One of the cases, built by their library."""
-    transformers = library()
-    architecture, keys = CASES[name]
-    kind = getattr(transformers, architecture)
-    torch.manual_seed(1)
-    return randomised(kind(kind.config_class(**keys)))
+    return built(*CASES[name])
 
 
 def ids(*shape: int) -> torch.Tensor:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import NO_TOKENIZER, TOLERANCE, difference, greedy, library, perturbed, randomised, same_files, saved
+from foreign import NO_TOKENIZER, TOLERANCE, built, difference, greedy, library, perturbed, same_files, saved
 from foreign_models import many_languages, mostly_slow, translators
 from foreign_models.translators import END, PAD, VOCAB
 from safetensors.torch import load_file, save_file
@@ -21,14 +21,7 @@ CASES = {**translators.CASES, **many_languages.CASES}
 
 def theirs(name: str):
     """One of the cases, built by their library."""
-    transformers = library()
-    architecture, keys = CASES[name]
-    kind = getattr(transformers, architecture)
-    torch.manual_seed(1)
-    model = randomised(kind(kind.config_class(**keys)))
-    if "final_logits_bias" in dict(model.named_buffers()):
-        model.final_logits_bias.normal_()
-    return model
+    return built(*CASES[name])
 
 
 def ids(*shape: int, seed: int = 2) -> torch.Tensor:

@@ -141,7 +141,7 @@ def test_baselines_are_what_the_answers_to_train_on_say(run: weft.Run) -> None:
 
 @pytest.mark.parametrize("damaged", [b"{", b"[]", b'{"answers": []}', b'{"answers": ["red"]}'])
 def test_damaged_lists_of_answers_are_refused_with_the_remedy(damaged: bytes) -> None:
-    with pytest.raises(ConfigError, match="not JSON|expected answers, kinds and questions") as error:
+    with pytest.raises(ConfigError, match="not JSON|not valid JSON|expected answers, kinds and questions") as error:
         UsualAnswers(UsualAnswers.Config(), read=lambda name: damaged).answers  # noqa: B018
     assert error.value.fix == "put the run's own usual_answers.json back"
 

@@ -64,7 +64,8 @@ def trained(data: Path) -> weft.Run:
 def test_tables_of_captions_are_recognised_and_classes_are_not(data: Path, tmp_path: Path) -> None:
     for sources in ([str(data)], [str(data), str(data.parent / "photos")]):
         assert recognise(sources)[0].name == "caption"
-    assert recognise([str(data.parent / "photos")])[0].name == "classify-images"
+    with pytest.raises(WeftError, match="reconstruct-images"):  # pictures alone say nothing of what is wanted
+        recognise([str(data.parent / "photos")])
     labels = write(tmp_path / "labels.csv", "path,label\n" + "0.png,circle\n1.png,square\n" * 10)
     assert recognise([str(labels)])[0].name == "classify-images"
 

@@ -470,7 +470,7 @@ def test_a_tokenizer_of_another_run_is_refused_even_where_it_has_as_many_tokens(
     with pytest.raises(ConfigError, match="the tokenizer has 25 tokens, the model 24"):
         weft.load(copy).predict("The")
     path.unlink()
-    with pytest.raises(StorageError, match="tokenizer.json is missing"):
+    with pytest.raises(StorageError, match="tokenizer.json: missing"):
         weft.load(copy).evaluate()
 
 

@@ -329,10 +329,22 @@ def test_what_was_learned_can_be_looked_at_without_a_picture(trained: weft.Run) 
         trained.look(None)
 
 
-def test_a_network_without_attention_says_so(photos: Path, tmp_path: Path) -> None:
+def test_a_network_without_attention_is_looked_at_by_gradient_and_occlusion(photos: Path, tmp_path: Path) -> None:
     run = train(photos, model="resnet", out=tmp_path / "run")
-    with pytest.raises(WeftError, match="no attention"):
-        run.look(str(photos / "left" / "0.png"))
+    file = str(photos / "left" / "0.png")
+    view, answer = run.look(file), run.predict(file)[0]
+    assert view.to_json()["by"] == "gradient" and repr(view).startswith("<SaliencyView: 0.png, by gradient (Grad-CAM)")
+    said = view.to_json()["answer"]["said"][0]
+    assert said["text"] == answer["label"] and np.isclose(said["probability"], answer["probabilities"][said["text"]])
+    other = next(name for name in answer["probabilities"] if name != answer["label"])
+    assert f"probability of {other}" in run.look(file, by="occlusion", label=other).text()
+    assert run.look(what="filters").picture().startswith(b"\x89PNG")
+    for wrong, message in (
+        ({"by": "attention"}, "no attention"), ({"layer": 1}, "no layers"), ({"label": "up"}, "no class 'up'"),
+        ({"by": "attention", "label": "left"}, "whatever class"), ({"token": "1"}, "no attention"),
+    ):  # fmt: skip
+        with pytest.raises(WeftError, match=message):
+            run.look(file, **wrong)
 
 
 # Filling in
@@ -445,12 +457,12 @@ def test_parts_of_the_model_can_be_set(photos: Path, tmp_path: Path) -> None:
 
 
 def test_tasks_on_pictures_are_listed_with_all_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    from weft.cli import output
+    from weft.cli import task_pages
     from weft.tasks.registry import CARDS
 
     for card in CARDS.values():
-        output.tasks([card], True, True)
+        task_pages.tasks([card], True, True)
         (listed,) = json.loads(capsys.readouterr().out)["tasks"]
         assert listed["task"] == card.name
-    output.tasks([CARDS["classify-images"]], True, False)
+    task_pages.tasks([CARDS["classify-images"]], True, False)
     assert "augment.flip" in capsys.readouterr().out

@@ -282,6 +282,9 @@ def test_trees_are_learned_and_measured(tmp_path: Path) -> None:
     assert found["text"].startswith("(") and found["text"].count("(") == found["text"].count(")")
     assert [w for w in ("the", "dog", "sees", "cat", ".") if f" {w})" not in found["text"]] == []
     assert "(" in run.task.shown(found)
+    view = run.look("the dog sees the cat.", target="(S (NP (XX the) (XX dog)) (VP (XX sees) (NP (XX the) (XX cat))))")
+    assert "(NP the dog)" in view.text() and {"(S", "NP)", "word"} <= set(view.to_json()["target_words"])
+    assert "decoder, over the source" in run.look("the dog sees the cat.", token="1").text()
     (tmp_path / "bad.mrg").write_text("(S (NP (DT the) (NN dog))\n")
     with pytest.raises(DataError, match="line 1"):
         weft.train(tmp_path / "bad.mrg", task="parse", **TINY)

@@ -16,8 +16,11 @@ from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 from weft.training import checkpoint, loop, pace, run
 from weft.training.claim import claim
+from weft.training.job import State
+from weft.training.pace import Pace
 from weft.training.progress import Progress
 from weft.training.run import Budget, Outcome, Work, perform
+from weft.training.schedule import Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
@@ -185,3 +188,11 @@ def test_a_last_evaluation_scores_what_its_time_allows(seconds: float | None, sa
 
     assert pace.scored_within(seconds, samples, score, lambda: hours.now) == most
     assert hours.now == (0 if seconds is None or samples <= 8 else pytest.approx(0.8))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(None, 40 * 2.0 + 3 * 7.0), (1000.0, 40 * 2.0 + 3 * 7.0), (100.0, 40 * 2.0)]
+)
+def test_the_time_left_counts_the_evaluations_to_come(seconds: float | None, expected: float):
+    state = State(step=60, seconds=90.0, horizon=Horizon(end=100), evaluate_every=10, look_cost=7.0, look_seconds=10.0)
+    assert Pace(seconds, state).left(2.0) == expected, "none at the last step, and no more than there is time for"

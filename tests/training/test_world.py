@@ -147,12 +147,21 @@ def test_a_number_that_is_not_one_in_one_process_stops_all_in_the_same_step(weft
         assert re.search(r"diverged in step 4: .* \(samples 12 to 15\)", one.err), one.err
 
 
+@pytest.mark.slow
+def test_a_slow_process_is_waited_for_and_named(weft: Weft, alone: Path) -> None:
+    """Seconds are made up, so that a busy machine changes nothing."""
+    code = "from weft.training import loop\nnote = loop.Slowness.note\nloop.Slowness.note = lambda self, own: note(self, {})\n"
+    first, second = together(weft, *TRAIN, "--steps", "24", before={0: code.format(0.1), 1: code.format(1.0)})
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    assert first.err.count("process 1 of 2 is slow, and the others wait for it") == 1 and "is slow" not in second.err
+
+
 def test_a_batch_that_does_not_divide_is_refused_with_numbers_that_do(weft: Weft) -> None:
     found = sorted(weft.folder.rglob("*"))
     done = together(weft, *TRAIN[:-4], "--steps", "8", "--set", "micro=1", size=3)
     assert done[0].code == 2 and all(one.code != 0 for one in done[1:]), done
     assert "a batch of 4 does not divide among 3 processes" in done[0].err
-    assert "set batch=3 or batch=6" in done[0].err
+    assert "--set batch=3 or --set batch=6" in done[0].err
     assert sorted(weft.folder.rglob("*")) == found
 
 
@@ -229,7 +238,7 @@ def test_every_process_has_its_share(count: int, size: int, expected: slice | No
 def test_shares_that_do_not_divide_name_the_nearest_that_do() -> None:
     with pytest.raises(ConfigError, match="a batch of 1 does not divide among 4") as error:
         World(0, 4).share(1)
-    assert error.value.fix == "set batch=4"
+    assert error.value.fix == "--set batch=4"
 
 
 @pytest.mark.parametrize("environment", [{}, {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "x"}])
@@ -248,7 +257,7 @@ def test_an_error_without_words_is_told_by_its_kind(error: Exception) -> None:
     expected = "what" if str(error).strip() else type(error).__name__
     assert world._refusal(error) == {"refusal": expected, "code": 70}
     assert str(world._cannot_meet("2", error)).startswith(f"WORLD_SIZE: the 2 processes cannot meet: {expected}\n")
-    with pytest.raises(Interrupted, match="another process of this run has ended: RuntimeError"), world._together():
+    with pytest.raises(Interrupted, match="another process of this run has ended: RuntimeError"), World()._together():
         raise RuntimeError
 
 

@@ -1,11 +1,11 @@
-"""Commands that tell what weft and this machine can do: tasks, doctor."""
+"""Commands that tell what weft and this machine can do: tasks, doctor, completion."""
 
 from typing import Annotated
 
 import typer
 
 from weft.cli import output
-from weft.cli.words import Json
+from weft.cli.words import Json, examples
 
 commands = typer.Typer()
 
@@ -15,11 +15,12 @@ def tasks(
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="One task, in full.")] = None,
     json: Json = False,
 ) -> None:
-    """What can be trained, from which files, with which models, presets and settings."""
+    """List what can be trained: files, models, presets and settings."""
     output.prepare()
+    from weft.cli import task_pages
     from weft.tasks.registry import CARDS, card_named
 
-    output.tasks([card_named(task)] if task else list(CARDS.values()), task is not None, json)
+    task_pages.tasks([card_named(task)] if task else list(CARDS.values()), task is not None, json)
 
 
 @commands.command()
@@ -29,3 +30,21 @@ def doctor(json: Json = False) -> None:
     from weft.cli.doctor import examine
 
     output.examined(examine(), json)
+
+
+@commands.command(
+    epilog=examples(
+        'eval "$(weft completion bash)"             in ~/.bashrc',
+        'eval "$(weft completion zsh)"              in ~/.zshrc',
+        "weft completion fish > ~/.config/fish/completions/weft.fish",
+    )
+)
+def completion(
+    context: typer.Context,
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
+    """Print a script that lets the Tab key complete weft's words."""
+    output.prepare()
+    from weft.cli.completion import script
+
+    print(script(shell, context.find_root().command), end="")

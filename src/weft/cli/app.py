@@ -7,6 +7,7 @@ import typer
 
 from weft.cli import about, exchange, keeping, learning, using
 from weft.cli.outcome import exit_code
+from weft.cli.plain_help import with_plain_help
 from weft.version import VERSION
 
 app = typer.Typer(
@@ -31,7 +32,7 @@ def run(arguments: Iterable[str]) -> int:
     if debug:
         words.remove("--debug")
     return exit_code(
-        lambda: app(words, standalone_mode=False, prog_name="weft"),
+        lambda: with_plain_help(typer.main.get_command(app))(words, standalone_mode=False, prog_name="weft"),
         commands=[
             *(command.name or command.callback.__name__ for command in app.registered_commands if command.callback),
             *(str(group.name) for group in app.registered_groups),

@@ -28,7 +28,7 @@ def import_(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Make a run of a model from the Hugging Face library, or of a file of word vectors."""
+    """Make a run of a Hugging Face model, or of word vectors."""
     output.prepare(computes=True)
     from weft.runs.importing import import_run
     from weft.runs.run import Run
@@ -54,7 +54,7 @@ def export(
     broken: Broken = False,
     json: Json = False,
 ) -> None:
-    """Write a run for another tool, and let that tool prove that it computes the same."""
+    """Write a run for another tool, proved to compute the same."""
     output.prepare(computes=True)
     from weft.runs.exporting import check_target
 

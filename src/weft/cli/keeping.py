@@ -35,7 +35,7 @@ def all_runs(context: typer.Context, json: Json = False) -> None:
 
 @commands.command("list")
 def list_(runs: Runs = None, json: Json = False) -> None:
-    """A table of runs: task, model, data, state, measures, time and size."""
+    """A table of runs: task, data, state, measures, size."""
     output.prepare()
     from weft.runs.listing import list_runs
 
@@ -62,7 +62,7 @@ def compare(
     ] = None,
     json: Json = False,
 ) -> None:
-    """The settings in which runs differ, their measures with intervals, and their loss curves in one picture."""
+    """Settings that differ, measures, and curves of runs."""
     output.prepare(computes=bool(data))
     from weft.runs.comparing import compare as compare_
 
@@ -86,7 +86,10 @@ def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     json: Json = False,
 ) -> None:
-    """Remove the checkpoints of finished runs: the state of the optimizer, which only training needs."""
+    """Remove the checkpoints of finished runs.
+
+    They hold the state of the optimizer, which only training needs.
+    """
     output.prepare()
     from dataclasses import asdict
 
@@ -102,7 +105,10 @@ def clean(
 
 @commands.command()
 def verify(runs: Runs = None, json: Json = False) -> None:
-    """Compare every file of runs with what weft wrote; exit code 74 if something that is read has changed."""
+    """Compare every file with what weft wrote.
+
+    The exit code is 74 if something that is read has changed.
+    """
     output.prepare()
     from weft.errors import StorageError
     from weft.runs.listing import list_runs

@@ -1,4 +1,4 @@
-"""Commands that make models: train, soup, demo."""
+"""Commands that make models, and the one that looks at data first: check, train, soup, demo."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,16 +14,48 @@ commands = typer.Typer()
 
 @commands.command(
     epilog=examples(
-        "weft train book.txt                        recognised as text; sized to your machine",
+        "weft check reviews.csv                     what it is, what could be learned, what is wrong, the plan",
+        "weft check photos/ -o sheet.png            a contact sheet of the pictures",
+        "weft check letters.txt --set encoding=cp1252",
+        "weft check pairs.xlsx --minutes 20 --json",
+    )
+)
+def check(
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    task: Annotated[str | None, typer.Option(metavar="TASK", help="Look at it as data of this task.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(parser=number(float, "--minutes"), metavar="X", help="Plan a training of this length."),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan/--no-plan", help="Without a plan, torch is not loaded.")] = True,
+    output_: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A .png or .svg with a sheet of the pictures.")
+    ] = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Look at data before training.
+
+    What it is, what could be learned from it, what is wrong with it.
+    """
+    output.prepare()
+    from weft.runs.checking import check as check_
+
+    found = check_(data, task=task, minutes=minutes, plan=plan, quiet=False, **settings_of(set_, check_))
+    output.checked(found, json, output_)
+
+
+@commands.command(
+    epilog=examples(
         "weft train texts/ --minutes 10",
-        "weft train pairs.tsv --minutes 20          sentence pairs: learns to translate",
         "weft train corpus.en corpus.fr --model lstm-attention",
+        "weft train book.txt                        recognised as text; sized to your machine",
+        "weft train pairs.tsv --minutes 20          sentence pairs: learns to translate",
         "weft train photos/ --model vit             pictures, one sub-folder a class",
         "weft train photos/ --task reconstruct-images",
         "weft train captions.tsv photos/            pictures with sentences: learns to write about them",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
-        "weft train book.txt --set lr=1e-3,3e-3 --set dropout=0,0.1 --minutes 30",
-        "                                           a sweep: four runs, then the better two, then the best",
+        "weft train book.txt --set lr=1e-3,3e-3     a sweep: both, and then the better one",
         "weft train --config run.toml               the same words in a file",
         "weft train --resume --out runs/book-1      go on where a stopped run was",
     )
@@ -74,7 +106,9 @@ def train(
     typed = {"data": data, "task": task, "model": model, "preset": preset, "out": out, "minutes": minutes, "steps": steps,
              "epochs": epochs, "from_": start, "valid": valid}  # fmt: skip
     settings = settings_of(set_, train_, {"seed": seed, "precision": precision})
-    words, settings = with_file(config, {name: value for name, value in typed.items() if value}, settings)
+    words, settings = with_file(
+        config, {name: value for name, value in typed.items() if value not in (None, [])}, settings
+    )
     if not _swept(words, settings, resume, json):
         done = train_(**{"data": (), **words}, resume=resume, **settings)
         if done.report:
@@ -130,7 +164,10 @@ def demo(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Train English to French on weft's own phrasebook, translate unseen sentences, and draw what was looked at."""
+    """Train English to French in about a minute, and look inside.
+
+    The sentences are of weft's own phrasebook. Translates some that it never saw, and draws what was looked at.
+    """
     output.prepare(computes=True)
     from weft.runs.demo import demo as demo_
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.config import Config, field_types
 from weft.errors import STEERING, WeftError, harmless
 from weft.requirements import check_requirements
 
@@ -49,18 +48,54 @@ def emit(report: Report) -> None:
     print(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text), flush=True)
 
 
+def checked(found: Any, as_json: bool, path: Path | None) -> None:
+    """The result of `weft check`."""
+    if path is not None:
+        from weft.storage.store import write_file
+
+        kind = path.suffix.lower()
+        if kind not in (".png", ".svg"):
+            raise WeftError(f"a sheet cannot be written as {kind or 'a file without an ending'}", where=f"-o {path}",
+                            fix="use .png or .svg")  # fmt: skip
+        write_file(path, found.sheet(kind[1:]))
+        say(f"wrote {path}")
+    if as_json:
+        emit(found.to_json())
+        return
+    from weft.cli.checked import report
+
+    print(report(found))
+
+
 def trained(report: Report, as_json: bool) -> None:
     """The result of `weft train`."""
     if as_json:
         emit(report)
         return
-    from weft.amounts import duration
+    from weft.amounts import counted, duration
 
     measures = ", ".join(f"{name} {value:.4g}" for name, value in report["metrics"].items())
-    print(f"trained in {duration(report['seconds'])}, {report['steps']:,} steps; held out: {measures}")
+    steps = counted(report["steps"], "step")
+    print(f"trained in {duration(report['seconds'])}, {steps}; held out: {measures}")
     if report.get("sample"):
         print("\n" + "\n".join(f"  | {line}" for line in harmless(report["sample"]).splitlines()) + "\n")
     print(harmless(f"run folder: {report['run']}"))
+    _say_next(report)
+
+
+def _say_next(report: Report) -> None:
+    """What can be done with a run now, as commands."""
+    import shlex
+
+    from weft.tasks.registry import card_named
+
+    run, card = shlex.quote(str(report["run"])), card_named(str(report["task"]))
+    given = f"{shlex.quote(str(report.get('example') or card.example))} {card.asks}".rstrip()
+    look = [f"weft look {run} {given} -o look.png"] if card.task.Look else []
+    for title, command in zip(
+        ("next:", "", ""), [f"weft predict {run} {given}", *look, f"weft evaluate {run}"], strict=False
+    ):
+        say(f"{title:<6}{command}")
 
 
 def shown(report: Report, as_json: bool) -> None:
@@ -169,6 +204,18 @@ def predicted(
                 say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")
 
 
+def failures(failed: Sequence[tuple[str, WeftError]]) -> Report:
+    """What a report says of inputs that could not be used; each is named on stderr too."""
+    if not failed:
+        return {}
+    from weft.amounts import counted
+
+    for _, error in failed:
+        say(f"weft: {error}")
+    say(f"{counted(len(failed), 'input')} could not be used; the others are answered")
+    return {"failed": [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in failed]}
+
+
 def document(text: str, path: Path | None) -> None:
     """A document whose texts were predicted."""
     if path is None:
@@ -183,31 +230,15 @@ def document(text: str, path: Path | None) -> None:
 def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
     """The result of `weft look`."""
     if path is not None:
-        from weft.storage.store import write_file
-
-        kind = path.suffix.lower()
-        write_file(path, drawn(view, kind, path))
+        view.save(path)
         say(f"wrote {path}")
         note = view.note()
-        if note and kind in (".png", ".gif"):
+        if note and path.suffix.lower() in (".png", ".gif"):
             say(f"warning: {note}")
     if as_json:
         emit(report)
     elif path is None:
         print(harmless(view.text()))
-
-
-def drawn(view: Any, kind: str, path: Path) -> bytes:
-    """A view as a file of a kind: a page, frames or a picture."""
-    if kind == ".html":
-        content: bytes = view.page()
-    elif kind == ".gif":
-        if not hasattr(view, "film"):
-            raise WeftError("this look has no frames", where=f"-o {path}", fix="use .png, .svg or .html")
-        content = view.film()
-    else:
-        content = view.picture(kind[1:])
-    return content
 
 
 def _texts(found: Sequence[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:
@@ -247,46 +278,6 @@ def evaluated(report: Report, as_json: bool) -> None:
         say(f"warning: {report['unknown']:,} characters are not in the model's vocabulary")
 
 
-def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
-    """The result of `weft tasks`."""
-    if as_json:
-        emit({"tasks": [{"task": t.name, "summary": t.summary, "data": t.files, "models": dict(t.models),
-                         "presets": dict(t.presets), "settings": _defaults(t.training), "predict": _defaults(t.task.Predict),
-                         "evaluate": _defaults(t.task.Evaluate) if t.task.Evaluate else {},
-                         "look": _defaults(t.task.Look) if t.task.Look else {}}
-                        for t in chosen]})  # fmt: skip
-        return
-    for task in chosen:
-        print(f"{task.name}: {task.summary}")
-        print(f"  data      {task.files}")
-        print(f"            without data: {task.sample}")
-        if not full:
-            print(f"  models    {', '.join(task.models)}")
-            print(f"  presets   {', '.join(task.presets)}\n")
-            continue
-        for title, entries in (("models", task.models), ("presets", task.presets)):
-            print(f"\n  {title}")
-            for name, text in entries.items():
-                print(f"    {name:<14} {text}")
-        used = (
-            ("weft train --set", task.training),
-            ("weft predict --set", task.task.Predict),
-            ("weft evaluate --set", task.task.Evaluate),
-            ("weft look --set", task.task.Look),
-        )
-        for title, settings in used:
-            if settings is None:
-                continue
-            print(f"\n  {title} NAME=VALUE")
-            about = _about(settings)
-            for name, value in _defaults(settings).items():
-                print(f"    {name:<18} {_plain(value):<8} {about.get(name, '')}")
-            if settings is task.training:
-                print(f"    {'model.PATH':<18} {'-':<8} any part of the model's config: model.trunk.block.mix.heads=8")
-    if not full:
-        print("weft tasks TASK lists its models, presets and settings")
-
-
 def examined(report: Report, as_json: bool) -> None:
     """The result of `weft doctor`."""
     if as_json:
@@ -298,32 +289,3 @@ def examined(report: Report, as_json: bool) -> None:
     print()
     for line in report["advice"]:
         print(f"  - {line}")
-
-
-def _defaults(settings: Any) -> dict[str, Any]:
-    """All settings with their defaults; those of a part under its name, as in augment.flip."""
-    default = settings()
-    found: dict[str, Any] = {}
-    for name in field_types(settings):
-        value = getattr(default, name)
-        if isinstance(value, Config):
-            found |= {f"{name}.{inner}": own for inner, own in _defaults(type(value)).items()}
-        else:
-            found[name] = list(value) if isinstance(value, tuple) else value
-    return found
-
-
-def _about(settings: Any) -> dict[str, str]:
-    """What each of them means."""
-    default, found = settings(), dict(getattr(settings, "about", {}))
-    for name in field_types(settings):
-        if isinstance(value := getattr(default, name), Config):
-            found |= {f"{name}.{inner}": words for inner, words in _about(type(value)).items()}
-    return found
-
-
-def _plain(value: Any) -> str:
-    """A default as one would type it; - where there is none."""
-    if value is None or value == []:
-        return "-"
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,21 +1,23 @@
 """Tables that commands print about runs. They fit the terminal: long cells are broken into lines."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.amounts import amount, duration
 from weft.errors import harmless
-from weft.runs.cleaning import Cleaned
-from weft.runs.comparing import Comparison, Interval
-from weft.runs.listing import DAMAGED, STOPPED, TRAINING, Entry
-from weft.runs.sweep import Sweep
-from weft.runs.verifying import Verified
+
+if TYPE_CHECKING:
+    from weft.runs.cleaning import Cleaned
+    from weft.runs.comparing import Comparison, Interval
+    from weft.runs.listing import Entry
+    from weft.runs.sweep import Sweep
+    from weft.runs.verifying import Verified
 
 MEASURES = 2  # of a run, in the table of all runs
 WIDE = 160  # columns where the output is no terminal
 
 
-def runs(entries: Sequence[Entry]) -> None:
+def runs(entries: "Sequence[Entry]") -> None:
     """The result of `weft runs`."""
     if not entries:
         print("no runs here yet: weft train FILE makes one")
@@ -28,7 +30,7 @@ def runs(entries: Sequence[Entry]) -> None:
     show(["run", "task", "model", "data", "state", "held out", "time", "size"], rows, right=(6, 7))
 
 
-def comparison(found: Comparison) -> None:
+def comparison(found: "Comparison") -> None:
     """The result of `weft runs compare`."""
     if found.settings:
         show(["setting", *found.runs], [[name, *map(_plain, row)] for name, row in found.settings.items()])
@@ -45,7 +47,7 @@ def comparison(found: Comparison) -> None:
         print(f"note: {harmless(remark)}")
 
 
-def swept(done: Sweep) -> None:
+def swept(done: "Sweep") -> None:
     """The result of a sweep."""
     rows = [[str(one.round), *one.words.values(), f"{one.metrics[done.measure]:.4g}", one.run] for one in done.runs]
     show(["round", *done.best.words, done.measure, "run folder"], rows)
@@ -53,7 +55,7 @@ def swept(done: Sweep) -> None:
     print(harmless(f"\nbest: {chosen}\nrun folder: {done.best.run}"))
 
 
-def cleaned(found: Sequence[Cleaned], *, dry: bool) -> None:
+def cleaned(found: "Sequence[Cleaned]", *, dry: bool) -> None:
     """The result of `weft runs clean`."""
     would = "would remove" if dry else "removed"
     for one in found:
@@ -64,7 +66,7 @@ def cleaned(found: Sequence[Cleaned], *, dry: bool) -> None:
     print(f"{would} {amount(sum(one.bytes for one in found))} in all")
 
 
-def verified(found: Mapping[str, Verified]) -> None:
+def verified(found: "Mapping[str, Verified]") -> None:
     """The result of `weft runs verify`."""
     for run, one in found.items():
         if not one.sealed:
@@ -94,17 +96,19 @@ def show(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int
     Console(file=sys.stdout, width=None if terminal else WIDE, highlight=False).print(table)
 
 
-def _state(entry: Entry) -> str:
+def _state(entry: "Entry") -> str:
+    from weft.runs.listing import DAMAGED, STOPPED, TRAINING
+
     if entry.state == DAMAGED:
         return f"damaged: {entry.problem}"
     return f"{entry.state}, step {entry.steps:,}" if entry.state in (STOPPED, TRAINING) else entry.state
 
 
-def _measures(entry: Entry) -> str:
+def _measures(entry: "Entry") -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in list(entry.metrics.items())[:MEASURES])
 
 
-def _measure(value: float | None, ends: Interval | None) -> str:
+def _measure(value: float | None, ends: "Interval | None") -> str:
     if value is None:
         return "-"
     return f"{value:.4g}" + (f" ({ends[0]:.4g} to {ends[1]:.4g})" if ends else "")

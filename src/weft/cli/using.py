@@ -29,22 +29,30 @@ def predict(
         list[str] | None,
         typer.Argument(metavar="INPUT", help="What to continue or predict from; by default what is piped in."),
     ] = None,
-    input: Annotated[Path | None, typer.Option(metavar="FILE", help="A file with one input a line.")] = None,
+    input: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with one input a line; - for what is piped in.")
+    ] = None,
     output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
-) -> None:
-    """Use a trained model."""
+) -> int:
+    """Use a trained model.
+
+    An input that cannot be used is named on stderr, the others are answered, and the exit code is 2.
+    """
     output.prepare()
     loaded = load_run(run, broken=broken)
+    from weft.runs.partly import answered_partly
+
     settings = settings_of(set_, loaded.predict)
-    if input is not None and not inputs and not json:
+    if input is not None and str(input) != "-" and not inputs and not json:
         document = loaded.predict_file(input, **settings)
         if document is not None:
             output.document(document[0], output_)
-            return
-    named = [] if input is None else [str(input)] if loaded.task.reads_files else lines_in(input)
+            return 0
+    reads_lines = str(input) == "-" or not loaded.task.reads_files
+    named = [] if input is None else lines_in(input, settings.get("encoding")) if reads_lines else [str(input)]
     writes = output_ is not None and output_.suffix.lower() in loaded.task.writes
     settings |= {"output": str(output_)} if writes else {}
     asked = [*(inputs or ()), *named] or (piped() if loaded.task.needs_input or not settings else [])
@@ -53,12 +61,17 @@ def predict(
     asked = asked or ([""] if loaded.task.streams else [])
     streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
     stream = output.LiveText(asked[0]) if streams else None
-    found = loaded.predict(asked, listen=stream, **settings)
-    report = {"run": run, "task": loaded.task.name, "predictions": found}
+    if writes:  # one file of all inputs
+        found, failed = loaded.predict(asked, **settings), []
+    else:
+        partly = answered_partly(lambda some: loaded.predict(some, listen=stream, **settings), asked)
+        found, failed = [one for answers in partly.answers for one in answers], partly.failed
+    report = {"run": run, "task": loaded.task.name, "predictions": found, **output.failures(failed)}
     if writes and not json:
         output.say(f"wrote {output_}")
-        return
+        return 0
     output.predicted(report, loaded.task.shown, json, None if writes else output_, stream)
+    return WeftError.exit_code if failed else 0
 
 
 @commands.command(
@@ -89,6 +102,7 @@ def evaluate(
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set every=true -o heads.svg',
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set token=maison --set layer=1 --set head=2',
         "weft look runs/photos-1 picture.jpg -o look.png",
+        "weft look runs/photos-1 picture.jpg --set by=occlusion -o look.png",
         "weft look runs/photos-1 --what filters,positions -o learned.png",
         "weft look runs/words-1 paris france rome italy -o words.png       words on a plane",
     )
@@ -114,10 +128,10 @@ def look(
 ) -> None:
     """See what a model attends to."""
     output.prepare()
-    kind = None if output_ is None else output_.suffix.lower()
-    if kind not in (None, ".png", ".svg", ".html", ".gif"):
-        raise WeftError(f"a picture cannot be written as {kind or 'a file without an ending'}", where=f"-o {output_}",
-                        fix="use .png, .svg, .html or .gif")  # fmt: skip
+    if output_ is not None:
+        from weft.inspect.views import check_ending
+
+        check_ending(output_)
     asked = inputs or ([] if what else piped())
     loaded = load_run(run, broken=broken)
     several = loaded.task.looks_at_several and len(asked) > 1 and not what
@@ -156,11 +170,13 @@ def embed(
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
-) -> None:
-    """Vectors of texts or pictures, in which like things are near each other."""
+) -> int:
+    """Turn texts or pictures into vectors (embeddings), or search."""
     output.prepare()
     from weft.runs.embedding import embed_inputs
 
     loaded = load_run(run, broken=broken)
-    found = embed_inputs(loaded, inputs or piped(), output_, query or (), best, settings_of(set_, loaded.embed))
-    output.embedded({"run": run, **found}, json)
+    given = [line for one in inputs for line in (lines_in(Path(one)) if one == "-" else [one])] if inputs else piped()
+    found, failed = embed_inputs(loaded, given, output_, query or (), best, settings_of(set_, loaded.embed))
+    output.embedded({"run": run, **found, **output.failures(failed)}, json)
+    return WeftError.exit_code if failed else 0

@@ -1,7 +1,9 @@
 """What commands share: options that many have, numbers and settings as they are typed, lines that come in."""
 
 import inspect
+import re
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +16,8 @@ from weft.errors import WeftError
 if TYPE_CHECKING:
     from weft.runs import Run
 
+EXAMPLE_WIDTH = 74  # of 80 columns, six of which are the margin of help pages
+
 
 def number(kind: type, option: str) -> Callable[[str], Any]:
     """Numbers as `--set` and config files have them: 010, 0x10, 1_000 and nan are refused."""
@@ -21,8 +25,20 @@ def number(kind: type, option: str) -> Callable[[str], Any]:
 
 
 def examples(*lines: str) -> str:
-    """Lines for the end of a help page, kept as they are."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+    """Lines for the end of a help page: commands, each with words about it behind two spaces or more."""
+    return "\b\nExamples:\n" + "\n".join(f"  {part}" for line in lines for part in _fitting(line))
+
+
+def _fitting(line: str) -> list[str]:
+    """An example in lines that fit a terminal: words that do not fit behind a command stand below it."""
+    if len(line) <= EXAMPLE_WIDTH:
+        return [line]
+    command, *about = re.split(r" {2,}", line.strip())
+    parts = [command]
+    while len(parts[-1]) > EXAMPLE_WIDTH:
+        cut = parts[-1].rfind(" --", 8, EXAMPLE_WIDTH - 2)
+        parts[-1:] = [parts[-1][:cut] + " \\", "    " + parts[-1][cut + 1 :]]
+    return parts + [f"    {text}" for words in about for text in textwrap.wrap(words, EXAMPLE_WIDTH - 4)]
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
@@ -67,11 +83,16 @@ def load_run(folder: str, *, broken: bool = False) -> "Run":
     return load(folder, broken=broken)
 
 
-def lines_in(path: Path) -> list[str]:
-    """The lines of a text file."""
-    from weft.data.decoding import read_text
+def lines_in(path: Path, encoding: str | None = None) -> list[str]:
+    """The lines of a text file, UTF-8 where no encoding is named; or, for the name -, those that are piped in."""
+    from weft.data.decoding import read_text, reading_as
 
-    return "".join(read_text(path)).splitlines()
+    if str(path) == "-":
+        if sys.stdin is None or sys.stdin.closed:
+            raise WeftError("nothing is piped in", where="-", fix="name a file, or pipe lines in: ... | weft ...")
+        return sys.stdin.read().splitlines()
+    with reading_as(encoding):
+        return "".join(read_text(path)).splitlines()
 
 
 def piped() -> list[str]:

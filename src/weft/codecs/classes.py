@@ -6,28 +6,15 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from weft.codecs.label import LabelCodec
+from weft.codecs.label import NamedCodec
 from weft.errors import DataError, listed
 
 
-class ClassCodec(LabelCodec):
+class ClassCodec(NamedCodec):
     """Classes in the order of their numbers."""
 
-    class Config(LabelCodec.Config):
+    class Config(NamedCodec.Config):
         """The names of the classes."""
-
-        names: tuple[str, ...]
-
-    config: Config
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The classes."""
-        return self.config.names
-
-    @property
-    def outputs(self) -> int:
-        return len(self.names)
 
     def encode(self, labels: Sequence[str], where: str = "") -> np.ndarray:
         """The numbers of classes; all labels that were never learned are named at once."""
@@ -43,7 +30,6 @@ class ClassCodec(LabelCodec):
         """The likeliest class of each row of logits, and the probabilities of the `top` likeliest; 0 gives all."""
         found = []
         for shares in values.softmax(-1).tolist():
-            ranked = sorted(zip(self.names, shares, strict=True), key=lambda pair: -pair[1])
-            listed = {label: round(p, 6) for label, p in ranked[: top or None]}
+            ranked, listed = self.ranked(shares, top)
             found.append({"label": ranked[0][0], "probabilities": listed})
         return found

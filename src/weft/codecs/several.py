@@ -6,30 +6,17 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from weft.codecs.label import LabelCodec
+from weft.codecs.label import NamedCodec
 from weft.errors import WeftError
 
 LIKELY = 0.5  # a label with a higher probability is given
 
 
-class SeveralCodec(LabelCodec):
+class SeveralCodec(NamedCodec):
     """Labels in the order of their numbers. Models that were trained elsewhere have them; weft trains none."""
 
-    class Config(LabelCodec.Config):
+    class Config(NamedCodec.Config):
         """The names of the labels."""
-
-        names: tuple[str, ...]
-
-    config: Config
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The labels."""
-        return self.config.names
-
-    @property
-    def outputs(self) -> int:
-        return len(self.names)
 
     def encode(self, labels: Sequence[str], where: str = "") -> np.ndarray:
         """Refused: files have one label a row."""
@@ -40,7 +27,6 @@ class SeveralCodec(LabelCodec):
         """The likely labels of each row of logits, and the probabilities of the `top` likeliest of all; 0 gives all."""
         found = []
         for shares in values.sigmoid().tolist():
-            ranked = sorted(zip(self.names, shares, strict=True), key=lambda pair: -pair[1])
-            listed = {label: round(p, 6) for label, p in ranked[: top or None]}
+            ranked, listed = self.ranked(shares, top)
             found.append({"labels": [label for label, p in ranked if p > LIKELY], "probabilities": listed})
         return found

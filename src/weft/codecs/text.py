@@ -68,6 +68,8 @@ class TextCodec(Codec):
     class Config(Codec.Config):
         """Models from elsewhere may have an `opening` and an `end` of their own; by default both are the tokenizer's end.
 
+        A language model may have several `ends`, of which any ends what it writes.
+
         `languages` are tokens that mark the language of a source or target, and `language` is the one that these texts
         have. A target begins with it; it stands `before` a source, or `after` its end.
         """
@@ -77,6 +79,7 @@ class TextCodec(Codec):
         role: Role = "whole"
         opening: tuple[int, ...] | None = None
         end: int | None = None
+        ends: tuple[int, ...] = ()
         languages: tuple[str, ...] = ()
         language: str | None = None
         language_place: Literal["before", "after"] = "before"

@@ -18,6 +18,7 @@ from weft.config import Part, at_least
 from weft.core.norms import Norm
 from weft.core.scores import Score
 from weft.errors import ConfigError
+from weft.tokens import axis_of
 
 
 class Distances(Part, nn.Module):
@@ -56,7 +57,7 @@ class Distances(Part, nn.Module):
     def forward(self, queries: Mapping[str, Tensor], keys: Mapping[str, Tensor]) -> Int[Tensor, "B Q K"]:
         """The row of each query and key."""
         axis, reach = self.config.axis, self.config.reach
-        behind = queries[axis][:, :, None] - keys[axis][:, None, :]
+        behind = axis_of(queries, axis)[:, :, None] - axis_of(keys, axis)[:, None, :]
         return (self._shared(behind).long() + reach).clamp(0, 2 * reach - 1)
 
     def _shared(self, behind: Tensor) -> Tensor:

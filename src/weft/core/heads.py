@@ -21,7 +21,10 @@ class Dense(Part, nn.Module):
     """
 
     class Config(BaseConfig):
-        """`width` is the width of the result, by default the width of the input. Without an activation, act(x) = x."""
+        """`width` is the width of the result, by default the width of the input. Without an activation, act(x) = x.
+
+        Without `offsets` there is no b.
+        """
 
         activation: Activation | None = "gelu"
         norm: Norm.Config | None = None
@@ -207,24 +210,36 @@ class FirstAndMean(Head):
 
 
 class Summary(Head):
-    """One vector for all tokens, the mean of the real ones or the first: what sentences and pictures are compared by."""
+    """One vector for all tokens, the mean of the real ones, the first or the last: what sentences and pictures are compared by."""
 
     class Config(Head.Config):
-        """`unit` brings the vector to length 1, so that products are cosines; `norm` and `dense` stand before that."""
+        """`first` reads the first real token and `last` the last one, where a text ends; otherwise the mean.
+
+        `unit` brings the vector to length 1, so that products are cosines; `norm` and `dense` stand before that.
+        """
 
         first: bool = False
+        last: bool = False
         norm: Norm.Config | None = None
         dense: Dense.Config | None = None
         unit: bool = False
 
+        def check(self) -> None:
+            if self.first and self.last:
+                raise ConfigError("the first token or the last, not both", where="Summary.last")
+
+        def width(self, dim: int) -> int:
+            """The number of values of the vector, in a stream of width `dim`."""
+            return dim if self.dense is None else self.dense.width or dim
+
     def __init__(self, config: Config, *, dim: int, size: int | None = None, table: nn.Embedding | None = None):
         super().__init__()
-        self.first, self.unit = config.first, config.unit
+        self.first, self.last, self.unit = config.first, config.last, config.unit
         self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
-        x = summary(tokens, first=self.first)
+        x = last_token(tokens) if self.last else summary(tokens, first=self.first)
         x = x if self.norm is None else _normed(self.norm, x)
         x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
@@ -237,6 +252,14 @@ def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
         return start.x[:, 0]
     real = tokens.valid[..., None]
     return tokens.x.masked_fill(~real, 0.0).sum(1) / real.sum(1).clamp(min=1)
+
+
+def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:
+    """The last real token."""
+    if tokens.unpadded:
+        return tokens.x[:, -1]
+    place = tokens.valid.shape[1] - 1 - tokens.valid.flip(1).long().argmax(1, keepdim=True)
+    return tokens.take(place).x[:, 0]
 
 
 def known(size: int | None) -> int:

@@ -77,7 +77,7 @@ class Tile(Rule):
 
     def allow(self, queries: Tokens, keys: Tokens) -> Bool[Tensor, "B Q K"]:
         def same(axis: str) -> Bool[Tensor, "B Q K"]:
-            q, k = (((side.coords[axis] - self.shift) / self.size).floor() for side in (queries, keys))
+            q, k = (((axis_of(side.coords, axis) - self.shift) / self.size).floor() for side in (queries, keys))
             return q[:, :, None] == k[:, None, :]
 
         return same("row") & same("column")

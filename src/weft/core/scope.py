@@ -319,6 +319,7 @@ def _part(tokens: Tokens, rows: slice, places: slice) -> Tokens:
         coords={axis: c[rows, places] for axis, c in tokens.coords.items()},
         unpadded=tokens.unpadded or bool(valid.all()),
         padded_behind=False,
+        grid=tokens.grid if valid.shape[1] == tokens.shape[1] else None,
     )
 
 

@@ -43,6 +43,7 @@ class Dot(Score):
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
+        self.scaled, self.temperature = config.scaled, config.temperature
         self.factor: float = (1 / math.sqrt(dim) if config.scaled else 1.0) / config.temperature
 
     def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:

@@ -5,7 +5,9 @@ may be bad, since a bad row there often means that columns are shifted; of pictu
 since collections of files are rarely without a broken one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from weft.errors import ConfigError, DataError
 
@@ -15,6 +17,18 @@ SHARE = 0.01  # of pictures that may be bad if nobody says otherwise
 
 Skip = int | float | None
 Reasons = list[tuple[str, str]]  # (where, what is wrong)
+
+_listed: ContextVar[int] = ContextVar("listed", default=LISTED)
+
+
+@contextmanager
+def listing(most: int) -> Iterator[None]:
+    """Within this block, this many bad rows are recorded one by one."""
+    token = _listed.set(most)
+    try:
+        yield
+    finally:
+        _listed.reset(token)
 
 
 def check_skip(skip: Skip, unit: str = "rows") -> None:
@@ -35,9 +49,9 @@ class BadRows:
         """Count a bad row, or raise where no more may be skipped. A `gap`, a cell left empty, is no fault where nobody set a bound."""
         self.count += 1
         if self.skip is None and not gap:
-            fix = f"{error.fix}; or allow for some bad rows, which are then left out and counted"
+            fix = f"{error.fix}; or allow for some bad rows, which are then left out and counted: --set skip=100"
             raise DataError(error.problem, where=error.where, fix=fix)
-        if len(self.first) < LISTED:
+        if len(self.first) < _listed.get():
             self.first.append(error)
         if isinstance(self.skip, int) and self.count > self.skip:
             raise self._too_many(f"{self.count} so far, allowed: {self.skip}")
@@ -54,7 +68,8 @@ class BadRows:
 
     def _too_many(self, found: str) -> DataError:
         first = self.first[0]
-        return DataError(f"bad rows: {found}; the first: {first.problem}", where=first.where, fix=first.fix)
+        fix = f"{first.fix}; or allow for more: --set skip={2 * self.count}"
+        return DataError(f"bad rows: {found}; the first: {first.problem}", where=first.where, fix=fix)
 
 
 def check_bad(
@@ -67,7 +82,8 @@ def check_bad(
         return
     count = f"at least {len(bad)}" if so_far else len(bad)
     problem = f"{count} of {total} {unit} cannot be used, allowed: {int(allowed)}:{reasons(bad)}"
-    raise DataError(problem, where=where, fix="mend or delete them, or allow for more with skip")
+    enough = 2 * len(bad) if so_far else len(bad)
+    raise DataError(problem, where=where, fix=f"repair or delete them, or leave them out with --set skip={enough}")
 
 
 def reasons(left_out: Sequence[tuple[str, str]]) -> str:

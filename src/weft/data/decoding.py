@@ -11,11 +11,14 @@ import shlex
 import stat
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from weft.errors import DataError
+from weft.data import foreign
+from weft.errors import ConfigError, DataError
 
 HEAD = 64 * 2**10  # bytes looked at to tell text from binary
 CHUNK = 2**20  # bytes decoded at a time
@@ -27,6 +30,37 @@ BOMS = (  # the longer first: a UTF-32 LE mark begins with the UTF-16 LE one
     (codecs.BOM_UTF16_LE, "UTF-16LE"),
     (codecs.BOM_UTF16_BE, "UTF-16BE"),
 )
+
+_encoding: ContextVar[str | None] = ContextVar("encoding", default=None)
+
+
+@contextmanager
+def reading_as(encoding: str | None) -> Iterator[None]:
+    """Within this block, files of text are decoded by an encoding that the user named (`--set encoding=cp1252`)."""
+    if encoding is not None:
+        check_encoding(encoding)
+    token = _encoding.set(encoding)
+    try:
+        yield
+    finally:
+        _encoding.reset(token)
+
+
+def current_encoding() -> str | None:
+    """The encoding that files are read by now; None is UTF-8."""
+    return _encoding.get()
+
+
+def check_encoding(name: str) -> None:
+    """Refuse what is no encoding of text."""
+    try:
+        b"".decode(name)
+        codecs.getincrementaldecoder(name)
+    except (LookupError, ValueError, TypeError):
+        fix = (
+            "usual ones: utf-8, utf-16, cp1252 (Western Windows), latin-1, cp1251 (Cyrillic), cp932 (Japanese), gb18030"
+        )
+        raise ConfigError(f"no encoding of text is named {name!r}", where="--set encoding", fix=fix) from None
 
 
 def shown(path: str | Path) -> str:
@@ -84,13 +118,38 @@ def wide_encoding(head: bytes) -> str | None:
     return "UTF-16BE" if many[0] and many[2] and few[1] and few[3] else None
 
 
-def read_text(path: str | Path) -> Iterator[str]:
-    """The text of a UTF-8 file in pieces of at most about a million characters.
+def read_text(path: str | Path, encoding: str | None = None) -> Iterator[str]:
+    """The text of a file in pieces of at most about a million characters: UTF-8, unless another encoding is named.
 
     Gzip is unpacked where the name ends in .gz. A byte order mark is dropped; CRLF and CR become LF, as they do in any
     editor; other separators (NEL, LS, PS) are characters like all others and stay.
     """
-    path = Path(path)
+    encoding = encoding or _encoding.get()
+    return _read_utf8(Path(path)) if encoding is None else _read_as(Path(path), encoding)
+
+
+def _read_as(path: Path, encoding: str) -> Iterator[str]:
+    """The text of a file by an encoding that the user named."""
+    decoder, newlines = (
+        codecs.getincrementaldecoder(encoding)("strict"),
+        io.IncrementalNewlineDecoder(None, translate=True),
+    )
+    line, first = 1, True
+    for chunk in chain(_chunks(path, binary=True), [b""]):
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            line += error.object[: error.start].decode(encoding, "replace").count("\n")
+            problem = f"byte 0x{error.object[error.start]:02X} cannot be decoded as {encoding}"
+            fix = "name another encoding with --set encoding=NAME, or leave it out where the file is UTF-8"
+            raise DataError(problem, where=f"{shown(path)}, line {line}", fix=fix) from None
+        text = newlines.decode(text.removeprefix("\ufeff") if first else text, final=not chunk)
+        line, first = line + text.count("\n"), first and not text
+        if text:
+            yield text
+
+
+def _read_utf8(path: Path) -> Iterator[str]:
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     offset, line, tail, plain = 0, 1, b"", True
     for chunk in chain(_chunks(path), [b""]):
@@ -110,8 +169,8 @@ def read_text(path: str | Path) -> Iterator[str]:
             yield text
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, unpacked; the first chunk is checked to be text."""
+def _chunks(path: Path, *, binary: bool = False) -> Iterator[bytes]:
+    """The bytes of a file, unpacked; the first chunk is checked to be text, unless it may be `binary`."""
     where, packed = shown(path), _packed(path)
     try:
         with opened(path) as file:
@@ -121,7 +180,9 @@ def _chunks(path: Path) -> Iterator[bytes]:
                 raise _wrong_wrapping(path, packed)
             stream: BinaryIO = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
             chunk = stream.read(CHUNK)
-            if is_binary(chunk[:HEAD]):
+            if known := foreign.by_content(path, chunk[:HEAD]):
+                raise foreign.refusal(known, path, shown(path))
+            if is_binary(chunk[:HEAD]) and not binary:
                 raise _binary(path, chunk[:HEAD])
             while chunk:
                 yield chunk
@@ -137,13 +198,20 @@ def _chunks(path: Path) -> Iterator[bytes]:
 def _wrong_wrapping(path: Path, packed: bool) -> DataError:
     if packed:
         return DataError("named .gz, but it is not gzip", where=shown(path), fix="rename it without .gz")
-    return DataError("this is gzip, not plain text", where=shown(path), fix=f"rename it to {shown(path.name)}.gz")
+    if known := foreign.by_ending(path):
+        return foreign.refusal(known, path, shown(path))
+    new = shlex.quote(f"{shown(path)}.gz")
+    return DataError(
+        "this is gzip, not plain text", where=shown(path), fix=f"rename it: mv {shlex.quote(shown(path))} {new}"
+    )
 
 
 def _binary(path: Path, head: bytes) -> DataError:
     if encoding := wide_encoding(head):
-        problem = f"byte offset 0: not UTF-8; it looks like {encoding}"
+        problem = f"byte offset 0: not UTF-8; it looks like {encoding} ({_setting(encoding)})"
         return DataError(problem, where=f"{shown(path)}, line 1", fix=f"convert it: {_iconv(path, encoding)}")
+    if known := foreign.by_ending(path):
+        return foreign.refusal(known, path, shown(path))
     problem = f"binary, not text: {head.count(0)} of its first {len(head)} bytes are NUL"
     return DataError(problem, where=shown(path), fix="leave this file out, or save it as UTF-8 text")
 
@@ -155,13 +223,19 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
         near = data[max(0, start - HEAD) : start + HEAD]
         latin = "Windows-1252" if any(0x80 <= byte < 0xA0 for byte in near) else "ISO-8859-1"
         guess, fix = wide or latin, f"convert it: {_iconv(path, wide or latin)}"
-        guess = guess.replace("ISO-8859-1", "Latin-1 (ISO-8859-1)")
+        guess = f"{guess.replace('ISO-8859-1', 'Latin-1, ISO-8859-1')} ({_setting(guess)})"
     else:
         guess = "damaged UTF-8, since letters before it are UTF-8"
         fix = f"mend that place, or drop the bytes that do not fit: {_iconv(path, 'UTF-8', '-c ')}"
     unpacked = " of the unpacked text" if _packed(path) else ""
     problem = f"byte 0x{data[start]:02X} at byte offset {offset + start}{unpacked} is not UTF-8; it looks like {guess}"
     return DataError(problem, where=f"{shown(path)}, line {line}", fix=fix)
+
+
+def _setting(encoding: str) -> str:
+    """The setting by which a file in another encoding is read."""
+    name = {"Windows-1252": "cp1252", "ISO-8859-1": "latin-1"}.get(encoding, encoding.lower())
+    return f"--set encoding={name} reads it so"
 
 
 def _iconv(path: Path, encoding: str, options: str = "") -> str:

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
-from weft.data.decoding import opened, read_text, shown
+from weft.data.decoding import current_encoding, opened, read_text, shown
 from weft.data.files import ending
 from weft.data.readers import po
 from weft.errors import DataError
@@ -100,7 +100,7 @@ def _whole(path: Path) -> str:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise DataError(f"larger than {MAX_BYTES >> 20} MiB", where=shown(path), fix="split the file")
-    return data.decode("utf-8")
+    return data.decode(current_encoding() or "utf-8")
 
 
 def _joined(lines: list[str], ends: list[str]) -> str:

@@ -6,11 +6,12 @@ reason.
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from weft.data import foreign
 from weft.data.bad_rows import reasons
 from weft.data.bounds import OUTSIDE, leads_out, link_leads_out
 from weft.data.decoding import GZIP, HEAD, is_binary, is_utf8, kind, opened, shown, wide_encoding
@@ -18,6 +19,7 @@ from weft.data.images.formats import is_archive
 from weft.errors import DataError, nearest
 
 TWICE = "already taken"
+NOT_TEXT = (".xlsx", ".parquet")  # files of rows, which have libraries of their own
 FEW = 20  # names that can be listed in a message
 
 
@@ -38,6 +40,14 @@ def ending(path: str | Path, endings: tuple[str, ...]) -> str | None:
 def is_pattern(name: str | Path) -> bool:
     """Whether a name that no file has stands for several."""
     return any(mark in str(name) for mark in "*?[")
+
+
+def require_data(sources: Iterable[str], where: str, command: str) -> None:
+    """Refuse to go on with data that was moved or deleted since a run was made; `command` is the one that takes it elsewhere."""
+    for source in sources:
+        if not is_pattern(source) and not os.path.exists(source):
+            problem = f"the data that this run was trained on is no longer at {shown(Path(source))}"
+            raise DataError(problem, where=where, fix=f"if it has moved, say where it is: {command}")
 
 
 def missing(path: Path) -> DataError:
@@ -93,7 +103,9 @@ class _Search:
             fix = "save what it holds as a file first"
             raise DataError(f"expected a file or folder, found {kind(info)}", where=shown(path), fix=fix)
         if ending(path, self.endings) is None and not self.others:
-            fix = f"rename it, or convert it: known endings are {_listed(self.endings)}"
+            if known := foreign.by_ending(path):
+                raise foreign.refusal(known, path, shown(path))
+            fix = f"convert it to one of the kinds that are read here: {_listed(self.endings)}"
             raise DataError("the ending of this file is not known", where=shown(path), fix=fix)
         with opened(path):
             self.take(path)
@@ -178,7 +190,9 @@ class _Search:
             return f"not {_listed(self.endings)}"
         with opened(path) as file:
             # Text in the wrong wrapping (gzip, UTF-16) is let through: reading refuses it aloud, with the remedy.
-            head = file.read(HEAD) if self.text else b""
+            head = file.read(HEAD) if self.text and ending(path, NOT_TEXT) is None else b""
+        if known := foreign.by_content(path, head):
+            return known.name
         packed = head.startswith(GZIP) and path.name.lower().endswith(".gz") and not is_archive(path)
         if self.any and not packed and not is_utf8(head):
             return "not text"

@@ -11,10 +11,10 @@ from weft.errors import DataError
 MAX_LINE = 64 * 2**20  # characters of one line, which is held in memory
 
 
-def numbered(path: Path) -> Iterator[tuple[int, str]]:
+def numbered(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, from 1. A newline at the very end begins no line."""
     number, tail = 1, ""
-    for piece in read_text(path):
+    for piece in read_text(path, encoding):
         *lines, tail = (tail + piece).split("\n")
         for line in lines:
             yield number, line

@@ -20,7 +20,8 @@ from weft.data.files import is_pattern, is_run, missing
 from weft.data.grids.formats import is_store
 from weft.data.images.formats import is_archive
 from weft.data.known_roles import ALL
-from weft.data.tables import Table, is_table, open_table
+from weft.data.readers.json_files import first_table
+from weft.data.tables import Table, is_list, is_table, open_table
 from weft.errors import DataError
 
 FILES = 400  # files of a folder, pattern or archive that are looked at
@@ -167,7 +168,7 @@ def weakest(judgements: Iterable[Judgement]) -> Judgement:
 def _preview(path: Path) -> list[Table]:
     """A table by its first rows; none where it cannot be read, which its reader will say."""
     try:
-        table = open_table(path, ALL)
+        table = first_table(path, None, "") if is_list(path) else open_table(path, ALL)
     except (DataError, OSError):
         return []
     return [table] if table.columns else []

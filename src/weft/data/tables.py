@@ -1,8 +1,9 @@
-"""Tables: the rows of .csv, .tsv and .jsonl files, gzip of these too. Knows separators, quotes and headers; not meanings.
+"""Tables: the rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet files. Knows separators, quotes and headers; not meanings.
 
 In .tsv a quote is a character like any other and a row is a line. In .csv quotes are read strictly (RFC 4180): a quoted
 field may hold separators and newlines, and one that is not closed is refused rather than left to swallow the next rows.
 In .jsonl every line is an object, whose keys name the columns; the object in a field "translation" stands for the whole.
+A .json file is a table where it is a list of objects. Files of text may be packed by gzip.
 """
 
 import csv
@@ -17,9 +18,11 @@ from weft.data.decoding import shown
 from weft.data.files import ending
 from weft.data.jsonl import numbered, read_object, read_string
 from weft.data.roles import Choice, Role, choose, has_column, is_header, names_columns
+from weft.data.table_files import PARQUET, WORKBOOK, parquet_rows, workbook_rows
 from weft.errors import DataError
 
-ENDINGS = (".tsv", ".csv", ".jsonl")
+ENDINGS = (".tsv", ".csv", ".jsonl", WORKBOOK, PARQUET)
+LISTS = (".json",)  # tables where they hold a list of objects
 LOOK = 2000  # rows looked at to find the columns
 FIRST = 20  # rows looked at to find the separator of a .csv file
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -44,7 +47,7 @@ class Table:
     columns: tuple[Column, ...]
     line: int
     header: bool
-    separator: str | None  # None: lines of JSON
+    separator: str | None  # None: rows are objects; "": cells that nothing separates, as in a workbook
     objects: str = ""  # what a line of JSON should be
     even: bool = True  # whether nearly all rows have as many columns as the first
     items: Iterator[Item] = field(repr=False, compare=False, default_factory=lambda: iter(()))
@@ -58,7 +61,7 @@ class Table:
     @property
     def known(self) -> str:
         """How the columns are known, for notes: by a header or not."""
-        return f"line {self.line} names the columns" if self.header else "no header"
+        return f"{self.unit} {self.line} names the columns" if self.header else "no header"
 
     def where(self, line: int) -> str:
         """A line of this file, for messages."""
@@ -82,7 +85,9 @@ class Table:
                 yield item
             else:
                 found = f"{len(item.cells)} column{'s' * (len(item.cells) != 1)}"
-                problem = f"{found}, expected {size} as in " + ("the header" if self.header else f"line {self.line}")
+                problem = f"{found}, expected {size} as in " + (
+                    "the header" if self.header else f"{self.unit} {self.line}"
+                )
                 seen = "" if self.header else f": {excerpt(' | '.join(item.cells))}"
                 yield DataError(problem + seen, where=self.where(item.line), fix=SHIFTED)
 
@@ -98,8 +103,15 @@ class Table:
 
 
 def is_table(path: str | Path) -> bool:
-    """Whether a file is a table by its name."""
-    return ending(path, ENDINGS) is not None
+    """Whether a file is a table by its name; a .json file where it begins with a list of objects."""
+    return ending(path, ENDINGS) is not None or is_list(path)
+
+
+def is_list(path: str | Path) -> bool:
+    """Whether a .json file is a list of objects, by its beginning."""
+    from weft.data.readers.json_files import begins_objects
+
+    return ending(path, LISTS) is not None and begins_objects(Path(path))
 
 
 def excerpt(text: str) -> str:
@@ -121,8 +133,14 @@ def open_table(
 
     `objects` says what a line of JSON should be; without `doubtful`, a header must be one beyond doubt.
     """
-    separator = None if ending(path, ENDINGS) == ".jsonl" else _separator(path, roles)
-    items = _objects(path, objects) if separator is None else _cells(path, separator)
+    kind = ending(path, (*ENDINGS, *LISTS))
+    if kind in LISTS:
+        from weft.data.readers.json_files import object_table
+
+        return object_table(path, None, objects)
+    separator = None if kind in (".jsonl", PARQUET) else "" if kind == WORKBOOK else _separator(path, roles)
+    unit = "row" if kind in (WORKBOOK, PARQUET) else "line"
+    items = _items(path, kind, separator, objects)
     sample: list[Item] = []
     seen = 0
     for item in items:
@@ -133,10 +151,10 @@ def open_table(
     rest = chain(sample, items)
     full = [item for item in sample if not isinstance(item, DataError) and item.cells]
     if not full:
-        return Table(path, (), 1, False, separator, objects, items=rest)
+        return Table(path, (), 1, False, separator, objects, items=rest, unit=unit)
     if separator is None:
         columns = columns_of_objects([item.cells for item in full if isinstance(item.cells, dict)])
-        return Table(path, tuple(columns), full[0].line, False, None, objects, items=rest)
+        return Table(path, tuple(columns), full[0].line, False, None, objects, items=rest, unit=unit)
     rows = [list(item.cells) for item in full]
     fitting = [cells for cells in rows if len(cells) == len(rows[0])]
     header = is_header(rows[0], fitting[1:], roles, asked, doubtful=doubtful)
@@ -144,13 +162,28 @@ def open_table(
     start = sample.index(full[0])
     rest = chain(sample[start + header :], items)
     even = len(fitting) >= NEARLY_ALL * len(rows)
-    return Table(path, tuple(columns), full[0].line, header, separator, objects, even, rest)
+    return Table(path, tuple(columns), full[0].line, header, separator, objects, even, rest, unit)
 
 
 def columns_of_objects(objects: Sequence[dict[str, Any]]) -> list[Column]:
     """The columns of objects of JSON, whose keys name them."""
     names = list(dict.fromkeys(key for data in objects for key in data))
     return columns_of(names, [[as_cell(data.get(key)) for key in names] for data in objects])
+
+
+def _items(path: Path, kind: str | None, separator: str | None, objects: str) -> Iterator[Item]:
+    """The rows of a file of some kind."""
+    if kind == WORKBOOK:
+        return (Row(number, cells) for number, cells in workbook_rows(path))
+    if kind == PARQUET:
+        return (_unwrapped(number, cells) for number, cells in parquet_rows(path))
+    return _objects(path, objects) if separator is None else _cells(path, separator)
+
+
+def _unwrapped(number: int, data: dict[str, Any]) -> Row:
+    """A row of an object; the object in its field "translation" stands for the whole."""
+    inner = data.get("translation")
+    return Row(number, inner if isinstance(inner, dict) else data)
 
 
 def _objects(path: Path, fix: str) -> Iterator[Item]:
@@ -161,8 +194,7 @@ def _objects(path: Path, fix: str) -> Iterator[Item]:
             except DataError as error:
                 yield error
             else:
-                inner = data.get("translation")
-                yield Row(number, inner if isinstance(inner, dict) else data)
+                yield _unwrapped(number, data)
 
 
 def _cells(path: Path, separator: str) -> Iterator[Row]:

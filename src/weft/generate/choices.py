@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from weft.errors import DataError
+from weft.errors import ConfigError, DataError
 
 
 @runtime_checkable
@@ -54,6 +54,9 @@ def limited(
 ) -> Float[Tensor, "R V"]:
     """Logits of rows, with minus infinity for tokens that may not follow what each row has written, or `never` come."""
     if never:
+        odd = next((id for id in never if not 0 <= id < logits.shape[1]), None)
+        if odd is not None:
+            raise ConfigError(f"the model has tokens 0 to {logits.shape[1] - 1}, found {odd}", where="never")
         logits = logits.index_fill(1, torch.tensor(never, device=logits.device), float("-inf"))
     if rule is None:
         return logits

@@ -33,7 +33,7 @@ class Decoding(Beam, Compute):
     about: ClassVar[Mapping[str, str]] = {
         "beam": "hypotheses that are followed side by side; 1 is greedy",
         "length_penalty": "above 0 favours longer answers: log p / length^this",
-        "early_stopping": "stop as soon as as many answers have ended as are followed, though a better one might come",
+        "early_stopping": "stop once `beam` answers have ended, even if a better one could follow",
         "best": "answers to give for each input, the best first",
         "never": "ids of tokens that are never written",
         "precision": "fp32, bf16 or int8",

@@ -3,7 +3,7 @@
 `Drawing` (here) draws each row's next token on its own; `Beam` (beam.py) follows the best few of all continuations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -64,15 +64,17 @@ class Generated:
 class Line:
     """One continuation in the making, as ids."""
 
-    def __init__(self, prompt: list[int], end: int, limit: int, chance: torch.Generator):
-        self.prompt, self.end, self.limit, self.generator = prompt, end, limit, chance
+    def __init__(self, prompt: list[int], end: int | Collection[int], limit: int, chance: torch.Generator):
+        """`end` is the token that ends the line, or several of which any does."""
+        self.ends = frozenset((end,) if isinstance(end, int) else end)
+        self.prompt, self.limit, self.generator = prompt, limit, chance
         self.ids: list[int] = []
         self.score = 0.0
         self.ended: str | None = None if limit else "length"
 
     def take(self, token: int) -> None:
-        """Add a token; ends the line on the end token or the limit."""
-        if token == self.end:
+        """Add a token; ends the line on an end token or the limit."""
+        if token in self.ends:
             self.ended = "end"
             return
         self.ids.append(token)
@@ -87,8 +89,8 @@ class Line:
 class TextLine(Line):
     """One continuation in the making, as ids and as text, which may end it."""
 
-    def __init__(self, tokenizer: Tokenizer, prompt: list[int], how: Sampling, sample: int):
-        super().__init__(prompt, tokenizer.end, how.max_tokens, generator(how.seed, prompt, sample))
+    def __init__(self, tokenizer: Tokenizer, prompt: list[int], how: Sampling, sample: int, ends: Collection[int] = ()):
+        super().__init__(prompt, ends or tokenizer.end, how.max_tokens, generator(how.seed, prompt, sample))
         self.stops, self.decoder = how.stop, tokenizer.stream()
         self.text, self.shown = "", 0
 
@@ -158,11 +160,15 @@ def generate(
     prompts: list[list[int]],
     how: Sampling,
     *,
+    ends: Collection[int] = (),
     listen: Listener | None = None,
 ) -> list[list[Generated]]:
-    """`how.samples` continuations of each prompt; `listen(row, text)` hears text as it comes."""
-    rows = [TextLine(tokenizer, prompt, how, i) for prompt in prompts for i in range(how.samples)]
-    drawing = Drawing(rows, how, listen)
+    """`how.samples` continuations of each prompt; `listen(row, text)` hears text as it comes.
+
+    A text ends at any of `ends`, by default at the tokenizer's end.
+    """
+    rows = [TextLine(tokenizer, prompt, how, i, ends) for prompt in prompts for i in range(how.samples)]
+    drawing = Drawing(rows, how.replace(never=(*how.never, *tokenizer.unwritten)), listen)
     if drawing.going:
         search(session, [rows[i].prompt for i in drawing.going], drawing)
     done = [Generated(row.text, tuple(row.ids), row.ended or "length") for row in rows]

@@ -16,6 +16,7 @@ from weft.modalities.tokenizer_json import UNKNOWN
 from weft.modalities.words import spans as word_spans
 
 END = "<end>"  # how the end token is shown
+MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
 
 Span = tuple[int, int]  # the characters of a text from start up to end
 Spans = tuple[Span | None, ...]  # None: a token without text, such as the end
@@ -179,6 +180,13 @@ def piece_labels(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
     return labels
 
 
+def text_labels(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
+    """What each id is called: marks by their names, other tokens as they are written."""
+    ids, special = [int(id) for id in ids], set(tokenizer.special.tolist())
+    named = zip(ids, piece_labels(tokenizer, ids), strict=True)
+    return [tokenizer.names[id] if id in special else label for id, label in named]
+
+
 def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.ndarray:
     """(layers, heads, queries, keys) from the readings of a memory, layer by layer, of one row of the batch.
 
@@ -190,6 +198,23 @@ def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.nda
     if len({layer.shape for layer in layers}) > 1:
         raise DataError(f"the layers do not read alike: {', '.join(str(layer.shape) for layer in layers)}")
     return np.stack(layers)
+
+
+def most_read(alignment: Alignment) -> list[str]:
+    """A line for each row of the first layer and head: its word, and the columns that it read most."""
+    source, target = ([_seen(label) for label in side] for side in (alignment.source, alignment.target))
+    width, lines = max(map(len, target), default=0), []
+    for word, row in zip(target, alignment.weights[0, 0], strict=True):
+        order = [int(i) for i in np.argsort(-row)]
+        best = [i for i in order if row[i] >= MIN_LISTED_WEIGHT]
+        read = ", ".join(f"{source[i]} {row[i]:.2f}" for i in best or order[:1])
+        lines.append(f"  {word:<{width}}  {read if best else f'spread over many, most {read}'}")
+    return lines
+
+
+def _seen(label: str) -> str:
+    """A label for a list: without spaces around it, and with signs for white space that is all of it or ends a line."""
+    return (label.strip(" ") or label.replace(" ", "␣")).replace("\n", "↵")
 
 
 Links = frozenset[tuple[int, int]]  # (source word, target word)

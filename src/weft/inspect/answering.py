@@ -3,6 +3,7 @@
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,14 +11,15 @@ import numpy as np
 from weft.data.images.album import Region
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import Alignment, piece_labels, piece_spans, weights_of
+from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of
+from weft.inspect.learned_view import LEARNED, learned_names
 from weft.inspect.occlusion import covered_scores, covered_sentence, target_score
 from weft.inspect.picture_reading import patch_grid
 from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
 from weft.inspect.picture_words_view import look_at_words
-from weft.inspect.translation import readings_of
-from weft.inspect.views import ALL, AttentionChoice, View, page, svg_figure
-from weft.inspect.vision import LEARNED, learned_names
+from weft.inspect.token_steps import StepView
+from weft.inspect.translation import readings_of, seq2seq_readers
+from weft.inspect.views import ALL, Answer, AttentionChoice, View, page, svg_figure
 from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.tokenizer import Tokenizer
@@ -58,8 +60,8 @@ class LookAtAnswer(LookAtWords):
 class AnsweredPicture:
     """A picture as people see it, a question about it as the model reads it, and an answer, both as ids without marks.
 
-    `before` is how many marks stand before the question; the decoder opens with the ids `opening`. `score` is that of an
-    answer which the model wrote; `regions` are the parts of the picture that words of the question are about.
+    `before` is how many marks stand before the question; the decoder opens with the ids `opening`. `score` and
+    `chance`, its probability, are those of an answer which the model wrote; `regions` are the parts of the picture that words of the question are about.
     """
 
     pixels: np.ndarray
@@ -71,14 +73,33 @@ class AnsweredPicture:
     title: str = ""
     score: float | None = None
     regions: Sequence[Region] = ()
+    chance: float | None = None
 
 
 def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> View:
     """The view that is asked for."""
     chosen = how.chosen
+    if how.token is not None:
+        return _step_view(model, tokenizer, what, how)
     if how.over == "question":
         return _question_view(model, tokenizer, what, chosen)
     return look_at_words(answer_words(model, tokenizer, what, how.by), how)
+
+
+def _step_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> StepView:
+    """One token of the answer, the question or the picture step by step."""
+    embed = model.source.embed
+    assert isinstance(embed, PictureTextEmbed)
+    grid, _ = embed.places(what.raw)
+    rows, columns = patch_grid(model, what.raw.picture)
+    readings = readings_of(model, what.raw, [*what.opening, *what.ids])
+    source = [f"class {n + 1}" if n else "class" for n in range(grid.start)]
+    source += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
+    source += text_labels(tokenizer, what.raw.text.ids[0].tolist())
+    target = [*("<start>" for _ in what.opening[1:]), *piece_labels(tokenizer, what.ids), END]
+    found = seq2seq_readers(model, readings, source, target, how.side).steps(how.token or 1, how.chosen)
+    said = tokenizer.decode(what.ids).strip()
+    return StepView(found, PurePath(what.title).name, Answer(((said, what.chance),)))
 
 
 def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by: By | None = None) -> PictureWords:
@@ -87,12 +108,12 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
     By occlusion it is the answer alone: a question is given, and is not more or less probable.
     """
     if by == "occlusion" and not what.ids:
-        return PictureWords(what.pixels, (Sentence.empty("answer"),), what.title, what.score, "occlusion")
+        return PictureWords(what.pixels, (Sentence.empty("answer"),), what.title, what.score, "occlusion", what.chance)
     if by == "occlusion":
         score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
         scores = covered_scores(what.raw.picture, score)
         answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
-        return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion")
+        return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion", what.chance)
     asked, written, grid, _ = _read(model, what)
     rows, columns = patch_grid(model, what.raw.picture)
     texts = (("question", what.question, asked, what.regions), ("answer", what.ids, written, ()))
@@ -102,7 +123,7 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
         )
         for name, ids, weights, regions in texts
     ]
-    return PictureWords(what.pixels, tuple(sentences), what.title, what.score)
+    return PictureWords(what.pixels, tuple(sentences), what.title, what.score, chance=what.chance)
 
 
 def _question_view(
@@ -144,7 +165,7 @@ def _asked(what: AnsweredPicture) -> Any:
     return raw
 
 
-class QuestionView:
+class QuestionView(View):
     """How much each word of an answer read of each word of its question. Shows itself in a notebook.
 
     `picture` (words) is how much each word of the answer read of the whole picture. The rest was read of marks and class tokens.
@@ -153,6 +174,10 @@ class QuestionView:
     def __init__(self, alignment: Alignment, picture: np.ndarray, title: str = "", choice: AttentionChoice = ALL):
         self.alignment, self.picture_shares, self.title, self.choice = alignment, picture, title, choice
         choice.indices(*alignment.weights.shape[:2])
+
+    @property
+    def about(self) -> str:
+        return f"what the answer read of the question, {self.title}"
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The answer's words down the side, the question's along the top."""
@@ -185,9 +210,3 @@ class QuestionView:
     @property
     def _shown(self) -> np.ndarray:
         return self.alignment.of(self.choice).mean().weights[0, 0]
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()

@@ -17,7 +17,7 @@ from weft.core.recording import Reading
 from weft.data.encoded.graphs import Places, batch_of
 from weft.errors import ConfigError, DataError, nearest
 from weft.inspect.graph_drawing import draw_graph, layout
-from weft.inspect.views import AttentionChoice, page, svg_figure
+from weft.inspect.views import Answer, AttentionChoice, View, page, svg_figure
 from weft.modalities.graph import Graph, SparseRows
 from weft.models.stream import Stream
 
@@ -39,8 +39,8 @@ class LookAtGraph(Config):
     }
 
 
-@dataclass(frozen=True)
-class GraphView:
+@dataclass(frozen=True, repr=False)
+class GraphView(View):
     """Shares of what one node read of each node, and the graph around it."""
 
     graph: Graph
@@ -49,6 +49,7 @@ class GraphView:
     answers: Sequence[str]  # for each node, or one for the whole
     which: str  # whose attention it is, in words
     averages: bool = False  # the model has no attention: shares are those of a mean
+    answer: Answer | None = None  # for the whole, or for the node
 
     def drawn(self) -> np.ndarray:
         """The nodes that are shown: the one that reads, those that it read most, then its neighbourhood."""
@@ -75,6 +76,10 @@ class GraphView:
         """A node by its name."""
         return self.graph.node(node) if self.graph.names else f"node {node}"
 
+    @property
+    def about(self) -> str:
+        return f"{self.title} ({self.which})"
+
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """As a picture."""
         nodes = self.drawn()
@@ -88,7 +93,7 @@ class GraphView:
             names=[self.graph.node(int(node)) for node in nodes],
             answers=[self.answers[int(node)] for node in nodes] if len(self.answers) == self.graph.size else [],
             title=self.title,
-            note=self.which,
+            note="; ".join([self.which, *([str(self.answer)] if self.answer is not None else [])]),
             format=format,
         )
 
@@ -99,9 +104,7 @@ class GraphView:
     def text(self) -> str:
         """In words and numbers, for a terminal."""
         order = [int(i) for i in np.argsort(-self.shares, kind="stable")[:LISTED] if self.shares[i] > 0]
-        lines = [f"{self.title} ({self.which})"]
-        if len(self.answers) == 1 != self.graph.size:
-            lines.append(f"  answer: {self.answers[0]}")
+        lines = [f"{self.title} ({self.which})", *([str(self.answer)] if self.answer is not None else [])]
         for i in order:
             answer = f"  {self.answers[i]}" if len(self.answers) == self.graph.size else ""
             own = " (itself)" if i == self.node else ""
@@ -118,10 +121,8 @@ class GraphView:
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         read = {self.name(int(i)): round(float(self.shares[i]), 6) for i in np.flatnonzero(self.shares)}
-        return {"graph": self.graph.name, "node": self.name(self.node), "which": self.which, "read": read}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture()
+        answer = {} if self.answer is None else {"answer": self.answer.to_json()}
+        return {"graph": self.graph.name, "node": self.name(self.node), "which": self.which, **answer, "read": read}
 
 
 @torch.inference_mode()
@@ -138,18 +139,21 @@ def look_at_graph(
         values = model(batch_of(encoded, places)).float()
     answers = label.decode(values.flatten(0, -2), 1)
     said = [one["label"] if isinstance(label, ClassCodec) else f"{one['value']:g}" for one in answers]
+    own = answers[node if len(answers) == graph.size else 0]
+    chances = own.get("probabilities") or {f"{own.get('value', 0):g}": None}
+    answer = Answer(tuple(chances.items()), "answer" if len(answers) == 1 else f"answer for {graph.node(node)}")
     readings = [some[0] for some in recorder.readings.values()]
     if not readings:
         mine = encoded[0].key[encoded[0].query == node] if len(graph.edges) else np.arange(graph.size)
         shares = np.bincount(mine, minlength=graph.size) / max(len(mine), 1)
-        return GraphView(graph, node, shares, said, "the mean of what it is joined to", averages=True)
+        return GraphView(graph, node, shares, said, "the mean of what it is joined to", True, answer)
     heads = readings[0].q.shape[1]
     layer, head = AttentionChoice(how.layer, how.head).indices(len(readings), heads)
     chosen = readings if layer is None else [readings[layer]]
     shares = np.mean([_shares(one, node, graph.size, head) for one in chosen], 0)
     words = [f"layer {layer + 1}" if layer is not None else f"mean of {len(readings)} layers"]
     words.append(f"head {head + 1}" if head is not None else f"mean of {heads} heads")
-    return GraphView(graph, node, shares, said, ", ".join(words))
+    return GraphView(graph, node, shares, said, ", ".join(words), answer=answer)
 
 
 def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndarray:

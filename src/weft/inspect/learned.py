@@ -102,7 +102,12 @@ def _filters(on: Sheet, y: float, weights: np.ndarray, patch: tuple[int, int, in
     columns = min(7, len(found))
     side, gap = (PAGE_INCHES + 0.14) / 7 - 0.14, 0.14
     high = side * patch[0] / patch[1]
-    on.text(0, y, f"filters of a patch: the first {len(found)} principal components of {len(weights)}", size=11)
+    on.text(
+        0,
+        y,
+        f"filters of {patch[0]} × {patch[1]} pixels: the first {len(found)} principal components of {len(weights)}",
+        size=11,
+    )
     on.text(0, y + 0.22, f"with their shares of the variance, {shares.sum():.0%} together", color=PALE)
     y += 0.5
     for n, (component, share) in enumerate(zip(found, shares, strict=True)):

@@ -63,17 +63,19 @@ class _Choice:
     maps: np.ndarray | tuple[()] = ()  # (maps, rows, columns)
 
 
-def draw(maps: Maps, choice: AttentionChoice = ALL, *, format: Format = "png") -> bytes:
+def draw(maps: Maps, choice: AttentionChoice = ALL, *, format: Format = "png", answer: str = "") -> bytes:
     """A PNG or SVG: the picture, the picture under the rollout, and each head of the last layer.
 
     The choice of a layer shows its average and its heads, that of a head the head in all layers, both one map alone.
-    `choice.every` shows all heads of all layers, or those of one layer or one head.
+    `choice.every` shows all heads of all layers, or those of one layer or one head. A model's `answer` stands below the title.
     """
     chosen = _choose(maps, choice)
     with sheet(format) as on:
         wide, high = fitted(maps.picture, SIDE, SIDE)
         if maps.title:
-            on.text(0, -0.29, maps.title, size=12, va="bottom")
+            on.text(0, -0.52 if answer else -0.29, maps.title, size=12, va="bottom")
+        if answer and maps.title:
+            on.text(0, -0.29, answer, size=9, va="bottom")
         right = max(wide, 1.6) + GAP
         for x, name, pixels in (
             (0.0, "the picture", maps.picture),
@@ -81,7 +83,7 @@ def draw(maps: Maps, choice: AttentionChoice = ALL, *, format: Format = "png") -
         ):
             on.text(x, -0.05, name, va="bottom")
             _mark(on.picture(pixels, x, 0, wide, high, frame=None), maps)
-        _scale(on, chosen.map, right + wide + 0.12, high)
+        _scale(on, chosen.map, right + wide + 0.12, high, _empty(maps))
         if choice.every:
             _grid(on, maps, high + 0.36, choice)
         elif len(chosen.maps):
@@ -180,14 +182,19 @@ def _mark(axis: Any, maps: Maps) -> None:
         mark_box(axis, (row * high, column * wide, (row + 1) * high, (column + 1) * wide))
 
 
-def _scale(on: Sheet, map: np.ndarray, x: float, height: float) -> None:
+def _empty(maps: Maps) -> str:
+    """What is said of a map without any weight."""
+    return "nothing was read" if maps.name is None else "no part counts"
+
+
+def _scale(on: Sheet, map: np.ndarray, x: float, height: float, empty: str) -> None:
     """The bar of heat beside the large map, with the weight that each patch would have if all were read alike."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     low, high = _range(map)
     if high <= low:
-        on.text(x, 0, "nothing\nwas read", color=PALE)
+        on.text(x, 0, empty.replace(" ", "\n", 1), color=PALE)
         return
     bar = ScalarMappable(Normalize(low, high), shades(HEAT))
     tall = min(height, 2.6)
@@ -246,9 +253,9 @@ def _joined(rows: Sequence[Sequence[np.ndarray]], right: int, below: int) -> np.
     )
 
 
-def as_text(maps: Maps) -> str:
+def as_text(maps: Maps, choice: AttentionChoice = ALL, answer: str = "") -> str:
     """The large map for a terminal: a block for each patch, the fuller the more was read of it."""
-    chosen = _choose(maps, ALL)
+    chosen = _choose(maps, choice)
     low, high = _range(chosen.map)
     levels = np.minimum(_levels(chosen.map) * len(BLOCKS), len(BLOCKS) - 1).astype(int)
     rows = [[BLOCKS[level] * 2 for level in row] for row in levels]
@@ -256,9 +263,10 @@ def as_text(maps: Maps) -> str:
         rows[maps.asked[0]][maps.asked[1]] = "[]"
     line = "──" * levels.shape[1]
     body = [f"┌{line}┐", *(f"│{''.join(row)}│" for row in rows), f"└{line}┘"]
-    key = f"{BLOCKS[-1] * 2} {high:.2g}, blank {low:.2g} or less" if high > low else "nothing was read"
+    key = f"{BLOCKS[-1] * 2} {high:.2g}, blank {low:.2g} or less" if high > low else _empty(maps)
     key += "; [] is the patch that reads" if maps.asked is not None else ""
-    return "\n".join([*([writable(maps.title)] if maps.title else []), chosen.name, *body, key])
+    heading = [writable(line) for line in (maps.title, answer) if line]
+    return "\n".join([*heading, chosen.name, *body, key])
 
 
 def to_json(maps: Maps) -> dict[str, Any]:

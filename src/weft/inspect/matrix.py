@@ -1,6 +1,8 @@
 """The picture of an alignment: target words down the side, source words along the top, cells as dark as their weight."""
 
 import re
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,26 +27,37 @@ from weft.inspect.views import ALL, AttentionChoice
 
 MAX_LABEL = 24  # characters of a label
 MAX_INCHES = 24.0  # of a picture's side
+LINE_INCHES = 0.16  # from a line of notes to the next
 BLANK = re.compile(r"\s")
 VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
 
-def draw(alignment: Alignment, choice: AttentionChoice = ALL, *, format: Format = "png", title: str = "") -> bytes:
+def draw(
+    alignment: Alignment,
+    choice: AttentionChoice = ALL,
+    *,
+    format: Format = "png",
+    title: str = "",
+    notes: Sequence[str] = (),
+    unscaled: int = 0,
+) -> bytes:
     """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in a panel of its own below it.
 
     Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
+    `notes` are sentences below the matrix. The first `unscaled` columns do not count for the scale of the colours.
     """
     chosen = alignment.of(choice)
     with sheet(format) as on:
         figure = on.figure
         labels = _Labels(chosen)
-        panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen))
+        panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen), unscaled=unscaled)
         panel.place(0.0, 0.0)
         panel.scale(_scale_note(chosen, choice))
-        panel.heading(title, labels.note)
+        below = [*([labels.note] if labels.note else []), *(line for note in notes for line in textwrap.wrap(note, 80))]
+        panel.heading(title, below)
         if choice.every:
-            _heads(figure, chosen, labels, panel, choice)
+            _heads(figure, chosen, labels, panel, choice, lines=len(below), unscaled=unscaled)
         return written(figure, format, labels.wish, pad=0.25 + (labels.unknown_width if format == "svg" else 0.0))
 
 
@@ -83,10 +96,13 @@ def _drawable(label: str) -> str:
 class _Panel:
     """One matrix with its labels, placed in inches; x to the right, y downwards."""
 
-    def __init__(self, figure: Any, labels: _Labels, weights: np.ndarray, cell: float):
+    def __init__(self, figure: Any, labels: _Labels, weights: np.ndarray, cell: float, unscaled: int = 0):
         self.figure, self.labels, self.weights, self.cell = figure, labels, weights, cell
         self.height, self.width = (max(size, 1) * cell for size in weights.shape)
-        self.top = float(weights.max(initial=0.0)) or 1.0
+        self.top = float(weights[:, unscaled:].max(initial=0.0)) or 1.0
+        self.beyond = (
+            float(weights.max(initial=0.0)) > self.top
+        )  # some cells have more than the darkest colour stands for
 
     def place(self, x: float, y: float, *, top: float | None = None, named: bool = True) -> None:
         """Draw the cells at a place, with words along them where `named`; `top` is the weight of the darkest."""
@@ -143,21 +159,22 @@ class _Panel:
         bar = self.figure.colorbar(self.image, cax=axis)
         bar.outline.set(edgecolor=EDGE, linewidth=0.6)
         ticks = [0, self.top] if height < 0.8 else [0, self.top / 2, self.top]
-        bar.set_ticks(ticks, labels=[f"{tick:.2g}" for tick in ticks])
+        more = "≥ " if self.beyond else ""
+        bar.set_ticks(ticks, labels=[f"{more if tick == self.top else ''}{tick:.2g}" for tick in ticks])
         axis.tick_params(length=0, labelsize=8, labelcolor=PALE, pad=4)
         place = (self.x, -self.y - self.height - 0.12)
         self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left")
 
-    def heading(self, title: str, note: str) -> None:
-        """The title above all words, and the note on reading order below the scale's."""
+    def heading(self, title: str, notes: Sequence[str]) -> None:
+        """The title above all words, and lines of notes below what the weights are."""
         if title:
             families = fonts.families([title])
             top = self._above() + 0.16
             self.figure.text(
                 self.x, top, writable(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
             )  # fmt: skip
-        if note:
-            place = (self.x, -self.y - self.height - 0.12 - 0.16)
+        for n, note in enumerate(notes):
+            place = (self.x, -self.y - self.height - 0.12 - LINE_INCHES * (n + 1))
             self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left")
 
     def _above(self) -> float:
@@ -169,14 +186,23 @@ class _Panel:
             return max((text.get_window_extent(renderer).y1 / self.figure.dpi for text in self.axis.texts), default=0.0)
 
 
-def _heads(figure: Any, chosen: Alignment, labels: _Labels, first: _Panel, choice: AttentionChoice) -> None:
+def _heads(
+    figure: Any,
+    chosen: Alignment,
+    labels: _Labels,
+    first: _Panel,
+    choice: AttentionChoice,
+    *,
+    lines: int,
+    unscaled: int,
+) -> None:
     """A small panel for each head below the average, a row for each layer, all on one scale."""
     layers, heads, rows, columns = chosen.weights.shape
     side = min(max(0.04 * max(rows, columns), 1.4), 2.4, max(MAX_INCHES / max(heads, layers) - 0.18, 0.1))
     cell = min(side / max(rows, columns, 1), first.cell)
-    top = float(chosen.weights.max(initial=0.0)) or 1.0
+    top = float(chosen.weights[..., unscaled:].max(initial=0.0)) or 1.0
     wide, high = max(max(columns, 1) * cell, 0.5) + 0.18, max(rows, 1) * cell + 0.18
-    y = first.height + 0.95
+    y = first.height + 0.95 + LINE_INCHES * max(0, lines - 1)
     note = f"each head by itself: white 0, darkest {top:.2g}; words as above, rows are layers, columns are heads"
     figure.text(0, -y + 0.28, note, fontsize=8, color=PALE, va="bottom", ha="left")
     for i in range(layers):

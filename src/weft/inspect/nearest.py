@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.inspect.figures import INK, PALE, sheet
-from weft.inspect.views import page, svg_figure
+from weft.inspect.views import View, page, svg_figure
 from weft.modalities.tokenizer import Tokenizer
 
 NEIGHBOURS = 10  # words listed
@@ -94,12 +94,16 @@ class WordSpace:
         return found
 
 
-class NearestView:
+class NearestView(View):
     """The neighbours of a word, or of a sum of words, in a space of vectors. Shows itself in a notebook."""
 
     def __init__(self, space: WordSpace, asked: str, count: int = NEIGHBOURS):
         self.asked = asked.strip()
         self.found = space.nearest(self.asked, count)
+
+    @property
+    def about(self) -> str:
+        return f"the words nearest to {self.asked}"
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """A bar for each neighbour, as long as it is near."""
@@ -120,16 +124,9 @@ class NearestView:
         """The list in words."""
         return "\n".join([self.asked, *(f"  {one.similarity:.3f}  {one.token}" for one in self.found)])
 
-    def note(self) -> str | None:
-        """Nothing to say of it."""
-        return None
-
     def to_json(self) -> dict[str, Any]:
         """The list as plain values."""
         return {
             "asked": self.asked,
             "nearest": [{"token": n.token, "similarity": round(n.similarity, 5)} for n in self.found],
         }
-
-    def _repr_png_(self) -> bytes:
-        return self.picture()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.inspect.figures import INK, PALE, SIGNS, Format, Sheet, fitted, shades, sheet
-from weft.inspect.views import page, svg_figure
+from weft.inspect.views import View, page, svg_figure
 
 PAGE_INCHES = 7.2  # width of a picture of several panels
 GAP_INCHES = 0.18
@@ -109,8 +109,8 @@ def animation(frames: Sequence[np.ndarray], *, seconds: float = 0.4) -> bytes:
     return buffer.getvalue()
 
 
-@dataclass(frozen=True)
-class FieldView:
+@dataclass(frozen=True, repr=False)
+class FieldView(View):
     """Panels with words beside them."""
 
     title: str
@@ -118,6 +118,10 @@ class FieldView:
     words: str
     facts: dict[str, Any] = field(default_factory=dict)
     columns: int = 2
+
+    @property
+    def about(self) -> str:
+        return self.title
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The panels."""
@@ -131,13 +135,6 @@ class FieldView:
         """What can be said without a picture."""
         return self.words
 
-    def note(self) -> str | None:
-        """Nothing more to know."""
-        return None
-
     def to_json(self) -> dict[str, Any]:
         """The facts, and the titles of the panels."""
         return {"title": self.title, "panels": [panel.title for panel in self.shown], "words": self.words, **self.facts}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture()

@@ -15,6 +15,8 @@ from weft.errors import ConfigError, DataError
 from weft.inspect.alignment import Alignment, Span, piece_labels, piece_spans
 from weft.inspect.attention_inside import Box, covered
 from weft.inspect.figures import coloured
+from weft.inspect.token_steps import TOKEN
+from weft.inspect.translation import SIDE, Side
 from weft.inspect.views import AttentionChoice
 from weft.modalities.tokenizer import Tokenizer
 
@@ -30,6 +32,8 @@ class LookAtWords(Config):
     word: str | None = None
     every: bool = False
     by: By | None = None
+    token: str | None = None
+    side: Side = "across"
 
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer of the decoder, from 1; by default the average of all",
@@ -38,6 +42,8 @@ class LookAtWords(Config):
         "every": "with word: every head of every layer in a panel of its own",
         "by": "attention: what was read for each word; occlusion: what makes the word less probable when it is painted "
         "over; by default attention, or occlusion where the model has none",
+        "token": TOKEN,
+        "side": SIDE,
     }
 
     @property
@@ -53,7 +59,7 @@ class LookAtWords(Config):
             if getattr(self, name):
                 problem = "occlusion is measured on the whole model, it has no layers and heads"
                 raise ConfigError(
-                    problem, where=name, fix=f"leave {name} away, or set by=attention where the model has attention"
+                    problem, where=name, fix=f"leave {name} away, or --set by=attention where the model has attention"
                 )
 
 
@@ -134,7 +140,8 @@ class Sentence:
 class PictureWords:
     """A picture and the texts about it, in the order in which they are read: a caption; or a question and its answer.
 
-    `pixels` is the picture as people see it, `title` its name; `score` is that of the last text, where the model wrote it.
+    `pixels` is the picture as people see it, `title` its name; `score` and `chance`, its
+    probability, are those of the last text where the model wrote it.
     """
 
     pixels: np.ndarray  # (height, width, 3 or 1) of 0 to 255
@@ -142,6 +149,7 @@ class PictureWords:
     title: str = ""
     score: float | None = None
     by: By = "attention"
+    chance: float | None = None
 
     def __post_init__(self) -> None:
         coloured(self.pixels)

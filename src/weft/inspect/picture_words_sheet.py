@@ -9,7 +9,7 @@ import numpy as np
 from weft.inspect import maps
 from weft.inspect.figures import PALE, Format, Sheet, fitted, sheet
 from weft.inspect.picture_words import Boxes, By, PictureWords, Sentence, area, inside
-from weft.inspect.views import ALL, AttentionChoice
+from weft.inspect.views import ALL, AttentionChoice, probability
 
 SIDE, GAP, COLUMNS = 1.5, 0.14, 5  # inches of a small picture and between two; pictures in a row
 LABEL, BELOW = 0.24, 0.16  # inches above a picture for its word, and below it for the share in its box
@@ -95,7 +95,7 @@ def _heading(on: Sheet, shown: PictureWords, choice: AttentionChoice) -> float:
 
 
 def facts(shown: PictureWords, choice: AttentionChoice) -> str:
-    """The picture's file, the score, and whose attention is shown, in a line."""
+    """The picture's file, the probability and the score of the text, and whose attention is shown, in a line."""
     layers, heads = shown.last.weights.shape[:2]
     which = METHOD[shown.by].name
     if not shown.last.words:
@@ -104,8 +104,9 @@ def facts(shown: PictureWords, choice: AttentionChoice) -> str:
         layer = f"mean of {layers} layers" if choice.layer is None else f"layer {choice.layer}"
         head = f"mean of {heads} heads" if choice.head is None else f"head {choice.head}"
         which = f"attention, {layer if layers > 1 else 'one layer'}, {head if heads > 1 else 'one head'}"
-    score = [] if shown.score is None else [f"score {shown.score:.2f}"]
-    return "   ·   ".join(part for part in (PurePath(shown.title).name, *score, which) if part)
+    sure = [] if shown.chance is None else [f"probability of the {shown.last.name} {probability(shown.chance)}"]
+    score = [] if shown.score is None else [f"score {round(shown.score, 2) + 0.0:.2f}"]  # never -0.00
+    return "   ·   ".join(part for part in (PurePath(shown.title).name, *sure, *score, which) if part)
 
 
 def _word(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any, Literal
 
 import numpy as np
@@ -11,15 +12,17 @@ from weft.inspect.picture_words import Boxes, LookAtWords, PictureWords, Sentenc
 from weft.inspect.picture_words_film import film
 from weft.inspect.picture_words_page import words_page
 from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_boxes, percent
-from weft.inspect.views import ALL, AttentionChoice
+from weft.inspect.views import ALL, Answer, AttentionChoice, View
 from weft.inspect.vision import MapsView
 
 
-class PictureWordsView:
+class PictureWordsView(View):
     """One picture, and for each word about it what counted. Shows itself in a notebook."""
 
     def __init__(self, shown: PictureWords, choice: AttentionChoice = ALL):
         self.shown, self.choice = shown, choice
+        if shown.last.text:
+            self.answer = Answer(((shown.last.text, shown.chance),), shown.last.name)
         for sentence in shown.sentences:
             choice.indices(*sentence.weights.shape[:2])
 
@@ -39,6 +42,10 @@ class PictureWordsView:
         rows, columns = self.shown.last.weights.shape[3:]
         return rows, columns
 
+    @property
+    def about(self) -> str:
+        return f"what counted in {self.shown.title or 'a picture'} for each word of: {self.shown.last.text}"
+
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The picture, and again for each word under what counted for it."""
         return draw(self.shown, self.choice, format=format)
@@ -53,7 +60,7 @@ class PictureWordsView:
 
     def text(self) -> str:
         """For each word the place that counted most, in shares of height and width from the upper left."""
-        lines = [f"{self.shown.title}: {self.shown.last.text}" if len(self.shown.sentences) == 1 else self.shown.title]
+        lines = [PurePath(self.shown.title).name, *([str(self.answer)] if self.answer is not None else [])]
         for sentence in self.shown.sentences:
             lines += ["", *([f"{sentence.name}: {sentence.text}"] if len(self.shown.sentences) > 1 else [])]
             lines += _listed(sentence, sentence.maps(self.choice)) or [f"  {EMPTY}"]
@@ -66,16 +73,11 @@ class PictureWordsView:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: the words of the last text, and for each how much every part counted; earlier texts by name."""
-        score = {} if self.shown.score is None else {"score": round(self.shown.score, 4)}
+        score = {} if self.shown.score is None else {"score": round(self.shown.score, 4) + 0.0}
+        chance = {} if self.shown.chance is None else {"probability": round(self.shown.chance, 6)}
         earlier = {one.name: _plain(one, one.maps(self.choice)) for one in self.shown.sentences[:-1]}
         title = {"input": self.shown.title}
-        return {**title, **_plain(self.shown.last, self.maps), **score, "by": self.shown.by, **earlier}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()
+        return {**title, **_plain(self.shown.last, self.maps), **score, **chance, "by": self.shown.by, **earlier}
 
 
 class OneWordView(MapsView):
@@ -84,6 +86,7 @@ class OneWordView(MapsView):
     def __init__(self, view: PictureWordsView, word: str, *, every: bool = False):
         self.view, self.every = view, every
         self.sentence, self.place = view.shown.find(word)
+        self.answer = view.answer
 
     @cached_property
     def maps(self) -> maps.Maps:
@@ -96,6 +99,10 @@ class OneWordView(MapsView):
             boxes=self.sentence.boxes[self.place],
             name=None if shown.by == "attention" else METHOD[shown.by].name,
         )
+
+    @property
+    def about(self) -> str:
+        return f"what counted for the word {self.sentence.words[self.place]!r} in: {self.sentence.text}"
 
     def chosen(self) -> AttentionChoice:
         return replace(self.view.choice, every=self.every)

@@ -10,7 +10,7 @@ import numpy as np
 from weft.inspect.fieldmaps import Scale, bounds, dress, map_size, spread_out
 from weft.inspect.figures import DOTS_PER_INCH, INK, LINES, PALE, READ, Format, Sheet, breadth, shades, sheet
 from weft.inspect.placereading import PlaceReading, by_layer, by_time, largest, rings
-from weft.inspect.views import picture_page
+from weft.inspect.views import View, picture_page
 
 WIDTH, HEIGHT = 5.8, 4.4  # inches: the box of the map
 BAR, BAR_WIDTH, FONT = 0.19, 1.3, 7.5  # inches from one bar to the next and of the longest bar; points
@@ -95,11 +95,15 @@ def _table(on: Sheet, reading: PlaceReading, y: float) -> None:
             on.text(x + 0.58, y + 0.24 + 0.17 * n, words, size=FONT)
 
 
-class PlaceView:
+class PlaceView(View):
     """What a place read, as a picture, a page, words and plain values. Shows itself in a notebook."""
 
     def __init__(self, reading: PlaceReading):
         self.reading = reading
+
+    @property
+    def about(self) -> str:
+        return self._title
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The map with its bars."""
@@ -154,9 +158,3 @@ class PlaceView:
             cells = "".join(f"<tr><td>{share:.1%}</td><td>{html.escape(words)}</td></tr>" for words, share in rows)
             parts.append(f"<h2>{heading}</h2><table>{cells}</table>")
         return "".join(parts)
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()

@@ -10,8 +10,8 @@ from weft.config import Config
 from weft.data.batch import PaddedIds
 from weft.inspect.nearest import NearestView, WordSpace
 from weft.inspect.reading import ReadingView
-from weft.inspect.translation import Look
-from weft.inspect.views import View
+from weft.inspect.token_steps import TOKEN, StepView
+from weft.inspect.views import Answer, AttentionChoice, View
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 
@@ -25,11 +25,13 @@ class LookAtText(Config):
     head: int | None = None
     every: bool = False
     table: bool = False
+    token: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
         "every": "every head of every layer in a panel of its own",
+        "token": TOKEN,
         "table": "what lies nearest in the table of tokens to a word, or to a sum such as king - man + woman",
     }
 
@@ -50,12 +52,15 @@ class TextVectors(Config):
     }
 
 
-def look_at_text(model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText) -> View:
-    """What was read within a text, or what lies near it in the table."""
+def look_at_text(
+    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText, answer: Answer | None = None
+) -> View:
+    """What was read within a text, by all tokens or by one step by step, or what lies near it in the table."""
     if how.table:
         embed: Any = model.embed
         return NearestView(WordSpace.of_tokens(embed.table.weight.detach().float().cpu().numpy(), tokenizer), text)
-    return ReadingView(model, tokenizer, ids, text, Look(how.layer, how.head, how.every))
+    view = ReadingView(model, tokenizer, ids, text, AttentionChoice(how.layer, how.head, how.every), answer)
+    return view if how.token is None else StepView(view.steps(how.token), text, answer)
 
 
 @torch.inference_mode()

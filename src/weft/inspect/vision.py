@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -11,14 +11,17 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from weft.core.recording import record
+from weft.core.recording import Reading, record
 from weft.data.images.settings import Ground
-from weft.errors import ConfigError, WeftError
-from weft.inspect import learned, maps
+from weft.errors import ConfigError
+from weft.inspect import maps
+from weft.inspect.learned_view import learned_names
+from weft.inspect.picture_reading import NoAttention
 from weft.inspect.rollout import rollout
-from weft.inspect.views import AttentionChoice, picture_page
-from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
-from weft.modalities.picture_text import PictureTextEmbed
+from weft.inspect.steps import Steps
+from weft.inspect.token_steps import TOKEN, Readers
+from weft.inspect.views import Answer, AttentionChoice, View, picture_page
+from weft.modalities.image import Picture
 from weft.models.stream import Stream
 
 
@@ -29,17 +32,6 @@ class Glance(AttentionChoice):
     patch: tuple[int, int] | None = None  # row and column, counted from 1
 
 
-LEARNED = ("filters", "positions")  # what can be shown of an embedder
-
-
-def learned_names(what: str | None) -> tuple[str, ...]:
-    """The names in a list of what to show of an embedder; others are refused."""
-    names = () if what is None else tuple(part.strip() for part in what.split(","))
-    if not set(names) <= set(LEARNED):
-        raise ConfigError(f"expected {' or '.join(LEARNED)}, found {what!r}", where="what")
-    return names
-
-
 class LookAtPicture(Ground):
     """Settings of a look at a picture."""
 
@@ -47,6 +39,9 @@ class LookAtPicture(Ground):
     head: int | None = None
     every: bool = False
     patch: str | None = None
+    by: Literal["attention", "gradient", "occlusion"] | None = None
+    label: str | None = None
+    token: str | None = None
     what: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
@@ -54,6 +49,10 @@ class LookAtPicture(Ground):
         "head": "show one head, counted from 1",
         "every": "show every layer and head in a panel of its own",
         "patch": "row,column: what this patch reads, instead of the class token or all",
+        "by": "attention: what was read; gradient: what speaks for the answer (Grad-CAM); occlusion: what makes it less "
+        "probable when it is painted over; by default attention, else gradient, else occlusion, as the model allows",
+        "label": "by gradient or occlusion: explain this class instead of the model's answer",
+        "token": f"{TOKEN}; tokens are class, and patches as row,column",
         "what": "filters, positions or both: what the embedder learned; needs no picture",
         **Ground.about,
     }
@@ -63,6 +62,18 @@ class LookAtPicture(Ground):
         learned_names(self.what)
         if self.patch is not None and not re.fullmatch(r"\d{1,6},\d{1,6}", self.patch):
             raise ConfigError(f"expected row,column, found {self.patch!r}", where="patch")
+        if self.by in ("gradient", "occlusion"):
+            self.refuse_attention(self.by)
+        elif self.by == "attention" and self.label is not None:
+            problem = "attention is the same whatever class is asked about"
+            raise ConfigError(problem, where="label", fix="use by=gradient or by=occlusion")
+
+    def refuse_attention(self, by: str) -> None:
+        """Refuses settings of attention where the map is made otherwise."""
+        for name in ("layer", "head", "every", "patch", "token"):
+            if getattr(self, name):
+                problem = f"a look by {by} is of the whole model, it has no layers, heads and readers"
+                raise ConfigError(problem, where=name, fix=f"leave {name} away, or look by=attention with a vit")
 
     @property
     def glance(self) -> Glance:
@@ -71,7 +82,7 @@ class LookAtPicture(Ground):
         return Glance(self.layer, self.head, self.every, None if self.patch is None else (int(row), int(column)))
 
 
-class MapsView:
+class MapsView(View):
     """Maps over a picture as a picture, a page, words and plain values. Shows itself in a notebook."""
 
     @cached_property
@@ -85,40 +96,58 @@ class MapsView:
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The maps as a picture."""
-        return maps.draw(self.maps, self.chosen(), format=format)
+        return maps.draw(self.maps, self.chosen(), format=format, answer=str(self.answer or ""))
 
     def page(self) -> bytes:
         """The maps as a page that needs nothing else."""
-        return picture_page(self.maps.title or "attention", self.picture())
+        drawn = maps.draw(replace(self.maps, title=""), self.chosen())
+        return picture_page(self.maps.title or "attention", drawn, answer=self.answer)
 
     def text(self) -> str:
         """The map in characters, for a terminal."""
-        return maps.as_text(self.maps)
-
-    def note(self) -> str | None:
-        """Nothing to add."""
-        return None
+        return maps.as_text(self.maps, self.chosen(), str(self.answer or ""))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return maps.to_json(self.maps)
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-    def __repr__(self) -> str:
-        return self.text()
+        answer = {} if self.answer is None else {"answer": self.answer.to_json()}
+        return {**maps.to_json(self.maps), **answer}
 
 
 class PictureView(MapsView):
     """One picture, and what was read of it in every layer. Shows itself in a notebook."""
 
-    def __init__(self, model: Stream, raw: Picture, pixels: np.ndarray, how: Glance = Glance(), title: str = ""):
+    def __init__(
+        self,
+        model: Stream,
+        raw: Picture,
+        pixels: np.ndarray,
+        how: Glance = Glance(),
+        title: str = "",
+        answer: Answer | None = None,
+    ):
         """`raw` is the picture as the model reads it, `pixels` as people see it."""
         self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title
+        self.answer = answer
         self.asked = self._asked()
-        self.weights = attention_of(model, raw)
+        self._readings = readings_in(model, raw)
+        if not self._readings:
+            fix = "look by=gradient or by=occlusion, or train with --model vit or vit-hybrid"
+            raise NoAttention("this model has no attention to look at", where="weft look", fix=fix)
+        self.weights = [readings[0].weights() for readings in self._readings]
         how.indices(len(self.weights), self.weights[0].shape[1])
+
+    @property
+    def about(self) -> str:
+        layers, heads = len(self.weights), self.weights[0].shape[1]
+        return f"attention in {layers} layers × {heads} heads over {self.title or 'a picture'}"
+
+    def steps(self, token: str | int = 1) -> Steps:
+        """The numbers of one head for one token: a class token, or a patch as row,column."""
+        rows, columns = self.grid
+        first = self.weights[0].shape[-1] - rows * columns
+        names = [f"class {n + 1}" if n else "class" for n in range(first)]
+        names += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
+        return Readers(self._readings, names, names).steps(token, self.how)
 
     @cached_property
     def grid(self) -> tuple[int, int]:
@@ -156,77 +185,13 @@ class PictureView(MapsView):
         return self.how
 
 
-class LearnedView:
-    """What the embedder learned: its filters' principal components, and how alike the codes of places are."""
-
-    def __init__(self, model: Stream, what: tuple[str, ...]):
-        self.what = what
-        embed = model.embed.picture if isinstance(model.embed, PictureTextEmbed) else model.embed
-        if not isinstance(embed, PictureEmbed):
-            raise WeftError("this model reads no pictures")
-        self.weights, self.size, self.codes = None, None, None
-        if "filters" in what:
-            if not isinstance(embed, PatchEmbed):
-                raise WeftError("this model has no patch filters: its tokens come from a convolutional network")
-            side = embed.patch
-            self.weights = embed.project.weight.detach().float().numpy()
-            self.size = (side, side, embed.config.channels)
-        if "positions" in what:
-            self.codes = position_codes(embed)
-
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
-        """All that was asked for in one picture."""
-        return learned.draw(self.weights, self.size, self.codes, format=format)
-
-    def page(self) -> bytes:
-        """The picture as a page."""
-        return picture_page(" and ".join(self.what), self.picture())
-
-    def text(self) -> str:
-        """In numbers."""
-        lines = []
-        if self.weights is not None and self.size is not None:
-            _, shares = learned.components(self.weights, self.size, 8)
-            lines.append("filters, share of variance: " + ", ".join(f"{s:.1%}" for s in shares))
-        if self.codes is not None:
-            alike = learned.similarity(self.codes)
-            lines.append(f"positions, mean cosine similarity {alike.mean():.3f}")
-        return "\n".join(lines)
-
-    def note(self) -> str | None:
-        """Nothing to add."""
-        return None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"what": list(self.what), "text": self.text()}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture("png")
-
-
-@torch.no_grad()
-def position_codes(embed: PictureEmbed) -> np.ndarray:
-    """The code of each place of the grid that was learned, (rows, columns, D)."""
-    if embed.place is None:
-        raise WeftError("this model has no codes of places")
-    rows, columns = embed.config.grid
-    side = embed.config.stride
-    blank = Picture(torch.zeros(1, embed.config.channels, rows * side, columns * side))
-    codes = embed.place.code(embed.coordinates(blank))  # type: ignore[union-attr, operator]
-    return codes[0].reshape(rows, columns, -1).float().numpy()
-
-
 @torch.inference_mode()
-def attention_of(model: Stream, raw: Picture) -> list[Tensor]:
-    """The weights of every layer of the trunk's attention, first to last, from one pass: (B H N N) each.
+def readings_in(model: Stream, raw: Picture) -> list[list[Reading]]:
+    """What every layer of the trunk's attention read, first to last, in one pass; nothing where it has no attention.
 
     Stages of an embedder read among other, smaller places and are not among them.
     """
     model.eval()
     with record(model.trunk) as recorder:
         model.encode(raw)
-    found = [readings[0].weights() for readings in recorder.readings.values()]
-    if not found:
-        raise WeftError("this model has no attention to look at", fix="train with --model vit or vit-hybrid")
-    return found
+    return list(recorder.readings.values())

@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.inspect.figures import INK, LINES, SERIES, sheet
 from weft.inspect.nearest import WordSpace
-from weft.inspect.views import page, svg_figure
+from weft.inspect.views import View, page, svg_figure
 
 SIDE = 5.6  # inches of the picture
 LETTER = 0.078  # inches that a letter of a label is wide
@@ -15,13 +15,17 @@ GAP = 0.07  # inches between a point and its label
 MARGIN = 0.12  # of the picture, left free around the words
 
 
-class WordMapView:
+class WordMapView(View):
     """Chosen words as points on a plane. Shows itself in a notebook."""
 
     def __init__(self, space: WordSpace, words: Sequence[str]):
         self.words = list(words)
         directions = np.stack([space.direction(word, "weft look") for word in self.words])
         self.places, self.shown_share = plane_of(directions)
+
+    @property
+    def about(self) -> str:
+        return f"{len(self.words)} words on a plane"
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """A point for each word, with the word beside it."""
@@ -59,9 +63,6 @@ class WordMapView:
         found = zip(self.words, self.places.tolist(), strict=True)
         places = [{"word": word, "x": round(x, 5), "y": round(y, 5)} for word, (x, y) in found]
         return {"words": places, "share": round(self.shown_share, 5)}
-
-    def _repr_png_(self) -> bytes:
-        return self.picture()
 
 
 def beside(points: np.ndarray, words: Sequence[str]) -> list[tuple[float, float]]:

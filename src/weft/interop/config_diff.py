@@ -43,7 +43,7 @@ def _plain(value: Any, dim: int) -> Any:
     if isinstance(value, ResNet.Config):
         fields["first"] = value.first or value.widths[0]
     if isinstance(value, Trunk.Config):
-        whole = {name: fields[name] for name in ("passes", "bias", "adapters")}
+        whole = {name: fields[name] for name in ("passes", "bias", "distances", "memory", "adapters")}
         fields = {"blocks": value.all_blocks(), "norm": value.last_norm(), **whole}
     return {"type": type(value).__qualname__, **{name: _plain(item, dim) for name, item in fields.items()}}
 

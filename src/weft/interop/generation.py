@@ -118,12 +118,12 @@ def _longest(given: Mapping[str, Any], task: str, opening: int) -> int | None:
 def _never(given: Mapping[str, Any], where: str) -> tuple[list[int], bool]:
     """The ids that are never written, and whether there are also strings of several ids that are not."""
     words, ids = given.get("bad_words_ids", []), given.get("suppress_tokens", [])
-    try:
-        found = {int(id) for id in ids} | {int(word[0]) for word in words if len(word) == 1}
-        return sorted(found), any(len(word) != 1 for word in words)
-    except (TypeError, ValueError):
+    listed = isinstance(ids, list) and isinstance(words, list) and all(isinstance(word, list) for word in words)
+    found = [*ids, *(word[0] for word in words if len(word) == 1)] if listed else []
+    if not listed or not all(type(id) is int and -1 <= id < 2**31 for id in found):
         problem = f"expected ids of tokens, found {[words, ids]!r:.80}"
-        raise ConfigError(problem, where=f"{where}: bad_words_ids, suppress_tokens") from None
+        raise ConfigError(problem, where=f"{where}: bad_words_ids, suppress_tokens")
+    return sorted(set(found) - {-1}), any(len(word) != 1 for word in words)  # -1 stands for no token
 
 
 def _check(given: Mapping[str, Any], where: str) -> None:

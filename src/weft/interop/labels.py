@@ -21,6 +21,9 @@ def with_labels(data: dict[str, Any], where: str) -> tuple[dict[str, Any], tuple
         remarks.append(f"num_labels is {count} and id2label names {len(names)}: labels are called LABEL_0, LABEL_1 ...")
     if not names or count not in (None, len(names)):
         names = tuple(f"LABEL_{i}" for i in range(count or USUAL))
+    if len(set(names)) < len(names):
+        names = tuple(name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names))
+        remarks.append("several labels have one name: their numbers stand behind it")
     if data.get("problem_type") == "regression" and len(names) > 1:
         problem = f"problem_type is regression with {len(names)} numbers; weft reads models of one"
         raise ConfigError(problem, where=where)

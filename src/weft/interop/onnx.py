@@ -24,7 +24,7 @@ from weft.errors import ConfigError, DataError, WeftError
 from weft.interop.marks import Marks
 from weft.interop.ports import Inputs, Signature, written
 from weft.interop.proof import run_reference
-from weft.interop.signatures import signature, unstated
+from weft.interop.signatures import TextPooling, signature, unstated
 from weft.interop.staging import must_be_new, staged
 from weft.interop.tokenizer_files import check_tokenizer
 from weft.models.adapted import has_adapters, merged
@@ -47,12 +47,14 @@ def write_onnx(
     marks: Marks = Marks(),
     unit: float | None = None,
     problem: str | None = None,
+    pooling: TextPooling = TextPooling(),
 ) -> float:
     """Write a model as an ONNX graph. Returns the largest difference between its values and ours.
 
     The folder must not exist yet. It appears whole and proved or not at all. Adapters are merged into the weights, and all
     numbers are in fp32. Texts are of one segment, and no pixels are missing. Differences must be small beside `unit`, or
-    beside the largest value where it is left out. `problem` is the kind of labels, as config.json has it elsewhere.
+    beside the largest value where it is left out. `problem` is the kind of labels, as config.json has it elsewhere, `pooling` how a
+    text gets its vector.
     """
     absent = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if absent:
@@ -60,7 +62,7 @@ def write_onnx(
     target = Path(path)
     must_be_new(target)
     twin = merged(model) if has_adapters(model) else copy.deepcopy(model)
-    shown = signature(twin.cpu().float()).eval().requires_grad_(False)
+    shown = signature(twin.cpu().float(), pooling).eval().requires_grad_(False)
     described = {**_described(shown, tokenizer_json, labels, marks), **({"problem_type": problem} if problem else {})}
     graph = _graph(shown)
     with staged(target) as folder:

@@ -26,7 +26,7 @@ class Permuted(SameTensor):
 
 @dataclass(frozen=True)
 class Folded(SameTensor):
-    """A table whose first `front` rows are added to another tensor of ours, in a batch of one.
+    """A table whose first `front` rows are added to another tensor of ours, in a batch of one where it is `batched`.
 
     Places of class tokens are such rows: a class token and its place are one vector here. `onto` is filled by another
     rule; where it is empty, the rows must be zero.
@@ -34,10 +34,11 @@ class Folded(SameTensor):
 
     front: int = 1
     onto: str = ""
+    batched: bool = True
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         onto = ours[self.onto] if self.onto else None
-        return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=True)}
+        return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=self.batched)}
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from weft.interop.preprocessors import (
 from weft.interop.their_config import TheirConfig
 from weft.modalities.image import Picture, PictureEmbed
 from weft.models.autoencoder import Autoencoder
+from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
@@ -82,6 +83,8 @@ def with_stream(config: Model.Config, stream: Stream.Config) -> Model.Config:
     """The same model with another stream that reads what comes in."""
     if isinstance(config, Autoencoder.Config):
         return config.replace(encoder=stream)
+    if isinstance(config, DualEncoder.Config):
+        return config.replace(picture=stream)
     return config.replace(source=stream) if isinstance(config, Seq2Seq.Config) else stream
 
 
@@ -100,7 +103,8 @@ def only_pictures(config: Model.Config) -> PictureEmbed.Config:
 
 def seen(model: Model, pixel_values: Tensor) -> Picture:
     """The pictures that are these numbers once they are brought to the model's scale."""
-    embed = model.get_submodule({Autoencoder: "encoder.embed", Seq2Seq: "source.embed"}.get(type(model), "embed"))
+    inside = {Autoencoder: "encoder.embed", Seq2Seq: "source.embed", DualEncoder: "picture.embed"}
+    embed = model.get_submodule(inside.get(type(model), "embed"))
     assert isinstance(embed, PictureEmbed)
     return Picture(pixel_values / embed.scale + embed.mean)
 

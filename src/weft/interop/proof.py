@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,9 +18,11 @@ from torch import Tensor
 from weft.config import read_json
 from weft.errors import DataError, WeftError
 from weft.interop.families import FAMILIES
+from weft.modalities.embedder import Embedder
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
 from weft.models.autoencoder import Autoencoder
+from weft.models.dual_encoder import DualEncoder
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
 
@@ -98,9 +100,13 @@ def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] 
         inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
         if isinstance(config, Autoencoder.Config):
             inputs["noise"] = torch.from_numpy(draw.random((2, math.prod(embed.grid)))).float()
+        if isinstance(config, DualEncoder.Config):
+            inputs |= _ended_ids(config.text.embed, ids, vocab)
     else:
         assert isinstance(embed, TextEmbed.Config)
         inputs = {"input_ids": ids(vocab or embed.size, min(16, embed.context))}
+        if embed.end is not None:  # what stands behind an end is nothing here
+            inputs["input_ids"].masked_fill_(inputs["input_ids"] == embed.end, int(embed.end == 0))
         if embed.reading == "free" and target is None:
             inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
             inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0
@@ -110,6 +116,17 @@ def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] 
 def _padding(embed: Any) -> int:
     """The id whose tokens their library gives no place, which no text contains; -1 where all have places."""
     return getattr(getattr(getattr(embed, "place", None), "code", None), "start", 0) - 1
+
+
+def _ended_ids(
+    embed: Embedder.Config, ids: Callable[[int | None, int], Tensor], vocab: int | None
+) -> dict[str, Tensor]:
+    """Ids of two texts, which end at different places where the model knows an end mark."""
+    assert isinstance(embed, TextEmbed.Config)
+    found = ids(vocab or embed.vocab, min(16, embed.context))
+    if embed.end is not None:
+        found[0, -1] = found[1, found.shape[1] // 2] = embed.end
+    return {"input_ids": found}
 
 
 def run_reference(script: Path, folder: Path, files: Sequence[Path], *, who: str, where: str) -> None:

@@ -106,8 +106,8 @@ def read_folder(source: str | Path) -> Imported:
     tokenizer = read_tokenizer(folder, family.name)
     if tokenizer is None and task in TEXT_TASKS:
         remarks.append("no tokenizer.json: texts have to be given as ids")
-    nested = data["decoder"] if isinstance(data.get("decoder"), dict) else {}
-    vocab = data.get("vocab_size", nested.get("vocab_size"))
+    nested, texts = (part if isinstance(part := data.get(key), dict) else {} for key in ("decoder", "text_config"))
+    vocab = data.get("vocab_size", nested.get("vocab_size", texts.get("vocab_size")))
     if tokenizer is not None and type(vocab) is int:
         check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
     marks = Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where)

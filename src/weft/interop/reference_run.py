@@ -31,7 +31,7 @@ def main(folder: str, inputs: str, outputs: str, asked: str = "", answers: str =
         raise SystemExit(f"not every weight found its place: {odd}")
     with torch.inference_mode():
         result = model.eval()(**load_file(inputs))
-        values = result["logits"] if "logits" in result else result["last_hidden_state"]
+        values = next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
         save_file({"values": values.float().contiguous()}, outputs)
         if asked:
             wanted = json.loads(Path(asked).read_text(encoding="utf-8"))

@@ -38,6 +38,24 @@ def read_modules(read: ReadJson, where: str) -> dict[str, Any]:
     return {**found, **_limits(read("sentence_bert_config.json") or {}, where)}
 
 
+def write_modules(settings: Mapping[str, Any], width: int) -> dict[str, Any]:
+    """The files, by name, that say the same; none where there are no settings of vectors."""
+    if not settings:
+        return {}
+    modes = {key: summary == settings.get("summary", "mean") for key, summary in POOLING.items()}
+    kinds = ["Transformer", "Pooling", *(["Normalize"] if settings.get("normalise", True) else [])]
+    modules = [
+        {"idx": i, "name": str(i), "path": f"{i}_{kind}" if i else "", "type": f"sentence_transformers.models.{kind}"}
+        for i, kind in enumerate(kinds)
+    ]
+    limits = {"max_seq_length": settings.get("longest"), "do_lower_case": settings.get("lower", False)}
+    return {
+        "modules.json": modules,
+        "1_Pooling/config.json": {"word_embedding_dimension": width, **modes},
+        "sentence_bert_config.json": limits,
+    }
+
+
 def _pooling(data: Mapping[str, Any], where: str) -> str:
     chosen = [key for key, value in data.items() if key.startswith("pooling_mode_") and value is True]
     name = data.get("pooling_mode")
@@ -49,6 +67,8 @@ def _pooling(data: Mapping[str, Any], where: str) -> str:
 
 
 def _limits(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if not isinstance(data, Mapping):
+        raise ConfigError("expected an object", where=f"{where}/sentence_bert_config.json")
     longest, lower = data.get("max_seq_length"), data.get("do_lower_case", False)
     if (longest is not None and (type(longest) is not int or longest < 3)) or type(lower) is not bool:
         problem = f"expected a number of tokens and true or false, found {longest!r:.40} and {lower!r:.40}"

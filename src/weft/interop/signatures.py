@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -39,32 +40,54 @@ from weft.models.stream import Model, Stream
 from weft.relations import EdgeList
 from weft.tokens import Order, Tokens
 
-TEXT_VECTOR = "the mean of the text's tokens, of length 1"
 PICTURE_VECTOR = "the first token, which is the class token where there is one"
 
 
-def _text_vector(tokens: Tokens) -> Tensor:
-    return F.normalize(summary(tokens, first=False), dim=-1)
+@dataclass(frozen=True)
+class TextPooling:
+    """How the vectors of a text's tokens become the one that `weft embed` gives."""
+
+    summary: str = "mean"  # or class, or max
+    normalise: bool = True
+
+    @property
+    def words(self) -> str:
+        """What the vector is."""
+        parts = {
+            "mean": "the mean of the text's tokens",
+            "class": "the text's first token",
+            "max": "the greatest of each value",
+        }
+        return parts[self.summary] + (", of length 1" if self.normalise else "")
+
+    def __call__(self, tokens: Tokens) -> Tensor:
+        if self.summary == "max":
+            real = tokens.valid[..., None]
+            found = tokens.x.masked_fill(~real, torch.finfo(tokens.x.dtype).min).amax(1) * real.any(1)
+        else:
+            found = summary(tokens, first=self.summary == "class")
+        return F.normalize(found, dim=-1) if self.normalise else found
 
 
 class TextSignature(Signature):
     """input_ids, attention_mask -> values for each token, or one for each text."""
 
-    def __init__(self, model: Stream):
+    def __init__(self, model: Stream, pooling: TextPooling = TextPooling()):
         super().__init__(model)
         embed = _table(model)
+        self.pooling = pooling
         self.vocab: int = embed.vocab
         self.context = embed.context
         self.inputs = {
             "input_ids": Port("int64", ("batch", "length"), f"ids below {embed.vocab}, marks included"),
             "attention_mask": Port("int64", ("batch", "length"), "1 for a token, 0 for padding, on either side"),
         }
-        self.outputs = outputs_of(model, ("length",), TEXT_VECTOR)
+        self.outputs = outputs_of(model, ("length",), pooling.words)
         self.axes = {"batch": 1, "length": 1}
         self.note = {"context": embed.context, "reads": "the past" if embed.reading == "line" else "both ways"}
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor | tuple[Tensor, ...]:
-        return values_of(self.model, Text(input_ids, attention_mask.bool()), _text_vector)
+        return values_of(self.model, Text(input_ids, attention_mask.bool()), self.pooling)
 
     def sample(self) -> Inputs:
         return self._drawn(*TRACED_SIZE)
@@ -247,7 +270,7 @@ class CaptionSignature(Signature):
         return {**picture, "decoder_input_ids": drawn_ids(rows, length, self.vocab)}
 
 
-def signature(model: Model) -> Signature:
+def signature(model: Model, pooling: TextPooling = TextPooling()) -> Signature:
     """The signature of a model; a model that cannot be a graph is refused."""
     if any(isinstance(part, Recurrent) for part in model.modules()):
         raise ConfigError(
@@ -256,7 +279,7 @@ def signature(model: Model) -> Signature:
             fix="export a model without recurrence, such as swift",
         )
     if isinstance(model, Stream) and isinstance(model.embed, TextEmbed):
-        return TextSignature(model)
+        return TextSignature(model, pooling)
     if isinstance(model, Stream) and isinstance(model.embed, PictureEmbed):
         return PictureSignature(model)
     if isinstance(model, Stream) and isinstance(model.embed, PointEmbed):

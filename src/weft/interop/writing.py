@@ -62,6 +62,7 @@ def write_folder(
     files |= {**family.files(config, preparation), **(extra or {})}  # type: ignore[arg-type]
     with staged(target) as folder:
         for name, data in files.items():
+            store.make_folder((folder / name).parent)
             store.write_file(folder / name, write_json(data).encode())
         if tokenizer_json is not None:
             store.write_file(folder / "tokenizer.json", tokenizer_json.encode())
@@ -82,7 +83,8 @@ def _json_files(
 
 def _tokenizer_config(tokenizer_json: str, marks: Marks, config: Model.Config) -> dict[str, Any]:
     """The names of the special tokens, and how many tokens the model reads."""
-    embed = getattr(config, "target", config.reader()).embed  # of the part that writes words
+    parts = (getattr(config, name, None) for name in ("target", "text"))  # those that know words, beside pictures
+    embed = next((part for part in parts if part is not None), config.reader()).embed
     if embed.size is not None:
         check_tokenizer(tokenizer_json, embed.size, where="tokenizer.json")
     tokenizer = Tokenizer.from_json(tokenizer_json)

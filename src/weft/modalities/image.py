@@ -92,7 +92,8 @@ class PictureEmbed(Embedder):
         `class_tokens` learned vectors stand in front: one for a class (Dosovitskiy et al., 2021), a second for what a
         teacher says of it (Touvron et al., 2021). `mean` and `std` bring the pixels of each channel to a common scale
         (one number stands for all channels). In training, `drop` leaves out that share of the tokens. `reference` is
-        the size of a pixel in metres at which the axes `south` and `east` count tokens.
+        the size of a pixel in metres at which the axes `south` and `east` count tokens. `norm` is of the grid's vectors
+        before their places are added, `last_norm` of all tokens with their places (Radford et al., 2021).
         """
 
         grid: tuple[int, ...]
@@ -100,6 +101,7 @@ class PictureEmbed(Embedder):
         place: Place.Config | None = None
         class_tokens: int = 0
         norm: Norm.Config | None = None
+        last_norm: Norm.Config | None = None
         mean: tuple[float, ...] = (0.5,)
         std: tuple[float, ...] = (0.25,)
         reference: float = 1.0
@@ -142,6 +144,7 @@ class PictureEmbed(Embedder):
             self.register_buffer(name, torch.tensor(values)[:, None, None], persistent=False)
         self.place = config.place.build(dim=dim) if config.place else None
         self.norm = config.norm.build(dim=dim) if config.norm else None
+        self.last_norm = config.last_norm.build(dim=dim) if config.last_norm else None
         first = config.class_tokens
         self.summary = nn.Parameter(torch.randn(1, first, dim) * 0.02) if first else None
 
@@ -165,11 +168,10 @@ class PictureEmbed(Embedder):
         return Tokens.free(x, valid=self.readable(raw), coords=coords, grid=self.counted(raw))
 
     def summarised(self, tokens: Tokens) -> Tokens:
-        """Behind the class tokens, where there are any."""
-        if self.summary is None:
-            return tokens
-        first = Tokens.free(self.summary.expand(tokens.shape[0], -1, -1))
-        return join(first, tokens)
+        """Behind the class tokens, where there are any, and normed, where that is last."""
+        if self.summary is not None:
+            tokens = join(Tokens.free(self.summary.expand(tokens.shape[0], -1, -1)), tokens)
+        return tokens if self.last_norm is None else tokens.with_x(self.last_norm(tokens.x))
 
     def normalised(self, raw: Picture) -> Float[Tensor, "B C Y X"]:
         """Pixels on a common scale; what is not known is zero, which is the mean."""
@@ -219,9 +221,10 @@ class PatchEmbed(PictureEmbed):
     """x_i = W patch_i + b, patches of `patch` times `patch` pixels side by side (Dosovitskiy et al., 2021)."""
 
     class Config(PictureEmbed.Config):
-        """`patch` is the side of a patch in pixels."""
+        """`patch` is the side of a patch in pixels; without `offsets` there is no b."""
 
         patch: int = 16
+        offsets: bool = True
 
         def check(self) -> None:
             super().check()
@@ -234,9 +237,10 @@ class PatchEmbed(PictureEmbed):
     def __init__(self, config: Config, *, dim: int):
         super().__init__(config, dim=dim)
         self.patch = config.patch
-        self.project = nn.Linear(config.patch**2 * config.channels, dim)
+        self.project = nn.Linear(config.patch**2 * config.channels, dim, bias=config.offsets)
         nn.init.normal_(self.project.weight, std=self.project.in_features**-0.5)
-        nn.init.zeros_(self.project.bias)
+        if config.offsets:
+            nn.init.zeros_(self.project.bias)
 
     def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
         return self.project(cut(pixels, self.patch))

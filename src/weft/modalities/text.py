@@ -84,7 +84,8 @@ class TextEmbed(Embedder):
 
         `scale` multiplies the table's vectors: sqrt(D) in the original transformer. `norm` is of the table's vectors,
         `last_norm` of the whole sum. `segments` vectors tell texts in one row apart (Devlin et al., 2019). With `narrow`
-        all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020).
+        all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020). With `end`, a text ends
+        at the first id that is this one: what stands behind it is padding.
         """
 
         vocab: int
@@ -96,6 +97,7 @@ class TextEmbed(Embedder):
         last_norm: Norm.Config | None = None
         segments: int = 0
         narrow: int | None = None
+        end: int | None = None
         std: float = 0.02
         scale: float = 1.0
         dropout: float = 0.0
@@ -121,7 +123,7 @@ class TextEmbed(Embedder):
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
-        self.reading, self.rate, self.scale = config.reading, config.dropout, config.scale
+        self.reading, self.rate, self.scale, self.end = config.reading, config.dropout, config.scale, config.end
         width = config.narrow or dim
         self.table = nn.Embedding(config.vocab, width)
         nn.init.normal_(self.table.weight, std=config.std)
@@ -148,10 +150,12 @@ class TextEmbed(Embedder):
         x = dropout(x, self.rate, self.training)
         if self.widen is not None:
             x = self.widen(x)
+        valid, behind = raw.valid, raw.padded_behind
+        if self.end is not None:
+            valid, behind = self._ended(raw, slots), behind or valid is None
         if self.reading == "free":
-            behind = raw.padded_behind
-            return Tokens.free(x, valid=raw.valid, coords=coords, padded_behind=behind, line_axis="position")
-        return Tokens.line(x, valid=raw.valid, position=position, padded_behind=raw.padded_behind)
+            return Tokens.free(x, valid=valid, coords=coords, padded_behind=behind, line_axis="position")
+        return Tokens.line(x, valid=valid, position=position, padded_behind=behind)
 
     def _named(self, raw: Text, slots: Slots | None) -> Float[Tensor, "B N E"]:
         """What the ids and segments say by themselves, wherever they stand."""
@@ -166,6 +170,18 @@ class TextEmbed(Embedder):
         if raw.segments is not None:
             raise ConfigError("the text has segments, and this model knows none", where="TextEmbed.segments")
         return x
+
+    def _ended(self, raw: Text, slots: Slots | None) -> Bool[Tensor, "B N"]:
+        """True for the tokens up to the first end, which counts too."""
+        assert self.end is not None
+        ends = raw.ids.eq(self.end).long()
+        seen = ends.cumsum(1)
+        if slots is not None:
+            earlier = slots.get("ends")
+            seen = seen if earlier is None else seen + earlier
+            slots.set("ends", seen[:, -1:])
+        whole = seen == ends
+        return whole if raw.valid is None else whole & raw.valid
 
     def _positions(self, ids: Tensor, valid: Tensor | None, slots: Slots | None) -> Tensor:
         """0, 1, 2 ... for each row's real tokens; padding in front counts down from -1."""

@@ -159,6 +159,11 @@ class Tokenizer:
         """A decoder to be fed ids one at a time."""
         return Decoder(self)
 
+    @property
+    def unwritten(self) -> tuple[int, ...]:
+        """Ids that a model never writes: the one that stands for all characters that were not seen in training."""
+        return (self._unknown,) if self.kind == "characters" and self._unknown is not None else ()
+
     def unknown(self, text: str) -> int:
         """How many tokens of a text stand for something that the vocabulary does not have."""
         count = 0 if self._unknown is None else int((self.encode(text) == self._unknown).sum())

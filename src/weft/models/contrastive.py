@@ -1,7 +1,5 @@
 """Contrastive: a captioner whose pictures and texts also have vectors in one space (CoCa)."""
 
-import math
-from collections.abc import Mapping
 from itertools import takewhile
 
 import torch
@@ -12,14 +10,15 @@ from weft.core.heads import Summary
 from weft.core.norms import LayerNorm, Norm
 from weft.core.trunk import Trunk
 from weft.errors import ConfigError
+from weft.modalities.image import Picture
 from weft.modalities.text import Text
+from weft.models.common_space import CommonSpace
 from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Stream
 from weft.tokens import Tokens
 
-MAX_SCALE = 100.0  # that cosines are multiplied by; beyond it single pairs decide the loss (Radford et al., 2021)
 
-
-class Contrastive(Seq2Seq):
+class Contrastive(CommonSpace, Seq2Seq):
     """picture -> memory -> one learned query reads it -> picture's vector; text -> first blocks, at its end -> text's vector.
 
     The first blocks of the decoder read no picture, the others do: one pass over a text gives its vector and the logits
@@ -60,21 +59,18 @@ class Contrastive(Seq2Seq):
         self.picture_vector = config.vector.build(dim=width)
         self.text_norm = config.norm.build(dim=config.target.dim)
         self.text_vector = config.vector.build(dim=config.target.dim)
-        self.log_scale = nn.Parameter(torch.tensor([-math.log(config.temperature)]))
+        self.set_temperature(config.temperature)
 
     @property
-    def scale(self) -> Float[Tensor, "1"]:
-        """What cosines are multiplied by: 1 / temperature."""
-        return self.log_scale.float().exp()
+    def text_reader(self) -> Stream.Config:
+        return self.config.target
 
-    @torch.no_grad()
-    def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
-        """The scale stays at most MAX_SCALE; limited here and not in `scale`, where it would have no gradient any more."""
-        scale = weights["log_scale"]
-        limited = scale.clamp(max=math.log(MAX_SCALE))
-        changed = not torch.equal(limited, scale)
-        scale.copy_(limited)
-        return changed
+    @property
+    def vector_width(self) -> int:
+        return self.config.vector.width(self.config.target.dim)
+
+    def seen(self, picture: Picture) -> Float[Tensor, "B E"]:
+        return self.pictured(self.memorise(picture))
 
     def pictured(self, memory: Tokens) -> Float[Tensor, "B E"]:
         """The vectors of pictures, of length 1."""

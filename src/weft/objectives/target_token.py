@@ -93,7 +93,7 @@ def coverage(
     """sum_i (1 - sum_t a_ti)^2 over the real tokens i of each memory and the real tokens t of its target, added up."""
     if not layers:
         problem = "the decoder has no attention to the source, and coverage is about what it attends to"
-        raise ConfigError(problem, where="coverage", fix="set coverage=0, or take a model with attention")
+        raise ConfigError(problem, where="coverage", fix="--set coverage=0, or take a model with attention")
     attention = torch.stack([layer.mean(1) for layer in layers]).mean(0)
     attention = attention.to(torch.promote_types(attention.dtype, torch.float32))
     read = (attention * real[..., None]).sum(1)

@@ -136,7 +136,9 @@ class Offsets(Bias):
         far = self.config.size - 1
         kinds: Tensor | int = 0
         for axis in self.config.axes:
-            apart = (queries[axis][:, :, None] - keys[axis][:, None, :]).round().long().clamp(-far, far)
+            apart = (
+                (axis_of(queries, axis)[:, :, None] - axis_of(keys, axis)[:, None, :]).round().long().clamp(-far, far)
+            )
             kinds = kinds * (2 * far + 1) + apart + far
         return self.table(kinds).permute(0, 3, 1, 2)
 

@@ -10,6 +10,7 @@ import numpy as np
 from weft.data.decoding import read_text
 from weft.errors import WeftError
 from weft.inspect.sheets import contact_sheet
+from weft.runs.partly import answered_partly
 from weft.runs.run import Run
 from weft.storage.store import write_file
 from weft.tasks.request import Embedded
@@ -17,13 +18,17 @@ from weft.tasks.request import Embedded
 
 def embed_inputs(
     run: Run, given: Sequence[str], out: Path | None, queries: Sequence[str], best: int, settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What `weft embed --json` says: how many vectors there are and where, and what is nearest to each query."""
+) -> tuple[dict[str, Any], list[tuple[str, WeftError]]]:
+    """What `weft embed --json` says: how many vectors there are and where, and what is nearest to each query.
+
+    Also the inputs that cannot be used, each with its error.
+    """
     kind = _checked(out, queries)
     inputs = _lines(run, given)
     if not inputs:
         raise WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
-    vectors = run.embedded(inputs, **settings)
+    partly = answered_partly(lambda some: run.embedded(some, **settings), inputs)
+    vectors = _joined(partly.answers)
     if queries and len(vectors.vectors) != len(vectors.names):
         problem = (
             f"{len(vectors.vectors)} vectors for {len(vectors.names)} inputs: which is nearest cannot be said by input"
@@ -40,7 +45,16 @@ def embed_inputs(
         found["queries"] = [{"query": query, "nearest": one} for query, one in zip(queries, said, strict=True)]
     if len(queries) == 1:
         found["nearest"] = said[0]
-    return found
+    return found, partly.failed
+
+
+def _joined(parts: Sequence[Embedded]) -> Embedded:
+    """Vectors of several parts as one."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = [(part, row) for part in parts for row in range(len(part.names))]
+    names, vectors = [name for part in parts for name in part.names], np.concatenate([part.vectors for part in parts])
+    return Embedded(names, vectors, lambda row: rows[row][0].pixels(rows[row][1]))
 
 
 def nearest(run: Run, vectors: Embedded, query: str, best: int, settings: Mapping[str, Any]) -> list[tuple[int, float]]:

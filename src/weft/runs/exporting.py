@@ -3,6 +3,7 @@
 import copy
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,11 +12,15 @@ import torch
 from weft.codecs import ClassCodec, Codec, GraphCodec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
 from weft.config import Config, field_types
 from weft.errors import DataError, WeftError
+from weft.inspect.texts import TextVectors
 from weft.interop import Marks, prove, write_folder, write_onnx
 from weft.interop.generation import write_generation
 from weft.interop.proof import trial_inputs
+from weft.interop.sentence_modules import write_modules
+from weft.interop.signatures import TextPooling
 from weft.interop.tokenizer_files import marked_tokenizer
 from weft.models.adapted import has_adapters, merged
+from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
@@ -28,6 +33,15 @@ from weft.tasks.request import Loaded
 from weft.tasks.writing import SPARE_TOKENS
 from weft.version import VERSION
 
+FILE_ENDINGS = (
+    ".onnx",
+    ".safetensors",
+    ".bin",
+    ".pt",
+    ".pth",
+    ".json",
+    ".zip",
+)  # of what people may take an export for
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
 MIN_SPREAD_PARTS = 100  # a spread below this part of the mean is lost in fp32, as far as TOLERANCE sees
 KEPT_ASPECT = (
@@ -41,6 +55,9 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     check_target(to)
     if to == "word2vec":
         return export_words(run, out)
+    if (ending := Path(out).suffix.lower()) in FILE_ENDINGS:
+        problem = f"an export is a folder, with the model and what it needs in files of it, not one file {ending}"
+        raise WeftError(problem, where=f"--out {out}", fix=f"name a folder: --out {Path(out).with_suffix('')}")
     if isinstance(run.model, WordVectors):
         problem = "vectors of words are no model of theirs"
         raise WeftError(problem, where=f"--to {to}", fix="use --to word2vec")
@@ -53,16 +70,26 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     marks = _marks(run, codec)
     text = None if codec is None else _written(codec, run.codecs.get("source"))
     kind_of_labels, trial = _problem(run), None
+    vectors, said = run.usual(TextVectors, "embed"), run.config.get("imported", {}).get("embed", {})
     if to == "onnx":
         kind = "onnx"
         difference = write_onnx(
-            out, model, tokenizer_json=text, labels=labels, marks=marks, unit=unit, problem=kind_of_labels
+            out,
+            model,
+            tokenizer_json=text,
+            labels=labels,
+            marks=marks,
+            unit=unit,
+            problem=kind_of_labels,
+            pooling=TextPooling(vectors.summary, vectors.normalise),
         )
     else:
         origin = run.config["imported"]["family"] if run.imported else None
         settings = run.config.get("training")
         picture = run.codecs.get("picture")
         preparation = picture.config.preparation if isinstance(picture, PictureCodec) else None
+        tolerance = TOLERANCE * (unit or 1.0)
+        trial = trial_of(run, tolerance)  # what cannot be asked here is said before anything is written
         kind = write_folder(
             out,
             model,
@@ -72,11 +99,10 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
             settings=settings,
             model_type=origin,
             preparation=preparation,
+            extra=write_modules(said, getattr(model.config, "dim", 0)),
             generation=_generation(run, marks),
             problem=kind_of_labels,
         )
-        tolerance = TOLERANCE * (unit or 1.0)
-        trial = trial_of(run, tolerance)
         difference = _proved(Path(out), model, codec, marks, trial, tolerance)
     tried = len(trial.inputs) if trial is not None else 0
     write_file(Path(out) / "README.md", _card(run, kind, difference, tried, numbers=unit is not None).encode())
@@ -126,7 +152,7 @@ def _proved(
         difference = prove(folder, model, inputs, USUAL if codec is not None else (), trial)
         if not difference <= tolerance:
             raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
-    except DataError:
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return difference
@@ -134,8 +160,13 @@ def _proved(
 
 def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
     """The ids that begin and end texts, under the names that the other library has for them."""
+    if codec is not None and isinstance(run.model, DualEncoder):
+        before, after = codec.marks.before, codec.marks.after
+        return Marks(bos=next(iter(before), None), eos=after[:1], pad=next(iter(after), None))
     if run.imported:
-        return Marks.read(run.config["imported"]["marks"], where="config.json")
+        known = Marks.read(run.config["imported"]["marks"], where="config.json")
+        named = codec is not None and codec.config.language is not None and len(codec.marks.before) > 1
+        return replace(known, first=codec.marks.before[1]) if codec is not None and named else known
     if codec is None:
         return Marks()
     end, marks = codec.tokenizer.end, codec.marks

@@ -20,6 +20,7 @@ from weft.interop.word_files import is_word_file
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
+from weft.models.dual_encoder import DualEncoder
 from weft.models.stream import Stream
 from weft.objectives import Classify, MaskedToken, NextToken, Number, Tags, TargetToken
 from weft.objectives.distil import Distil
@@ -119,6 +120,8 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
     codecs = _codecs(imported, task, tokenizer)
     objective = Number.Config() if isinstance(codecs.get("label"), NumberCodec.Config) else OBJECTIVES.get(task or "")
     objective = None if imported.several else objective
+    if isinstance(imported.model, DualEncoder):  # others start from its pictures; it learns nothing itself
+        objective = None
     record = DataRecord(described=f"data of its makers ({imported.name})", rule="not known")
     config = {
         "format": FORMAT,
@@ -181,15 +184,27 @@ def _text_codecs(imported: Imported, task: str | None, tokenizer: Tokenizer) -> 
     opening, end = tuple(imported.marks.opening()) or None, next(iter(imported.marks.eos), None)
     if task == "language-model":
         before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
-        return {"text": text.replace(role="line", opening=before)}
+        return {"text": text.replace(role="line", opening=before, ends=imported.marks.eos)}
     if task == "translate":
         known = LanguageMarks.read(tokenizer, imported.marks, imported.tokenizer_config)
         text = text.replace(languages=known.tokens, language_place=known.place, end=end)
         target = text.replace(role="target", opening=opening, language=known.target)
         return {"source": text.replace(role="source", language=known.source), "target": target}
+    if isinstance(imported.model, DualEncoder):
+        _check_end(imported.model, tokenizer)
+        return {"caption": text}
     if task == "caption":
         return {"caption": text.replace(role="caption", opening=opening, end=end)}
     return {"text": text}
+
+
+def _check_end(model: DualEncoder, tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer that ends texts by another mark than the one where the model reads their vectors."""
+    embed, after = model.config.text.embed, tokenizer.marks[1]
+    if isinstance(embed, TextEmbed.Config) and embed.end is not None and after[:1] != (embed.end,):
+        problem = f"texts end by the ids {list(after)}, and the model reads their vectors at {embed.end}"
+        fix = "fetch the model's config.json and tokenizer.json from one place"
+        raise WeftError(problem, where="tokenizer.json", fix=fix)
 
 
 def _training(imported: Imported, task: str | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from torch import nn
 
 from weft.codecs import codecs_from_json
 from weft.config import Config, from_json
-from weft.data.bounds import is_true, outside_allowed
+from weft.data.ways import reading, ways_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
 from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
@@ -85,10 +85,10 @@ class Run:
         return card_named(name, where=f"{self.folder}/config.json").task
 
     @contextmanager
-    def _used(self, outside: Any = False) -> Iterator[None]:
-        """While the run is used: how far links may lead, and which of its files is to blame where its model cannot compute."""
+    def _used(self, **ways: Any) -> Iterator[None]:
+        """While the run is used: how files are read, and which of its own is to blame where its model cannot compute."""
         try:
-            with outside_allowed(is_true(outside)):
+            with reading(**ways):
                 yield
         except (NotNumbers, Unfit) as error:
             name = WEIGHTS if isinstance(error, NotNumbers) else f"{CONFIG}: model"
@@ -103,10 +103,11 @@ class Run:
     ) -> list[dict[str, Any]]:
         """One object for each input, as the command line's `--json` gives them.
 
-        With `outside=True`, links and paths in inputs may lead out of the folders that are named; so in all that follows.
+        With `outside=True`, links and paths in inputs may lead out of the folders that are named; with `encoding="cp1252"`,
+        files of text are decoded so. Both hold in all that follows.
         """
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with self._used(settings.pop("outside", False)):
+        with self._used(**ways_of(settings)):
             return self.task.predict(
                 self._loaded, many, with_settings(self._loaded.usual(self.task.Predict), settings), listen
             )
@@ -120,10 +121,10 @@ class Run:
     ) -> dict[str, Any]:
         """Measures on data; on the run's own held-out part when none is named, which is read as it was in training."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
-        as_trained = not named and (self.config.get("training") or {}).get("outside") is True
-        allowed = as_trained or is_true(settings.pop("outside", False))
+        as_trained = {} if named else ways_of(dict(self.config.get("training") or {}))
+        ways = {name: said or as_trained.get(name) for name, said in ways_of(settings).items()}
         run = self.task.prepared(self._loaded, with_settings((self.task.Evaluate or NoSettings)(), settings))
-        with self._used(allowed):
+        with self._used(**ways):
             found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
@@ -144,7 +145,8 @@ class Run:
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""
-        document = self.task.document(Path(path))
+        with reading(**ways_of(dict(settings))):
+            document = self.task.document(Path(path))
         if document is None:
             return None
         found = self.predict(document.texts, **settings) if document.texts else []
@@ -159,7 +161,7 @@ class Run:
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with self._used(settings.pop("outside", False)):
+        with self._used(**ways_of(settings)):
             return self.task.embedded(self._loaded, many, settings)
 
     def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
@@ -168,9 +170,12 @@ class Run:
 
         return export_run(self._loaded, out, to)
 
-    def look(self, input: Any, **settings: Any) -> View:
-        """What the model does inside with an input; shows itself in a notebook."""
-        with self._used(settings.pop("outside", False)):
+    def look(self, input: Any = None, **settings: Any) -> View:
+        """What the model does inside with an input; shows itself in a notebook, and `save` writes it to a file.
+
+        Without an input, what was learned from all of them: `run.look(what="filters")` of a model for pictures.
+        """
+        with self._used(**ways_of(settings)):
             return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
 
     def __repr__(self) -> str:

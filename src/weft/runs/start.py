@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from weft.config import field_types
-from weft.data.bounds import is_true, outside_allowed
+from weft.data.bounds import is_true
+from weft.data.ways import reading
 from weft.errors import ConfigError, WeftError, nearest
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
@@ -51,6 +52,11 @@ class Asked:
     def outside(self) -> bool:
         """Whether links and paths may lead out of the data's folders; asked before the task is known."""
         return is_true(self.settings.get("outside"))
+
+    @property
+    def encoding(self) -> str | None:
+        """The encoding of the files of text, where it is named."""
+        return self.settings.get("encoding")
 
 
 def train(
@@ -109,7 +115,7 @@ def _begin(asked: Asked, place: RunFolder | None, progress: Progress, stop: Stop
     if asked.origin is not None:
         require_run(asked.origin)
         return _training().train_from(asked, place, progress, stop)
-    with outside_allowed(asked.outside):
+    with reading(outside=asked.outside, encoding=asked.encoding):
         card, why = choose(asked, None)
         check_words(card, asked)
         settings = with_settings(card.training(), asked.training_settings)

@@ -2,6 +2,7 @@
 the others take what it wrote and train beside it.
 """
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 import torch
 
 from weft.config import field_types, from_json
-from weft.data.bounds import outside_allowed
 from weft.data.datasets import stem
+from weft.data.files import require_data
 from weft.data.source import Source
+from weft.data.ways import reading
 from weft.errors import ConfigError, WeftError
 from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
@@ -55,12 +57,9 @@ def train_new(
     """A new run on data that was read; `why` says why the task was taken."""
     device = pick_device()
     with torch.random.fork_rng(devices=[]), World.join(device) as world:
-        request = Request(asked.sources, asked.model, asked.preset, asked.budget, asked.valid, asked.settings, device,
-                          origin, progress=progress)  # fmt: skip
-        request = card.task.starting(_with_decoder(request, card))
-        card.task.recipe.check(request)
-        made = plan(card.task, request, data)
-        lines = {"task": f"{card.name}: {card.summary}", **({"because": why} if why else {}), **made.lines}
+        made = plan(card.task, _request(asked, card, device, origin, progress), data)
+        taken = {"because": f"weft found {why} (--task NAME takes another task)"} if why else {}
+        lines = {"task": f"{card.name}: {card.summary}", **taken, **made.lines}
         work, name = made.work.decided(device), stem(asked.sources, card.reader.sample)
         with claim(work, None if place is None else place.path, resume=False, world=world, stem=name) as folder:
             for title, text in {**lines, "run": shown(folder.path)}.items():
@@ -69,17 +68,32 @@ def train_new(
             return _finished(card, made, outcome, progress)
 
 
+def _request(asked: Asked, card: Card, device: torch.device, origin: Loaded | None, progress: Progress) -> Request:
+    """What is asked of a task, checked against its recipe."""
+    request = Request(asked.sources, asked.model, asked.preset, asked.budget, asked.valid, asked.settings, device,
+                      origin, progress=progress)  # fmt: skip
+    request = card.task.starting(_with_decoder(request, card))
+    card.task.recipe.check(request)
+    return request
+
+
+def planned_lines(asked: Asked, card: Card, data: AnyData, progress: Progress) -> dict[str, str]:
+    """The lines of the plan for data that was read; nothing is written and nothing trained."""
+    with torch.random.fork_rng(devices=[]):
+        return dict(plan(card.task, _request(asked, card, pick_device(), None, progress), data).lines)
+
+
 def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> Run:
     """A new run that starts from the weights of another."""
     origin = open_run(asked.origin or "")
     was = origin.config.get("task")
-    with outside_allowed(asked.outside):
+    with reading(outside=asked.outside, encoding=asked.encoding):
         card, why = choose(asked, was)
     if was not in (card.name, *card.task.starts_from):
         raise WeftError(f"the run to start from is of the task {was}, not {card.name}", where="--from")
     kept = {name: origin.config["training"].get(name) for name in card.task.recipe.kept}
     settings = reading_settings(card, asked, {name: value for name, value in kept.items() if value is not None})
-    with outside_allowed(asked.outside):
+    with reading(outside=asked.outside, encoding=asked.encoding):
         data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
     progress.stop()
     return train_new(asked, card, data, why, place, progress, stop, origin)
@@ -126,7 +140,11 @@ def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress:
     """The plan of a run that was begun, its data read again."""
     config, where = folder.config(), f"{folder.path}/config.json"
     record, training = record_of(config, where), training_of(card.task, config, where)
-    with outside_allowed(training.outside):
+    if not sources:
+        require_data(
+            record.sources, str(folder.path), f"weft train NEW/PATH --resume --out {shlex.quote(str(folder.path))}"
+        )
+    with reading(outside=training.outside, encoding=training.encoding):
         data = card.reader.read(sources or record.sources, record.valid, training, read_counter(progress))
     progress.stop()
     return restore(card.task, folder, data, sources, progress)
@@ -144,6 +162,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "metrics": dict(ending.measured.metrics),
         **{key: ending.measured.more[key] for key in ("intervals",) if ending.measured.more.get(key)},
         "sample": ending.sample,
+        "example": ending.example,
         **({"warning": outcome.warning} if outcome.warning else {}),
     }
     name = shown(Path(folder.path.absolute().name))

@@ -57,7 +57,7 @@ class Trial:
     within: float = 0.0  # by which numbers may differ
 
     def asked(self) -> dict[str, Any]:
-        """What the other process is told."""
+        """The questions for the other process, as JSON: the kind of answer, the inputs and the settings."""
         inputs = [one.tolist() if isinstance(one, np.ndarray) else one for one in self.inputs]
         return {"kind": self.kind, "inputs": inputs, "settings": self.settings, "limits": self.limits}
 
@@ -229,7 +229,7 @@ def _text(row: Held | Example | Tagged) -> str:
 
 
 def _fitting(codec: TextCodec, text: str, room: int) -> str:
-    """A text cut at a word, or within its first, so that it is of at most so many tokens."""
+    """The beginning of a text that fits into a number of tokens: cut between words, or within the first word."""
     while text and len(codec.ids([text])[0]) > room:
         shorter = text.rpartition(" ")[0] if " " in text.strip() else text[: len(text) // 2]
         text = shorter.rstrip()

@@ -115,7 +115,7 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
         given = given_questions(run, inputs, how.question)
         (found,) = AnswerWriter(run).answer(given.frames, given.asked, [how])
         return [
-            {"input": given.names[one.picture], "question": one.text, "text": text, "score": round(h.score, 4)}
+            {"input": given.names[one.picture], "question": one.text, "text": text, "score": round(h.score, 4) + 0.0}
             | ({} if h.ended else {"cut": True})
             for one, best in zip(given.asked, found, strict=True)
             for text, h in best

@@ -1,8 +1,10 @@
 """A look at a picture and a question with a run that answers: its own answer, or one that is given, word by word."""
 
+import math
+
 from weft.inspect.answering import AnsweredPicture, LookAtAnswer, answer_view
+from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
 from weft.tasks.answer_inputs import one_question
 from weft.tasks.answering import Answering, AnswerWriter, PictureQuestion
 from weft.tasks.named_scenes import named_scene
@@ -20,10 +22,10 @@ def look_at_answer(run: Loaded, input: object, how: LookAtAnswer) -> View:
     question = known[0].text if known and how.question is None else how.question
     given = one_question(run, input if scene is None else scene.read(0).pixels, question)
     asked = [PictureQuestion(0, given.text)]
-    codec, score = writer.texts.answer, None
+    codec, score, chance = writer.texts.answer, None, None
     if how.answer is None:
         _, best = writer.answer(given.frames, asked, [Answering(beam=how.beam)])[0][0][0]
-        ids, score = best.ids, best.score
+        ids, score, chance = best.ids, best.score, math.exp(best.log_probability)
     else:
         ids = tuple(codec.ids([how.answer.strip()])[0].tolist())
     what = AnsweredPicture(
@@ -35,6 +37,7 @@ def look_at_answer(run: Loaded, input: object, how: LookAtAnswer) -> View:
         ids=ids,
         title=given.name if scene is None else str(input),
         score=score,
+        chance=chance,
         regions=next((one.regions for one in known if one.text == given.text), ()),
     )
     return answer_view(writer.model, codec.tokenizer, what, how)

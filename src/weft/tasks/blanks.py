@@ -9,12 +9,13 @@ from torch.nn import functional as F
 from weft.core import PerToken
 from weft.data.masking import MaskedWindows
 from weft.errors import WeftError
+from weft.inspect.views import Answer
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.request import Loaded, Prediction
-from weft.tasks.streams import stream_of
+from weft.tasks.streams import ANSWERS, stream_of
 from weft.training.progress import Progress
 
 
@@ -45,6 +46,17 @@ def candidates(
         ]
         for row, ps in zip(best.indices, best.values, strict=True)
     ]
+
+
+def blank_answer(model: Stream, tokenizer: Tokenizer, ids: np.ndarray) -> Answer | None:
+    """What fills the blanks of ids: for one the likeliest candidates, of several the likeliest each; None without blanks."""
+    places = np.flatnonzero(ids == tokenizer.mask)
+    if not len(places) or not isinstance(model.head, PerToken):
+        return None
+    found = candidates(model, tokenizer, ids, places, ANSWERS)
+    best = found[0] if len(found) == 1 else [one[0] for one in found]
+    said = tuple((one["token"].strip() or repr(one["token"]), one["probability"]) for one in best)
+    return Answer(said, "in the blank" if len(found) == 1 else "in the blanks")
 
 
 def score(

@@ -1,22 +1,28 @@
 """A look at a picture with a run that writes about pictures: its own caption, or one that is given, word by word."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from weft.data.images.album import Album, Region
 from weft.data.images.settings import Ground
-from weft.inspect.captioning import LookAtCaption, Written, caption_words
+from weft.errors import ConfigError
+from weft.inspect.captioning import LookAtCaption, Written, caption_steps, caption_words
+from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, learned_names
+from weft.inspect.vision import LookAtPicture
+from weft.models.dual_encoder import DualEncoder
 from weft.tasks.named_scenes import named_scene
 from weft.tasks.picture_writing import Captioning, PictureWriter
-from weft.tasks.pictures import one_picture
+from weft.tasks.pictures import look_at_picture, one_picture
 from weft.tasks.request import Loaded
 
 
 def look_at_caption(run: Loaded, input: object, how: LookAtCaption) -> View:
     """What counted for each word, or what the embedder learned."""
+    if isinstance(run.model, DualEncoder):
+        return look_at_picture(run, input, _reading(how))
     how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
     writer = PictureWriter(run)
     if how.what is not None:
@@ -25,13 +31,24 @@ def look_at_caption(run: Loaded, input: object, how: LookAtCaption) -> View:
     name, picture, read = one_picture(run, input if scene is None else scene.read(0).pixels, Ground())
     if how.caption is None:
         _, best = writer.written(read, Captioning(beam=how.beam))[0][0]
-        ids, score = best.ids, best.score
+        ids, score, chance = best.ids, best.score, math.exp(best.log_probability)
     else:
-        ids, score = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None
-    what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score)
+        ids, score, chance = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None, None
+    what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score, chance=chance)
     if scene is not None:
         what = replace(what, title=str(input), regions=_regions(scene, writer.caption.decode(ids).strip()))
+    if how.token is not None:
+        return caption_steps(writer.model, writer.caption.tokenizer, what, how)
     return look_at_words(caption_words(writer.model, writer.caption.tokenizer, what, how.by), how)
+
+
+def _reading(how: LookAtCaption) -> LookAtPicture:
+    """The settings of a look at what was read of the picture, by a model that writes no words."""
+    for name in ("word", "caption", "by"):
+        if getattr(how, name) is not None:
+            problem = "this model writes no captions: what its class token read of the picture is shown"
+            raise ConfigError(problem, where=f"--set {name}", fix="leave it out")
+    return LookAtPicture(layer=how.layer, head=how.head, every=how.every, what=how.what)
 
 
 def _regions(scene: Album, caption: str) -> Sequence[Region]:

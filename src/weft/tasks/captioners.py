@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
@@ -28,8 +29,10 @@ from weft.tasks.settings import CaptionTraining
 
 
 def taken_over(request: Request) -> Request:
-    """The request; where a captioner gets another decoder, the run to start from is its encoder alone."""
+    """The request; where a captioner gets another decoder, or has none, the run to start from is its encoder alone."""
     origin = request.origin
+    if origin is not None and isinstance(origin.model, DualEncoder):
+        return replace(request, origin=encoder_alone(origin))
     if origin is None or not isinstance(origin.model, Seq2Seq):
         return request
     if request.decoder is None and request.model in (None, origin.config.get("model_name")):

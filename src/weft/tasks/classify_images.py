@@ -15,7 +15,6 @@ from weft.data.images.album import Album
 from weft.data.images.batches import labelled_pictures
 from weft.data.images.settings import Ground
 from weft.data.source import Source
-from weft.errors import WeftError
 from weft.inspect.sheets import contact_sheet
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
@@ -28,8 +27,8 @@ from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import PictureLabelTraining
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.settings import PictureLabelTraining, with_settings
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -45,7 +44,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     training = PictureLabelTraining
     recipe = recipes.CLASSIFYING
     unit = "picture"
-    starts_from = ("reconstruct-images", "distill-images")
+    starts_from = ("reconstruct-images", "distill-images", "caption")
     Look = LookAtPicture
 
     class Predict(Ground):
@@ -80,7 +79,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         backbone = recipes.continued_backbone(origin, draft.training, drop)
         same = draft.codecs["label"].same(origin.codecs.get("label"))
         if not same:
-            head = Pooled.Config(first=embed_of(backbone).class_tokens > 0)
+            head = Pooled.Config(first=embed_of(backbone).class_tokens > 0, norm=getattr(backbone.head, "norm", None))
             backbone = backbone.replace(head=head, outputs=labels.codec_of(draft.codecs).outputs)
         return with_lora(backbone, draft.training), with_head_lr(self._decided(draft, backbone), same_head=same)
 
@@ -118,11 +117,14 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, how)
-        values = pictures.values_of(run, frames, _classifier(run))
+        values = pictures.values_of(run, frames, pictures.classifier_of(run))
         return labels.predictions(labels.codec_of(run.codecs), values, names, how.top)
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
+
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        return pictures.picture_vectors(run, inputs, with_settings(Ground(), settings))
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)
@@ -130,7 +132,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         codec, true, frames = labels.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)
         codec.encode(true)  # refuses unknown labels before anything is computed
-        values = pictures.values_of(run, frames, _classifier(run), progress)
+        values = pictures.values_of(run, frames, pictures.classifier_of(run), progress)
         found = labels.measured(codec, values, true, held_out.names, called="picture")
         wrong = labels.surest_mistakes(codec, values, true, MISTAKES)
         if not wrong:
@@ -141,10 +143,4 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return replace(found, pictures={**found.pictures, "mistakes.png": sheet})
 
     def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, input, how)
-
-
-def _classifier(run: Loaded) -> Stream:
-    if not isinstance(run.model, Stream) or run.model.head is None:
-        raise WeftError("this model has no head that could answer or be measured", where=str(run.folder.path))
-    return run.model
+        return pictures.look_at_picture(run, input, how, labels.codec_of(run.codecs))

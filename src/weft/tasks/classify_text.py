@@ -119,7 +119,8 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         return labels.measured(codec, values, truth, excerpts, called="text")
 
     def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        return look_at(run, input, how)
+        label = run.codec("label", LabelCodec)
+        return look_at(run, input, how, lambda ids: labels.answer(label, text_values(stream_of(run), [ids])))
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)

@@ -17,9 +17,9 @@ from weft.data.images.album import Album
 from weft.data.images.formats import named_as_picture
 from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, DataError, WeftError
 from weft.modalities.text import Text
-from weft.models.contrastive import Contrastive
+from weft.models.common_space import CommonSpace
 from weft.objectives.measures.retrieval import retrieval_measures
 from weft.tasks import pictures
 from weft.tasks.recipes.language import context_of
@@ -39,9 +39,9 @@ class Comparing(Config):
     about: ClassVar[Mapping[str, str]] = {"texts": "true: all inputs are texts, those that name files too"}
 
 
-def model_of(run: Loaded, where: str) -> Contrastive:
+def model_of(run: Loaded, where: str) -> CommonSpace:
     """The run's model, which must compare pictures with texts."""
-    if not isinstance(run.model, Contrastive):
+    if not isinstance(run.model, CommonSpace):
         problem = f"a {run.config.get('model_name')} has no common space of pictures and texts, and no vectors of them"
         raise WeftError(problem, where=where, fix="train one that has: weft train captions.tsv photos/ --model coca")
     return run.model
@@ -98,26 +98,31 @@ def _texts(given: str, how: Comparing) -> list[str]:
 def picture_vectors(run: Loaded, frames: Frames) -> Tensor:
     """A vector of length 1 for each picture."""
     model = model_of(run, "weft embed")
-    return pictures.values_of(run, frames, lambda picture: model.pictured(model.memorise(picture)))
+    return pictures.values_of(run, frames, model.seen)
+
+
+def text_room(model: CommonSpace, codec: TextCodec) -> int:
+    """The most tokens that a text may have between its marks."""
+    marks, limit = codec.marks, model.text_reader.embed.limit
+    whole = context_of(model.text_reader) - len(marks.before)
+    return whole if limit is None else min(whole, limit - len(marks.before) - len(marks.after))
 
 
 @torch.inference_mode()
 def text_vectors(run: Loaded, texts: Sequence[str]) -> Tensor:
     """A vector of length 1 for each text; one that is longer than the model reads is refused."""
     model, codec = model_of(run, "weft embed").eval(), run.codec("caption", TextCodec)
-    context, device = context_of(model.config.target), next(model.parameters()).device
+    room, device = text_room(model, codec), next(model.parameters()).device
     rows = codec.ids(texts)
     for text, row in zip(texts, rows, strict=True):
-        if not codec.marks.fits(row, context) or not len(row):
-            problem = (
-                f"{text!r:.60} has {len(row)} tokens, and the model reads 1 to {context - len(codec.marks.before)}"
-            )
+        if not 0 < len(row) <= room:
+            problem = f"{text!r:.60} has {len(row)} tokens, and the model reads 1 to {room}"
             raise WeftError(problem, where="text", fix="give a shorter one" if len(row) else "give a text")
     found = []
     for start in range(0, len(rows), AT_ONCE):
         some = PaddedIds.of([codec.marks.around(row) for row in rows[start : start + AT_ONCE]]).to(device)
         found.append(model.worded(Text(some.ids), some.lengths - 1).float().cpu())
-    return torch.cat(found) if found else torch.zeros(0, model.text_vector.dense.width)
+    return torch.cat(found) if found else torch.zeros(0, model.vector_width)
 
 
 # Answers
@@ -167,14 +172,16 @@ def _rounded(classes: Sequence[str], shares: Tensor) -> dict[str, float]:
 
 def retrieval(run: Loaded, album: Album) -> tuple[dict[str, float], dict[str, int]]:
     """Recall of pictures by their captions and back, and the number of candidates; nothing of a model without a common space."""
-    if not isinstance(run.model, Contrastive):
+    if not isinstance(run.model, CommonSpace):
         return {}, {}
-    codec, context = run.codec("caption", TextCodec), context_of(run.model.config.target)
+    codec = run.codec("caption", TextCodec)
+    room = text_room(run.model, codec)
     flat = [(row, text) for row, texts in enumerate(album.captions) for text in texts]
     ids = codec.ids(text for _, text in flat)
-    kept = [one for one, row in zip(flat, ids, strict=True) if len(row) and codec.marks.fits(row, context)]
+    kept = [one for one, row in zip(flat, ids, strict=True) if 0 < len(row) <= room]
     owner, texts = [row for row, _ in kept], [text for _, text in kept]
     if not texts:
-        return {}, {}
+        problem = f"no caption fits the {room} tokens that the model reads"
+        raise DataError(problem, fix="name shorter ones")
     found = picture_vectors(run, pictures.frames_for(run, album)).numpy(), text_vectors(run, texts).numpy()
     return retrieval_measures(*found, texts, owner), {"candidates": len(album), "candidate_texts": len(texts)}

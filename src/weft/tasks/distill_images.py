@@ -20,7 +20,7 @@ from weft.errors import WeftError
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.models.backbone import embed_of
-from weft.models.distilled import Distilled, summary
+from weft.models.distilled import Distilled
 from weft.models.stream import Model
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
@@ -96,12 +96,12 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         _student(run)
-        found = _embedded(run, inputs, how)
+        found = pictures.picture_vectors(run, inputs, how)
         vectors = [[round(value, 6) for value in vector] for vector in found.vectors.tolist()]
         return [{"input": name, "vector": vector} for name, vector in zip(found.names, vectors, strict=True)]
 
     def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return _embedded(run, inputs, with_settings(self.Predict(), settings))
+        return pictures.picture_vectors(run, inputs, with_settings(self.Predict(), settings))
 
     def shown(self, prediction: Prediction) -> str:
         return f"{prediction['input']}: " + " ".join(f"{v:.4g}" for v in prediction["vector"])
@@ -130,14 +130,6 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how)
-
-
-def _embedded(run: Loaded, inputs: Sequence[object], how: Ground) -> Embedded:
-    """A vector for each picture by the teacher, or by a model that was taught elsewhere."""
-    names, frames = pictures.given_pictures(run, inputs, how)
-    seer = pictures.backbone_in(run.model)
-    found = pictures.values_of(run, frames, lambda picture: summary(seer.encode(picture)))
-    return Embedded(names, found.numpy(), lambda row: frames.pictures[row].pixels)
 
 
 def _student(run: Loaded) -> Distilled:

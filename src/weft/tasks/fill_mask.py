@@ -18,19 +18,19 @@ from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.source import Source
 from weft.data.split import CorpusPart
 from weft.errors import ConfigError, WeftError
-from weft.inspect.texts import LookAtText
+from weft.inspect.texts import LookAtText, look_at_text
 from weft.inspect.views import View
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import frame_blanks
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
-from weft.tasks.blanks import candidates, filler, score
+from weft.tasks.blanks import blank_answer, candidates, filler, score
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import MaskTraining
-from weft.tasks.streams import look_at, text_of, training_of, vectors_of
+from weft.tasks.streams import stream_of, text_of, training_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -122,7 +122,9 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         return Measured(documents, metrics, {"hidden": seen, **part})
 
     def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        return look_at(run, input, how)
+        model, tokenizer, (text,) = stream_of(run), text_of(run.codecs).tokenizer, only_texts([input])
+        ids, _ = frame_blanks(tokenizer, text, context_of(model.config))
+        return look_at_text(model, tokenizer, ids, text, how, blank_answer(model, tokenizer, ids))
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)

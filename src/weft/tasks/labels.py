@@ -10,9 +10,11 @@ from torch import Tensor
 from weft.codecs import ClassCodec, Codecs, LabelCodec, NumberCodec, SeveralCodec
 from weft.codecs.numbers import numbers_of
 from weft.config import Config
-from weft.errors import ConfigError, listed
+from weft.errors import ConfigError, listed, nearest
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
+from weft.inspect.saliency import Explained
+from weft.inspect.views import Answer
 from weft.objectives import Classify, Number, Objective
 from weft.objectives.classify import balanced
 from weft.objectives.measures import class_measures, confusion_counts, number_measures, reliability
@@ -80,6 +82,26 @@ def in_a_line(prediction: Prediction) -> str:
         return f"{', '.join(said) or 'none'}\t{prediction['input']}"
     best = prediction["label"]
     return f"{best} {prediction['probabilities'][best]:.2f}\t{prediction['input']}"
+
+
+def answer(codec: LabelCodec, values: Tensor, top: int = 3) -> Answer:
+    """The answer to one input, given the head's values (1, outputs): the likeliest labels, or a number."""
+    (said,) = codec.decode(values, top)
+    if "value" in said:
+        return Answer(((f"{said['value']:g}", None),))
+    return Answer(tuple(said["probabilities"].items()))
+
+
+def explained(codec: LabelCodec, values: Tensor, label: str | None) -> Explained:
+    """The class that a look explains, by default the answer; or the number."""
+    if not isinstance(codec, ClassCodec):
+        if label is not None:
+            raise ConfigError("this model gives numbers, no classes", where="label", fix="leave it away")
+        return Explained(0, "a larger number", classes=False)
+    if label is not None and label not in codec.names:
+        raise ConfigError(f"there is no class {label!r}", where="label", fix=nearest(label, codec.names))
+    index = int(values[0].argmax()) if label is None else codec.names.index(label)
+    return Explained(index, codec.names[index])
 
 
 def ability(codec: LabelCodec, thing: str) -> str:

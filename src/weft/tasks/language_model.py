@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -28,7 +29,7 @@ from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import TextTraining
-from weft.tasks.streams import look_at, text_of, vectors_of
+from weft.tasks.streams import look_at, next_tokens, text_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -98,11 +99,10 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         codec, texts = text_of(run.codecs), only_texts(inputs)
-        tokenizer, before = codec.tokenizer, codec.marks.before
-        prompts = [[*before, *ids.tolist()] or [tokenizer.end] for ids in codec.ids(texts)]
+        prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts)]
         model: Any = prepared(run.model, how.precision)
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
-        many = generate(session, tokenizer, prompts, how, listen=listen)
+        many = generate(session, codec.tokenizer, prompts, how, ends=codec.config.ends, listen=listen)
         return [
             {
                 "prompt": text,
@@ -138,7 +138,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         return Measured(documents, metrics, more)
 
     def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        return look_at(run, input, how)
+        return look_at(run, input, how, partial(next_tokens, run))
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)

@@ -13,6 +13,8 @@ from weft.data.source import Source
 from weft.data.trees import draw, labelled_f1, parse_linear
 from weft.data.trees.symbols import apart, from_symbols, to_symbols
 from weft.generate.decode import Decoding
+from weft.inspect.translation import LookAtTranslation
+from weft.inspect.views import View
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
@@ -21,6 +23,7 @@ from weft.tasks.request import Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import PairTraining
 from weft.tasks.task import Task
 from weft.tasks.writing import Answer, TextWriter, answer_all
+from weft.tasks.writing_looking import written_view
 from weft.training.progress import Progress
 
 
@@ -33,6 +36,7 @@ class Parse(Task[PairData, PairIds, PairTraining]):
     recipe = RECIPE
     unit = "token"
     Predict = Decoding
+    Look = LookAtTranslation
 
     def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:
         return pair_codecs(data, training, known, to_symbols)
@@ -71,6 +75,16 @@ class Parse(Task[PairData, PairIds, PairTraining]):
     def shown(self, prediction: Prediction) -> str:
         return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
+    def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
+        """The tree, and which words of the sentence were read for each of its symbols."""
+        (text,) = only_texts([input])
+        given = how if how.target is None else how.replace(target=to_symbols(str(read_tree(how.target))))
+        view = written_view(run, apart(text), given, "tree")
+        if words := apart(text).split():
+            tree = parse_linear(from_symbols(view.target), words).tree
+            view.drawn, view.named, view.answer = draw(tree), _spelt, view.answer and view.answer.as_said(str(tree))
+        return view if how.token is None else view.step_view(how.token, how.side)
+
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])
 
@@ -96,6 +110,14 @@ def parsed(
     return writer.write([apart(text) for text in texts], how, progress)
 
 
+def _spelt(symbol: str) -> str:
+    """A symbol of a tree as people read it: (NP opens a phrase, NP) closes it, and a word stands for itself."""
+    bare = symbol.strip()
+    if bare[:1] in ("o", "c") and len(bare) > 1:
+        return f"({bare[1:]}" if bare[0] == "o" else f"{bare[1:]})"
+    return "word" if bare == "XX" else symbol
+
+
 def _prediction(text: str, answer: Answer) -> Prediction:
     symbols, hypothesis = answer
     words = apart(text).split()
@@ -103,4 +125,9 @@ def _prediction(text: str, answer: Answer) -> Prediction:
         return {"source": text, "text": "", "score": 0.0, "well_formed": True}
     tree = parse_linear(from_symbols(symbols), words)
     well_formed = tree.well_formed and hypothesis.ended
-    return {"source": text, "text": str(tree.tree), "score": round(hypothesis.score, 4), "well_formed": well_formed}
+    return {
+        "source": text,
+        "text": str(tree.tree),
+        "score": round(hypothesis.score, 4) + 0.0,
+        "well_formed": well_formed,
+    }

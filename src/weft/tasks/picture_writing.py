@@ -10,17 +10,18 @@ from weft.codecs import TextCodec
 from weft.data.encoded.captions import SCORED, caption_ids, fitting, whole
 from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground
-from weft.errors import ConfigError, DataError
+from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.compute import prepared
 from weft.generate.decode import MAX_HYPOTHESES, Decoding, written
 from weft.modalities.image import Picture
+from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.objectives.scoring import scored
 from weft.tasks.common_space import named_classes
 from weft.tasks.pictures import given_pictures, in_batches
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded, Prediction
-from weft.tasks.writing import SPARE_TOKENS, Answer, seq2seq
+from weft.tasks.writing import SPARE_TOKENS, Answer
 from weft.training.progress import Progress
 
 USUAL_LONGEST = 40  # tokens of the longest caption, where nobody knows what a model learned from
@@ -34,7 +35,7 @@ class Captioning(Decoding):
 
     about: ClassVar[Mapping[str, str]] = {
         **Decoding.about,
-        "labels": "model coca: classes by their names alone, as in cat,dog,horse; the nearest to each picture is said",
+        "labels": "models coca and clip: classes by their names alone, as in cat,dog,horse; the nearest to each picture is said",
         "template": "with labels: a text with {} where the label goes, several separated by |; by default 'a {}', "
         "or the label itself where it has an article",
         "best": "captions to give for each picture, the best first",
@@ -62,11 +63,24 @@ class Captioning(Decoding):
         return [] if self.template is None else self.template.split("|")
 
 
+def _writer(run: Loaded) -> Seq2Seq:
+    """The run's model, which must write captions."""
+    if isinstance(run.model, Seq2Seq):
+        return run.model
+    place = run.folder.path
+    raise WeftError(
+        f"a {run.config.get('model_name')} compares pictures with texts and writes no captions",
+        where=str(place),
+        fix=f'name classes to choose from: weft predict {place} x.jpg --set labels="cat,dog"; '
+        f'or find pictures by words: weft embed {place} photos/ --query "a dog"',
+    )
+
+
 class PictureWriter:
     """Answers pictures with texts, by the model and codecs of a run."""
 
     def __init__(self, run: Loaded):
-        self.run, self.model = run, seq2seq(run)
+        self.run, self.model = run, _writer(run)
         self.caption = run.codec("caption", TextCodec)
         self.marks = self.caption.marks
         self.context = context_of(self.model.config.target)
@@ -111,9 +125,10 @@ def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Pred
     """Captions of pictures, or with labels the class of each by its name."""
     if how.named:
         return named_classes(run, inputs, how.named, how.templates)
+    writer = PictureWriter(run)
     names, frames = given_pictures(run, inputs, Ground())
     return [
-        {"input": name, "text": text, "score": round(one.score, 4), **({} if one.ended else {"cut": True})}
-        for name, best in zip(names, PictureWriter(run).write(frames, how), strict=True)
+        {"input": name, "text": text, "score": round(one.score, 4) + 0.0, **({} if one.ended else {"cut": True})}
+        for name, best in zip(names, writer.write(frames, how), strict=True)
         for text, one in best
     ]

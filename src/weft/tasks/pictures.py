@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, PictureCodec, Preparation
+from weft.codecs import Codecs, LabelCodec, PictureCodec, Preparation
 from weft.config import from_json
+from weft.core import Pooled
+from weft.core.heads import summary
 from weft.data.ahead import Ahead
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures, codec_for
@@ -23,13 +25,18 @@ from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
+from weft.inspect.learned_view import LearnedView, learned_names
+from weft.inspect.picture_reading import NoAttention
+from weft.inspect.saliency import By, SaliencyView, saliency
+from weft.inspect.token_steps import StepView
 from weft.inspect.views import View
-from weft.inspect.vision import LearnedView, LookAtPicture, PictureView, learned_names
+from weft.inspect.vision import LookAtPicture, PictureView
 from weft.modalities.image import Picture
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
+from weft.tasks import labels
 from weft.tasks.recipes.pictures import USUAL
-from weft.tasks.request import Loaded
+from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings import PictureTraining
 from weft.training.progress import Progress, counter, read_counter
 
@@ -168,6 +175,15 @@ def values_of(
     return found
 
 
+def picture_vectors(run: Loaded, inputs: Sequence[object], ground: Ground) -> Embedded:
+    """A vector for each picture: what a head would read, the class token or the mean of all tokens (pooled features)."""
+    names, frames = given_pictures(run, inputs, ground)
+    seer = backbone_in(run.model)
+    first = seer.head.first if isinstance(seer.head, Pooled) else embed_of(seer.config).class_tokens > 0
+    found = values_of(run, frames, lambda picture: summary(seer.encode(picture), first=first))
+    return Embedded(names, found.numpy(), lambda row: frames.pictures[row].pixels)
+
+
 def backbone_in(model: Model) -> Stream:
     """The stream inside a model that other tasks may go on with."""
     prefix = model.backbone()[1]
@@ -186,10 +202,35 @@ def one_picture(run: Loaded, input: object, ground: Ground) -> tuple[str, Decode
     return names[0], frames.pictures[0], read
 
 
-def look_at_picture(run: Loaded, input: object, how: LookAtPicture) -> View:
-    """What was read of a picture, or what the embedder learned."""
+def look_at_picture(run: Loaded, input: object, how: LookAtPicture, label: LabelCodec | None = None) -> View:
+    """What was read of a picture or what the answer depends on, or what the embedder learned; `label` reads the answer."""
     stream = backbone_in(run.model)
     if how.what is not None:
         return LearnedView(stream, learned_names(how.what))
     name, picture, read = one_picture(run, input, how)
-    return PictureView(stream, read, picture.pixels, how.glance, title=name)
+    title, answer, explained = Path(name).name, None, None
+    if label is not None and stream.head is not None:
+        with torch.inference_mode():
+            values = stream.eval()(read).float().cpu()
+        answer, explained = labels.answer(label, values), labels.explained(label, values, how.label)
+    elif how.label is not None:
+        raise ConfigError("this model gives no labels", where="label", fix="leave it away")
+    if how.by in (None, "attention") and how.label is None:
+        try:
+            view = PictureView(stream, read, picture.pixels, how.glance, title, answer)
+            return view if how.token is None else StepView(view.steps(how.token), title, answer)
+        except NoAttention:
+            if how.by is not None or how.token is not None:
+                raise
+    by: By = "occlusion" if how.by == "occlusion" or explained is None else "gradient"
+    by = "gradient" if how.by == "gradient" else by
+    how.refuse_attention(by)
+    found, what = saliency(stream, read, explained, by)
+    return SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
+
+
+def classifier_of(run: Loaded) -> Stream:
+    """The model of a run, which must have a head."""
+    if not isinstance(run.model, Stream) or run.model.head is None:
+        raise WeftError("this model has no head that could answer or be measured", where=str(run.folder.path))
+    return run.model

@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from weft.amounts import count, duration
+from weft.amounts import count, counted, duration
 from weft.codecs import Codecs, codecs_from_json
 from weft.config import from_json
 from weft.data.datasets import Dataset
 from weft.errors import ConfigError
 from weft.models.describing import in_words
+from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
@@ -152,6 +153,8 @@ def _files_in(folder: RunFolder, names: Iterable[str]) -> dict[str, bytes]:
 def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:
     """Refuse codecs that are not those of the model's embedders."""
     ends = {"target": "target", "caption": "target", "answer": "target"}
+    if isinstance(model, DualEncoder.Config):
+        ends = {"picture": "picture", "caption": "text"}
     for name, codec in codecs.items():
         side: Any = getattr(model, ends.get(name, "source"), model)
         if hasattr(side, "embed"):
@@ -170,7 +173,7 @@ def _training_line(request: Request, training: SizedTraining, budget: Budget, ba
     if budget.minutes is not None:
         length = duration(60 * budget.minutes)
     else:
-        length = f"{budget.steps:,} steps" if budget.steps else f"{budget.epochs:g} epochs"
+        length = counted(budget.steps, "step") if budget.steps else counted(budget.epochs or 0.0, "epoch")
     return f"{length} on {request.device.type} in {precision}, {batch}, lr {training.lr:g}"
 
 

@@ -1,45 +1,199 @@
 """Which task some files are data for: they are surveyed once, and every reader judges the survey. Imports no torch."""
 
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from weft.data import foreign
 from weft.data.columns import listed
-from weft.data.survey import Judgement, Survey
+from weft.data.decoding import opened, shown
+from weft.data.files import ending
+from weft.data.known_roles import ALL
+from weft.data.readers.corpus import TABBED, is_tabbed
+from weft.data.survey import LEVELS, Judgement, Level, Survey, Surveyed
+from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
 from weft.tasks.registry import CARDS, Card
+
+# Tasks that learn from the files of another one, and that nobody takes them for: they are done when they are asked for.
+ALSO = {
+    "language-model": ("fill-mask", "embed-words"),
+    "classify-images": ("reconstruct-images", "distill-images"),
+    "caption": ("reconstruct-images", "distill-images"),
+}
+OTHER_KINDS = "`weft tasks` lists what each task reads"
+
+
+@dataclass(frozen=True)
+class Use:
+    """One thing that can be done with data: a task, how sure that is, why, and the settings that it needs."""
+
+    card: Card
+    level: Level
+    why: str
+    settings: str = ""
+
+    def command(self, sources: Sequence[str], *, named: bool = True) -> str:
+        """What to type; `named` says the task."""
+        data = " ".join(map(shlex.quote, sources))
+        return " ".join(filter(None, ["weft train", data, f"--task {self.card.name}" if named else "", self.settings]))
 
 
 def recognise(sources: Sequence[str]) -> tuple[Card, str]:
     """The task that files are data for, and why: the surest is taken."""
     survey = Survey(sources)
     survey.check()
-    judged = {card.name: card.reader.judge(survey) for card in CARDS.values()}
+    judged = judge(survey)
+    taken = surest(survey, judged)
+    if taken is None:
+        raise unclear(survey, judged)
+    return taken.card, taken.why
+
+
+def judge(survey: Survey) -> dict[str, Judgement]:
+    """What every task's reader says of the data."""
+    return {card.name: card.reader.judge(survey) for card in CARDS.values()}
+
+
+def surest(survey: Survey, judged: Mapping[str, Judgement]) -> Use | None:
+    """The task to take where nobody names one; None where that is not clear."""
+    found = {level: [name for name in judged if judged[name].level == level] for level in LEVELS}
+    best = found["sure"] or ([] if survey.tables else found["possible"])
+    if len(best) != 1:
+        return None
+    return Use(CARDS[best[0]], judged[best[0]].level, judged[best[0]].why)
+
+
+def uses(judged: Mapping[str, Judgement]) -> list[Use]:
+    """All that could be done with the data, the surest first; tasks that are only done when asked for stand last."""
+    order = sorted((name for name in judged if judged[name].level != "no"), key=lambda name: _doubt(name, judged[name]))
+    found = [Use(CARDS[name], judged[name].level, judged[name].why, judged[name].settings) for name in order]
+    for name in order:
+        for other in ALSO.get(name, ()):
+            if all(use.card.name != other for use in found):
+                found.append(Use(CARDS[other], "possible", ""))
+    return found
+
+
+def _doubt(name: str, judgement: Judgement) -> tuple[bool, bool]:
+    """What is unlikely stands last: any two columns of text might be a translation, and few are."""
+    return judgement.level != "sure", name == "translate" and judgement.level == "possible"
+
+
+def unclear(survey: Survey, judged: Mapping[str, Judgement]) -> DataError:
+    """The error for data of which it is not clear what to learn, or from which weft learns nothing."""
     sure = {name: judgement for name, judgement in judged.items() if judgement.level == "sure"}
     possible = {name: judgement for name, judgement in judged.items() if judgement.level == "possible"}
-    best = sure or ({} if survey.tables else possible)
-    if len(best) == 1:
-        ((name, judgement),) = best.items()
-        return CARDS[name], judgement.why
-    if best or survey.tables:
-        raise _unclear(survey, sure or possible)
-    takes = "\n     ".join(f"{card.name}: {card.files}" for card in CARDS.values())
+    if sure or possible or survey.tables:
+        return _several(survey, sure or possible)
+    refused = next(filter(None, (_broken_table(source) or refusal(source) for source in survey.sources)), None)
+    if refused is not None:
+        return refused
     reasons = ", ".join(dict.fromkeys(judgement.why for judgement in judged.values() if judgement.why))
-    raise DataError(
+    return DataError(
         "not recognised as data for any task" + (f": {reasons}" if reasons else ""),
         where=str(survey),
-        fix=f"name the task with --task, or give data of one of these kinds:\n     {takes}",
+        fix=f"name the task with --task, or give other data: {OTHER_KINDS}",
     )
 
 
-def _unclear(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
+def _broken_table(source: Surveyed) -> DataError | None:
+    """What is wrong with a file that is a table by its name and cannot be opened as one."""
+    if source.kind != "file" or not is_table(source.path):
+        return None
+    try:
+        table = open_table(source.path, ALL)
+        for item in table.rows() if not table.columns else ():
+            if isinstance(item, DataError):
+                return item
+    except DataError as error:
+        return error
+    return None if table.columns else DataError("a table without rows", where=shown(source.path), fix="name other data")
+
+
+def refusal(source: Surveyed) -> DataError | None:
+    """The error for a source whose format weft does not read, with the command that converts it; None: not known."""
+    if source.kind in ("file", "archive"):
+        name = shown(source.path)
+        try:
+            with opened(source.path) as file:
+                known = foreign.by_content(source.path, file.read(2**16)) or foreign.by_ending(source.path)
+        except (DataError, OSError):
+            return None
+        if known is None or known is foreign.NOTEBOOK:
+            return _text_refusal(source, known, name)
+        if source.kind == "archive":
+            fix = f"unpack it and name the folder: {known.remedy(source.path, name).removeprefix('convert it: ')}"
+            return DataError(f"{known.name} that holds no pictures in the main", where=name, fix=fix)
+        return foreign.refusal(known, source.path, name)
+    names = [shown(file) for file in source.files]
+    return foreign.refusal_of_folder(shown(source.path), source.files, names) if names else None
+
+
+def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) -> DataError | None:
+    """The error for text that is data in a form weft does not take for any task; None where nothing is known of it."""
+    if known is not None:
+        return foreign.refusal(known, source.path, name)
+    suffix = ending(source.path, (".json", ".geojson", ".npz"))
+    quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or ".txt")[0])
+    if suffix == ".npz":
+        fix = (
+            "name them as a task does: x and y (pictures), edges, x and labels (a graph), lat, lon and values (a field)"
+        )
+        return DataError("arrays of no task, by their names and shapes", where=name, fix=fix)
+    if suffix is not None and isinstance(source.start, str):
+        unpacked = f"gunzip -c {quoted} | jq -c" if name.lower().endswith(".gz") else "jq -c"
+        given = "" if name.lower().endswith(".gz") else f" {quoted}"
+        objects = ".features[].properties" if suffix == ".geojson" else ".[]"
+        fix = f"write the objects in it a line each: {unpacked} '{objects}'{given} > {stem}.jsonl"
+        return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
+    if source.kind == "file" and is_tabbed(source):
+        return DataError(TABBED, where=name, fix=f"give it the ending of such a table: cp {quoted} {stem}.tsv")
+    return None
+
+
+def _several(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
     """The error for data that could be of several tasks, or of none for sure: its columns, and what could be done."""
     table = next(iter(survey.tables), None)
-    problem = "what to learn from it is not clear"
+    whys = list(dict.fromkeys(found.why for found in possible.values() if found.why))
+    problem = "what to learn from it is not clear" + (f" ({whys[0]})" if len(whys) == 1 and table is None else "")
     if table is not None:
         problem = f"what to learn from this table is not clear; its columns:{listed(table.columns)}"
-    ways = [f"weft train {survey} --task {name} {found.settings}".rstrip() for name, found in possible.items()]
+    sources = [str(source.path) for source in survey.sources]
+    ways = [f"{Use(CARDS[name], found.level, '', found.settings).command(sources)}"
+            for name, found in sorted(possible.items(), key=lambda item: _doubt(*item))]  # fmt: skip
     lines = "\n     ".join(ways)
-    fix = f"say what to learn, for example:\n     {lines}" if ways else (
+    fix = f"say what to learn, for example:\n     {lines}" if ways else _no_task(table)
+    return DataError(problem, where=str(survey), fix=fix)
+
+
+def _no_task(table: Table | None) -> str:
+    """What to do with a table from which no task learns."""
+    if table is not None and (hint := separator_hint(table)):
+        return hint
+    return (
         "no task of weft's learns from such columns alone: a text with its label, a sentence with its translation, or a "
         "picture with its class or caption in each row is needed"
-    )  # fmt: skip
-    return DataError(problem, where=str(survey), fix=fix)
+    )
+
+
+def separator_hint(table: Table) -> str:
+    """What to do with a table whose columns are separated by something that weft does not look for, or unevenly."""
+    name = shown(table.path)
+    if len(table.columns) == 1 and table.separator:
+        values = [value for value in table.columns[0].values if value][:100]
+        for mark, word, command in (
+            ("|", "bars", f"tr '|' '\\t' < {shlex.quote(name)}"),
+            (":", "colons", f"tr ':' '\\t' < {shlex.quote(name)}"),
+            (None, "blanks", f"tr -s ' ' '\\t' < {shlex.quote(name)}"),
+        ):
+            counts = {len(value.split(mark)) for value in values}
+            if len(counts) == 1 and counts != {1} and len(values) > 1:
+                new = shlex.quote(f"{name.rsplit('.', 1)[0]}-tabs.tsv")
+                return f"its columns seem to be separated by {word}; write them with tabs: {command} > {new}"
+    if not table.even:
+        return (
+            f"its rows have different numbers of columns, so that a column cannot be told from the next: `weft check {name}` "
+            'lists them; a separator inside a text needs quotes around the text, as in "one, two"'
+        )
+    return ""

@@ -13,6 +13,7 @@ from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.album import Album
 from weft.data.images.batches import plain_pictures
 from weft.data.images.frames import by_shape
+from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import WeftError
 from weft.inspect.figures import png_of
@@ -30,8 +31,8 @@ from weft.tasks.finetuning import with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import hiding_cost
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import HidingTraining
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
+from weft.tasks.settings import HidingTraining, with_settings
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -116,6 +117,9 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     def shown(self, prediction: Prediction) -> str:
         error = f" (error on what was hidden: {prediction['rmse']:.1f} of 255)" if "rmse" in prediction else ""
         return f"{prediction['input']} -> {prediction['output']}{error}"
+
+    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
+        return pictures.picture_vectors(run, inputs, with_settings(Ground(), settings))
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=False)

@@ -31,6 +31,7 @@ class Card:
     training: type[settings.SizedTraining]
     models: Mapping[str, str]
     presets: Mapping[str, str]
+    asks: str = ""  # what the command line needs beside the example
 
     @cached_property
     def task(self) -> "Task[Any, Any, Any]":
@@ -107,7 +108,9 @@ ELEMENT_PRESETS = {
     "base": "6 layers, 256 wide",
     "large": "10 layers, 512 wide",
 }
-TEXT_FILES = "text as .txt, .md or .jsonl (field text), gzip of these, several files, or a folder of them"
+TEXT_FILES = (
+    "text as .txt, .md, .jsonl or .parquet (field text) or .mbox, gzip of these, several files, or a folder of them"
+)
 DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
 
 CARDS: dict[str, Card] = {
@@ -145,7 +148,7 @@ CARDS: dict[str, Card] = {
         Card(
             name="translate",
             summary="learn to translate from sentence pairs",
-            files="pairs as .tsv, .csv, .jsonl, .tmx or .po, gzip of these, folders of them, or two parallel text files",
+            files="pairs as .tsv, .csv, .jsonl, .xlsx, .parquet, .tmx or .po, gzip of these, folders of them, or two parallel text files",
             sample="weft's phrasebook: English with French (--set target=it for Italian, de for German)",
             example="My house is tiny and cozy.",
             home="translate.Translate",
@@ -169,7 +172,7 @@ CARDS: dict[str, Card] = {
         Card(
             name="classify-text",
             summary="learn to label texts",
-            files="texts with labels as .csv, .tsv or .jsonl (gzip too), or a folder with one sub-folder of .txt files "
+            files="texts with labels as .csv, .tsv, .jsonl (gzip too), .xlsx or .parquet, or a folder with one sub-folder of .txt files "
             "a class",
             sample="short opinions by a grammar of weft's own",
             example="A text of yours.",
@@ -203,9 +206,9 @@ CARDS: dict[str, Card] = {
             reads="pictures.LabelledPictures",
             training=settings.PictureLabelTraining,
             models={
+                "resnet": "the default where no preset is named: a residual convolutional network, no attention",
                 "vit": "the Vision Transformer: patches, learned positions, a class token",
                 "vit-hybrid": "the same on the features of a small convolutional network",
-                "resnet": "the default where no preset is named: a residual convolutional network, no attention",
             },
             presets=PICTURE_PRESETS,
         ),
@@ -274,6 +277,7 @@ CARDS: dict[str, Card] = {
                 "transformer": "patches and the question in one Vision Transformer, and a decoder of GPT-2's layout",
             },
             presets=PICTURE_PRESETS,
+            asks='--set question="What is in the picture?"',
         ),
         Card(
             name="forecast",

@@ -30,6 +30,7 @@ from weft.modalities.points import PointEmbed
 from weft.modalities.text import TextEmbed
 from weft.models.autoencoder import Autoencoder
 from weft.models.distilled import Distilled
+from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.word_vectors import WordVectors
@@ -54,7 +55,7 @@ PARTS: Mapping[str, RunParts] = {
     "classify-images": RunParts({"picture": PictureCodec, "label": LabelCodec}, (Stream,), PictureEmbed),
     "reconstruct-images": RunParts({"picture": PictureCodec}, (Autoencoder,), PictureEmbed),
     "distill-images": RunParts({"picture": PictureCodec}, (Distilled, Stream), PictureEmbed),
-    "caption": RunParts({"picture": PictureCodec, "caption": TextCodec}, (Seq2Seq,), PictureEmbed),
+    "caption": RunParts({"picture": PictureCodec, "caption": TextCodec}, (Seq2Seq, DualEncoder), PictureEmbed),
     "answer": RunParts(
         {"picture": PictureCodec, "question": TextCodec, "answer": TextCodec, "usual": UsualAnswers},
         (Seq2Seq,),

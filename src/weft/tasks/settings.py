@@ -24,6 +24,7 @@ class SizedTraining(Training):
     freeze: bool = False
     lora: int | None = None
     outside: bool = False
+    encoding: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         **Training.about,
@@ -34,6 +35,7 @@ class SizedTraining(Training):
         "freeze": "with --from: freeze the pretrained weights and train the new part alone (a head, or a decoder)",
         "lora": "with --from: LoRA fine-tuning with matrices of this rank; the pretrained weights stay frozen",
         "outside": "also read what links, absolute paths and .. lead to outside of the folders that are named",
+        "encoding": "encoding of the files of text where they are not UTF-8: cp1252, latin-1, utf-16",
     }
 
     def check(self) -> None:

@@ -1,22 +1,26 @@
 """Runs whose model is one stream of text, continued or read whole: what it is looked at and compared by."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
+import torch
 
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
 from weft.config import from_json
 from weft.errors import WeftError
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
-from weft.inspect.views import View
+from weft.inspect.views import Answer, View
+from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded
 from weft.tasks.settings import SizedTraining, with_settings
 
 T = TypeVar("T", bound=SizedTraining)
+Answers = Callable[[np.ndarray], Answer | None]
+ANSWERS = 3  # of the likeliest that a look shows
 
 
 def text_of(codecs: Codecs) -> TextCodec:
@@ -35,12 +39,25 @@ def stream_of(run: Loaded) -> Stream:
     return run.model
 
 
-def look_at(run: Loaded, given: object, how: LookAtText) -> View:
-    """What the run's model reads within a text."""
+def look_at(run: Loaded, given: object, how: LookAtText, answer: Answers | None = None) -> View:
+    """What the run's model reads within a text; `answer` gives what it answers to the ids of the text."""
     codec, model = text_of(run.codecs), stream_of(run)
     (text,) = only_texts([given])
     (ids,) = codec.encode([text], context_of(model.config)).rows
-    return look_at_text(model, codec.tokenizer, ids, text, how)
+    said = None if answer is None or how.table or model.head is None else answer(ids)
+    return look_at_text(model, codec.tokenizer, ids, text, how, said)
+
+
+@torch.inference_mode()
+def next_tokens(run: Loaded, ids: np.ndarray) -> Answer:
+    """The likeliest tokens to follow ids."""
+    model, tokenizer = stream_of(run).eval(), text_of(run.codecs).tokenizer
+    read = torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device)
+    best = model(Text(read))[0, -1, : tokenizer.size].float().softmax(-1).topk(min(ANSWERS, tokenizer.size))
+    named = [
+        tokenizer.names[id] if id in tokenizer.special else repr(tokenizer.decode([id])) for id in best[1].tolist()
+    ]
+    return Answer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
 
 
 def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:

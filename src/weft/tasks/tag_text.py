@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import final
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from weft.codecs import Codecs, TagCodec
 from weft.codecs.text import only_texts
 from weft.config import Config
 from weft.data.datasets.tagged import TaggedData, read_sentences
-from weft.data.encoded.tagged import TaggedIds, framed, tagged_ids
+from weft.data.encoded.tagged import TaggedIds
 from weft.data.readers.schemes import entities
 from weft.data.readers.tagged_texts import Tagged
 from weft.data.source import Source
 from weft.errors import WeftError, listed
-from weft.inspect.texts import AT_ONCE, LookAtText
+from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities.encoding import ended
 from weft.modalities.words import words
@@ -28,9 +27,10 @@ from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import TagTraining
-from weft.tasks.streams import look_at, stream_of, text_of, training_of, vectors_of
+from weft.tasks.streams import look_at, text_of, training_of, vectors_of
+from weft.tasks.tagging import tagged, tagged_surely, tags_in_words
 from weft.tasks.task import Task
-from weft.training.progress import Progress, counter
+from weft.training.progress import Progress
 
 TagDraft = Draft[TaggedData, TaggedIds, TagTraining]
 
@@ -116,33 +116,12 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         return Measured(len(held_out), *tag_measures(found, truth, spans=codec.spans))
 
     def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        return look_at(run, input, how)
+        (text,) = only_texts([input])
+        said = words(text)
+        return look_at(run, text, how, lambda ids: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
-
-
-@torch.inference_mode()
-def tagged(run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None) -> list[list[str]]:
-    """The tags of words. Words beyond the model's context have the first tag of all, which is O where there is one."""
-    model, text, codec = stream_of(run).eval(), text_of(run.codecs), run.codec("tags", TagCodec)
-    found = [[codec.names[0]] * len(sentence) for sentence in sentences]
-    rows = framed(tagged_ids(text, codec, sentences, found), text, context_of(model.config))
-    count = None if progress is None else counter(progress, len(sentences), "sentences")
-    assert model.head is not None
-    for start in range(0, len(sentences), AT_ONCE):
-        some = range(start, min(len(sentences), start + AT_ONCE))
-        part = rows.take(some)
-        at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
-        said = iter(model.head.values(at_words).argmax(-1).tolist())
-        for i in some:
-            for place in range(len(rows.places[i])):
-                found[i][place] = codec.names[next(said)]
-        if count is not None:
-            count(some.stop)
-    if progress is not None:
-        progress.stop()
-    return found
 
 
 def _wanted(draft: TagDraft) -> encoders.EncoderWanted:

@@ -15,8 +15,7 @@ from weft.data.languages import language
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.pairs import read_pairs
 from weft.data.source import Source
-from weft.generate.decode import Decoding
-from weft.inspect.translation import LookAtTranslation, StepView, TranslationView
+from weft.inspect.translation import LookAtTranslation
 from weft.inspect.views import View
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
@@ -28,6 +27,7 @@ from weft.tasks.request import Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import PairTraining
 from weft.tasks.task import Task
 from weft.tasks.writing import TextWriter, answer_all, answered
+from weft.tasks.writing_looking import look_at_writing
 from weft.training.progress import Progress
 
 
@@ -102,15 +102,5 @@ class Translate(Task[PairData, PairIds, PairTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""
-        writer, (text,) = TextWriter(in_languages(run, how)), only_texts([input])
-        marks = writer.target.marks
-        if how.target is None:
-            target = [*marks.written_from[1:], *writer.write([text], Decoding(beam=how.beam))[0][0][1].ids]
-        else:
-            target = writer.target_ids([how.target])[0].tolist()
-        source = writer.source_ids([text])[0].tolist()
-        after = writer.source.marks.after
-        view = TranslationView(
-            writer.model, writer.target.tokenizer, source, target, how.chosen, marks=marks, after=after
-        )
-        return view if how.token is None else StepView(view, how.token, how.side)
+        (text,) = only_texts([input])
+        return look_at_writing(run, text, how, called="translation")

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.data.files import require_data
+from weft.data.images.album import Album
+from weft.data.images.places import FilePlace
 from weft.errors import DataError
 from weft.models.describing import in_words
 from weft.tasks.measuring import final_seconds, rows_in_time
@@ -25,6 +28,7 @@ class Ending:
     use: str  # a command that uses the run
     facts: Mapping[str, str]
     sample: str = ""
+    example: str = ""  # an input to try
 
 
 def evaluate(task: AnyTask, run: Loaded, sources: Sequence[str], progress: Progress) -> tuple[Measured, str]:
@@ -44,10 +48,12 @@ def own_data(task: AnyTask, run: Loaded) -> Any:
         problem = "this model was not trained here, and nothing was held out"
         raise DataError(problem, where=where, fix="name the data to evaluate on")
     training = training_of(task, run.config, f"{where}/config.json")
+    elsewhere = f"weft evaluate {shlex.quote(where)} NEW/PATH"
+    require_data(run.data.sources, where, elsewhere)
     data = card_named(task.name).reader.read(run.data.sources, run.data.valid, training)
     if data.fingerprint != run.config["fingerprint"]:
         problem = "the data of this run has changed since it was trained"
-        raise DataError(problem, where=where, fix="name the data to evaluate on")
+        raise DataError(problem, where=where, fix=f"name the data to measure on: {elsewhere}")
     return data
 
 
@@ -60,7 +66,10 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
     part = {**part, **{name: text for name, text in measured.more.items() if name == "part"}}
     for text in part.values():
         progress.say(text)
-    use = f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(card_named(task.name).example)}"
+    example = _example(task, held_out)
+    use = (
+        f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(example)} {card_named(task.name).asks}".rstrip()
+    )
     return Ending(
         measured=measured,
         summary=f"{task.ability(run)}: trained by weft on {run.data.described}.",
@@ -73,7 +82,17 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
             "seed": str(run.config["training"]["seed"]),
         },
         sample=task.example(run, measured),
+        example=example,
     )
+
+
+def _example(task: AnyTask, held_out: Any) -> str:
+    """An input to try a run with: a held-out picture where there is one in a file of its own, else the task's."""
+    if isinstance(held_out, Album) and held_out.pictures:
+        place = held_out.pictures[0].place
+        if isinstance(place, FilePlace):
+            return str(place.path)
+    return card_named(task.name).example
 
 
 def _beginnings(run: Loaded) -> dict[str, str]:

@@ -152,7 +152,7 @@ def answered(text: str, answer: Answer) -> Prediction:
     """An answer as the user gets it; one that was cut at its limit says so."""
     found, hypothesis = answer
     cut = {} if hypothesis.ended else {"cut": True}
-    return {"source": text, "text": found, "score": round(hypothesis.score, 4), **cut}
+    return {"source": text, "text": found, "score": round(hypothesis.score, 4) + 0.0, **cut}
 
 
 def _joined(parts: list[list[Answer]]) -> list[Answer]:

@@ -21,6 +21,7 @@ from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.precision import Weights, pick_precision
 from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
+from weft.training.slowness import Slowness
 from weft.training.sums import Sums, counted, to_differentiate
 from weft.training.watching import divergence, doing_well, jump
 
@@ -56,6 +57,7 @@ class Fit:
         self.saved_step = state.step if saved is not None else -1
         self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
+        self.slowness = Slowness(job.world)
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
         self.pace = Pace(job.seconds, state)
@@ -102,7 +104,11 @@ class Fit:
         began = self.clock.now()
         self.at = state.step
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
-        sums = accumulate(job, indices[self.mine], state.step).over(job.world)
+        waited = job.world.waited
+        own = accumulate(job, indices[self.mine], state.step)
+        if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
+            job.progress.say(slow)
+        sums = own.over(job.world)
         job.world.add_gradients(p for p in self.weights.work.values() if p.requires_grad)
         self.weights.collect()
         factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
@@ -228,8 +234,7 @@ class Fit:
         if state.lowest is not None:
             values["held-out"] = f"{state.lowest:.3f}"
         values[f"{self.job.objective.unit}/s"] = count(line["count"] / typical)
-        left = (state.horizon.end - state.step) * typical
-        self.job.progress.step(state.horizon.progress(state.step), values, left)
+        self.job.progress.step(state.horizon.progress(state.step), values, self.pace.left(typical))
 
     def due(self) -> bool:
         """Whether it is time for a checkpoint; the time that saving takes does not count."""

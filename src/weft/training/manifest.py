@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from weft.config import read_json, shown_value
 from weft.errors import StorageError, WeftError
 from weft.storage import store
@@ -34,6 +32,8 @@ class NewerFormat(WeftError):
 
 def environment() -> dict[str, Any]:
     """The facts of machine and software on which, besides seed and data, the exact bits of a step depend."""
+    import torch
+
     return {
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),

@@ -74,8 +74,15 @@ class Pace:
         if not state.look_cost:
             return 0.0
         due = int(state.step + steps) // state.evaluate_every - state.step // state.evaluate_every
+        if self.seconds is None:
+            return due * state.look_cost
         afforded = int((LOOK_SHARE * self._budget - state.look_seconds) / state.look_cost)
         return max(0, min(due, afforded)) * state.look_cost
+
+    def left(self, step_seconds: float) -> float:
+        """Seconds until the last step, evaluations included: those cost what the last one did."""
+        steps = self.state.horizon.end - self.state.step
+        return steps * step_seconds + self._looks_within(max(0, steps - 1))  # after the last step there is none
 
     @property
     def _budget(self) -> float:

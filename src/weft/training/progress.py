@@ -1,15 +1,70 @@
 """Progress on stderr: a bar in a terminal or notebook, now and then a line in a log. Never stops the training."""
 
+import html
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 from weft.amounts import duration
 from weft.errors import harmless
 
 FIRST_LINE_AFTER = 2.0  # seconds until the first line of a log, which says how long the run will take
 LINES_EVERY = 10.0  # seconds between lines after that, growing with the run
+REDRAWN_EVERY = 0.25  # seconds between two states of a notebook's bar
+
+
+class _TerminalBar:
+    """A bar on one line of a terminal."""
+
+    def __init__(self, done: float):
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        columns = (BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.description}"))
+        self._bar = Bar(*columns, console=Console(stderr=True), refresh_per_second=4)
+        self._bar.start()
+        self._task = self._bar.add_task("", total=1.0, completed=done)  # type: ignore[arg-type]
+
+    def show(self, share: float, text: str) -> None:
+        self._bar.update(self._task, completed=share, description=text)
+
+    def say(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False)
+
+    def stop(self) -> None:
+        self._bar.stop()
+
+
+class _NotebookBar:
+    """A bar in one output of a notebook's cell, which is replaced and never added to: the saved notebook keeps its last state."""
+
+    def __init__(self, done: float):
+        from IPython.display import display
+
+        self._state, self._next = (done, ""), time.monotonic() + REDRAWN_EVERY
+        self._output = display(self, display_id=True)
+
+    def show(self, share: float, text: str) -> None:
+        self._state = share, text
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + REDRAWN_EVERY
+            self._output.update(self)
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def stop(self) -> None:
+        self._output.update(self)
+
+    def __repr__(self) -> str:
+        share, text = self._state
+        return f"{share:4.0%}  {text}"
+
+    def _repr_html_(self) -> str:
+        share, text = self._state
+        bar = f'<progress value="{share:.4f}" max="1" style="width:14em;vertical-align:middle"></progress>'
+        return f"<div>{bar} {share:.0%} <code>{html.escape(text)}</code></div>"
 
 
 class Progress:
@@ -17,8 +72,8 @@ class Progress:
 
     def __init__(self, *, quiet: bool = False):
         self.quiet = quiet
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: _TerminalBar | _NotebookBar | None = None
+        self._output: _NotebookBar | None = None  # one for all that is counted
         self._began = self._next = time.monotonic()
 
     def say(self, text: str) -> None:
@@ -27,7 +82,7 @@ class Progress:
             return
         try:
             if self._bar is not None:
-                self._bar.console.print(harmless(text), markup=False, highlight=False)
+                self._bar.say(harmless(text))
             else:
                 print(harmless(text), file=sys.stderr, flush=True)
         except (OSError, ValueError):
@@ -37,16 +92,12 @@ class Progress:
         """Training begins, or goes on from a share already done."""
         self._began = time.monotonic()
         self._next = self._began + FIRST_LINE_AFTER
-        if self.quiet or not (_terminal() or _notebook()):
+        if self.quiet:
             return
-        from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from rich.progress import Progress as Bar
-
-        columns = (BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.description}"))
-        self._bar = Bar(*columns, console=Console(stderr=True), refresh_per_second=4)
-        self._bar.start()
-        self._task = self._bar.add_task("", total=1.0, completed=done)
+        if _notebook():
+            self._bar = self._output = self._output or _NotebookBar(done)
+        elif _terminal():
+            self._bar = _TerminalBar(done)
 
     def step(self, progress: float, values: dict[str, str], left: float) -> None:
         """The share done, what to show, and the seconds left."""
@@ -54,7 +105,7 @@ class Progress:
         text += f"  {duration(left)} left"
         if self._bar is not None:
             try:
-                self._bar.update(self._task, completed=progress, description=text)
+                self._bar.show(progress, harmless(text))
             except (OSError, ValueError):
                 self.quiet = True
             return

@@ -11,6 +11,7 @@ so that a process that refuses takes the others with it, in words and with its e
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -34,6 +35,7 @@ class World:
         self._owned = False  # whether weft made the connections, and ends them
         self._depth = 0  # of the `with` statements that this world is in
         self._announced = False
+        self.waited = 0.0  # seconds in which this process waited for others or exchanged numbers with them
 
     @staticmethod
     def join(device: torch.device) -> "World":
@@ -80,7 +82,7 @@ class World:
             raise ConfigError(
                 f"a batch of {count} does not divide among {self.size} processes",
                 where="batch",
-                fix=f"set batch={low} or batch={high}" if low else f"set batch={high}",
+                fix=f"--set batch={low} or --set batch={high}" if low else f"--set batch={high}",
             )
         each = count // self.size
         return slice(self.rank * each, (self.rank + 1) * each)
@@ -90,14 +92,14 @@ class World:
         if self.size == 1:
             return list(numbers)
         total = torch.tensor(numbers, dtype=torch.float64, device=self.device)
-        with _together():
+        with self._together():
             dist.all_reduce(total)
-        return total.tolist()
+            return total.tolist()
 
     def add_gradients(self, params: Iterable[Tensor]) -> None:
         """Gradients summed over the processes, in place."""
         if self.size > 1:
-            with _together():
+            with self._together():
                 for p in params:
                     if p.grad is None:
                         p.grad = torch.zeros_like(p)
@@ -108,7 +110,7 @@ class World:
     def copy(self, tensors: Iterable[Tensor]) -> None:
         """The first process's tensors, in place, in all processes."""
         if self.size > 1:
-            with _together():
+            with self._together():
                 for tensor in tensors:
                     dist.broadcast(tensor, 0)
 
@@ -117,7 +119,7 @@ class World:
         if self.size == 1:
             return number
         value = torch.tensor([number], dtype=torch.float64, device=self.device)
-        with _together():
+        with self._together():
             dist.broadcast(value, 0)
         return float(value)
 
@@ -155,6 +157,17 @@ class World:
                 self.compare({}, error)
             raise
 
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """A step that all processes must take together: if one is gone, the others leave too. Its time is `waited`."""
+        began = time.monotonic()
+        try:
+            yield
+        except RuntimeError as error:
+            raise Interrupted(f"another process of this run has ended: {_first_line(error):.200}") from None
+        finally:
+            self.waited += time.monotonic() - began
+
     def _gather(self, text: str) -> list[str]:
         """The texts of all processes, by rank, in all processes."""
         if self.size == 1:
@@ -162,7 +175,7 @@ class World:
         data = torch.tensor(list(text.encode()), dtype=torch.uint8, device=self.device)
         sizes = torch.zeros(self.size, dtype=torch.int64, device=self.device)
         sizes[self.rank] = len(data)
-        with _together():
+        with self._together():
             dist.all_reduce(sizes)
             rows = torch.zeros(self.size, int(sizes.max()), dtype=torch.uint8, device=self.device)
             rows[self.rank, : len(data)] = data
@@ -176,7 +189,7 @@ class World:
         data = torch.frombuffer(bytearray(os.fsencode(text) + b"."), dtype=torch.uint8).to(self.device)
         length = int(self.agree(len(data)))
         data = data if self.first else torch.empty(length, dtype=torch.uint8, device=self.device)
-        with _together():
+        with self._together():
             dist.broadcast(data, 0)
         return os.fsdecode(bytes(data.tolist())[:-1])
 
@@ -223,12 +236,3 @@ def _refused(rank: int, told: Mapping[str, Any]) -> WeftError:
     error = WeftError(f"process {rank} of this run refused: {told['refusal']}")
     error.exit_code = told["code"]
     return error
-
-
-@contextmanager
-def _together() -> Iterator[None]:
-    """A step that all processes must take together: if one is gone, the others leave too."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise Interrupted(f"another process of this run has ended: {_first_line(error):.200}") from None

@@ -80,6 +80,9 @@ class Pictures(Reader[PictureData]):
 
     sample = "digits"
 
+    def judge(self, survey: Survey) -> Judgement:
+        return images.judge_alone(survey)
+
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None = None
     ) -> PictureData:

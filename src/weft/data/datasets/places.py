@@ -12,7 +12,7 @@ from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.held_out import SHARE, Split, held_digests
 from weft.data.order import key, permuted
-from weft.data.readers import place_tables
+from weft.data.readers import images, place_tables
 from weft.data.readers.labelled_texts import in_order
 from weft.data.readers.places import Kind, PlaceColumns, PlaceRows, Places, read_places
 from weft.data.survey import Judgement, Survey
@@ -41,6 +41,8 @@ class PlacesWithValues(Reader[PlaceData]):
     sample = "tapestry"
 
     def judge(self, survey: Survey) -> Judgement:
+        if images.is_one_picture(survey):
+            return Judgement("sure", "one picture, whose colours are learned as a function of the place")
         return place_tables.judge(survey)
 
     def read(

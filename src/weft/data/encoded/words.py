@@ -25,7 +25,7 @@ def learn_words(data: WordData, *, fewest: int | None, most: int | None, lower: 
     ranked = sorted(((n, word) for word, n in counts.items() if n >= least), key=lambda one: (-one[0], one[1]))[:most]
     if len(ranked) < 2:
         problem = f"{len(ranked)} of {len(counts):,} different words are seen {least} times or more"
-        raise DataError(problem, where=data.described, fix="add more text, or set fewest=1")
+        raise DataError(problem, where=data.described, fix="add more text, or --set fewest=1")
     return WordCodec.of([word for _, word in ranked], [n for n, _ in ranked], lower=lower, breaks=breaks)
 
 

@@ -5,12 +5,13 @@ Nothing is decoded here. xarray and its engines are an extra, asked for when the
 
 import glob
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.data.bounds import OUTSIDE, link_leads_out
-from weft.data.decoding import shown
+from weft.data.decoding import kind, shown
 from weft.data.files import is_pattern, is_run, missing
 from weft.data.grids.formats import ENDINGS, Format, format_of, is_fields, is_store
 from weft.data.grids.hdf5_checks import check_hdf5
@@ -25,7 +26,7 @@ ENGINES = {"hdf5": "h5netcdf", "classic": "scipy", "zarr": "zarr", "zarr zip": "
 
 
 class Stores(NamedTuple):
-    """Files and zarr stores, and lines for people about links that were not followed."""
+    """Files and zarr stores, and lines for people about links that were not followed, pipes and devices."""
 
     paths: list[Path]
     notes: list[str]
@@ -38,9 +39,15 @@ def find_stores(sources: Sequence[str | Path]) -> Stores:
     for source in sources:
         path = Path(source)
         if os.path.lexists(path):
+            if odd := _never_ends(path):
+                raise DataError(f"expected a file or folder, found {odd}", where=shown(path))
             taken = [path] if path.is_file() or is_store(path) else _below(path, path, left_out)
         elif is_pattern(path):
-            taken = [p for p in map(Path, sorted(glob.glob(str(path), recursive=True))) if is_fields(p)]
+            taken = [
+                p
+                for p in map(Path, sorted(glob.glob(str(path), recursive=True)))
+                if is_fields(p) and not _never_ends(p)
+            ]
         else:
             raise missing(path)
         if not taken:
@@ -117,7 +124,7 @@ def libraries() -> Any:
 def _below(folder: Path, root: Path, left_out: list[str]) -> list[Path]:
     """The files of fields in a folder and below it, by name; hidden ones and runs are left out.
 
-    Links that lead out of the root, which is the folder that was named, are left out too, and noted.
+    Pipes, devices and links that lead out of the root, which is the folder that was named, are left out too, and noted.
     """
     taken: list[Path] = []
     for entry in sorted(folder.iterdir()) if folder.is_dir() and not is_run(folder) else []:
@@ -126,7 +133,19 @@ def _below(folder: Path, root: Path, left_out: list[str]) -> list[Path]:
         if link_leads_out(entry, root):
             left_out.append(f"{shown(entry)} {OUTSIDE}")
         elif is_fields(entry):
-            taken.append(entry)
+            if odd := _never_ends(entry):
+                left_out.append(f"{shown(entry)} is {odd}")
+            else:
+                taken.append(entry)
         elif entry.is_dir() and not entry.is_symlink():
             taken += _below(entry, root, left_out)
     return taken
+
+
+def _never_ends(path: Path) -> str:
+    """What is neither a file nor a folder and would be waited for, in words; nothing where it is one of these."""
+    try:
+        info = path.stat()
+    except OSError:  # said where it is read
+        return ""
+    return "" if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) else kind(info)

@@ -72,7 +72,7 @@ class Archive(ABC):
 
     @abstractmethod
     def take(self, key: Any, most: int) -> bytes:
-        """The first bytes of a member, at most so many."""
+        """The first bytes of a member of the archive, up to a length."""
 
 
 class Zip(Archive):

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 BACKGROUND = 127  # what shows through, and what stands where nothing is known
 WHITE = 255
 STEP = 2**24  # numbers converted at a time
+TRANSPARENT = "transparent in parts, laid over mid-grey"
+KINDS = {  # what to tell people of pictures that are not 8-bit grey or RGB
+    "CMYK": "in CMYK (colours for print), made RGB", "P": "in a palette, made RGB", "PA": "in a palette, made RGB",
+    "LAB": "in LAB, made RGB", "YCbCr": "in YCbCr, made RGB", "I;16": "of 16 bits, made 8 bits",
+    "I": "of 32 bits, made 8 bits", "F": "of 32 bits, made 8 bits",
+}  # fmt: skip
 
 Pixels = tuple[np.ndarray, np.ndarray | None]
 Backing = Literal["grey", "white", "none"]  # what is behind transparent pixels; "none": their own colour is taken
@@ -86,16 +92,22 @@ def from_image(image: Image.Image, backing: Backing = "grey") -> tuple[np.ndarra
         values = np.asarray(image)
         known = Range(0, 65535) if image.mode.startswith("I;16") else Range.of(values)
         pixels, missing = to_bytes(values, known)
-        return pixels[..., None], missing, known.note
+        return pixels[..., None], missing, known.note or KINDS.get(image.mode[:4], "")
     if backing != "grey":
         return np.array(_flattened(image, backing).convert("RGB")), None, ""
     if image.has_transparency_data:
         grey = image.mode in ("1", "L", "LA", "La")
         full = np.array(image.convert("LA" if grey else "RGBA"))
-        return *over_background(full[..., :-1], full[..., -1]), ""
+        see_through = bool((full[..., -1] < 255).any())
+        return *over_background(full[..., :-1], full[..., -1]), TRANSPARENT if see_through else _kind(image)
     if image.mode in ("1", "L"):
         return np.array(image.convert("L"))[..., None], None, ""
-    return np.array(image.convert("RGB")), None, ""
+    return np.array(image.convert("RGB")), None, _kind(image)
+
+
+def _kind(image: Image.Image) -> str:
+    """What to tell people of the way a picture is stored; every GIF has a palette, which is nothing to tell."""
+    return "" if image.format == "GIF" else KINDS.get(image.mode, "")
 
 
 def _flattened(image: Image.Image, backing: Backing) -> Image.Image:

@@ -1,6 +1,6 @@
 """The bytes of one picture become pixels. Knows formats; refuses to know where pictures come from.
 
-PNG, JPEG, WebP, GIF, BMP and TIFF, told by their content. A picture that cannot be read whole is refused: nothing is
+PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF and, with the extra heic, HEIC, told by their content. A picture that cannot be read whole is refused: nothing is
 ever shown in place of what is broken. Of several frames or pages the first is taken. EXIF orientation is applied.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from weft.codecs import Resample
 
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIF")
 PIXELS = 100_000_000  # of the largest picture that is decoded
 SMALL = 128  # the shorter side that smaller sizes are made from
 FIX = "save it again as PNG or JPEG, or leave it out"
@@ -151,8 +151,10 @@ def _open(data: bytes, where: str) -> Image.Image:
 
     if not data:
         raise DataError("0 bytes, not a picture", where=where, fix="copy it again, or leave it out")
+    if format_of(data[:16]) == "HEIF":
+        _learn_heif(where)
     try:
-        image = Image.open(io.BytesIO(data), formats=FORMATS)
+        image = Image.open(io.BytesIO(data), formats=[name for name in FORMATS if name != "HEIF" or name in Image.OPEN])
     except Image.DecompressionBombError:
         raise DataError(f"more than {PIXELS:,} pixels", where=where, fix="scale it down first") from None
     except Image.UnidentifiedImageError:
@@ -165,13 +167,24 @@ def _open(data: bytes, where: str) -> Image.Image:
     return image
 
 
+def _learn_heif(where: str) -> None:
+    """Teach Pillow to read HEIC, the pictures of many phones."""
+    try:
+        import pillow_heif
+    except ImportError:
+        raise DataError("a HEIC picture; pillow-heif, which reads them, is not installed", where=where,
+                        fix="pip install 'weft[heic]'") from None  # fmt: skip
+    pillow_heif.register_heif_opener()
+
+
 def _unknown(data: bytes, where: str) -> DataError:
     """The error for bytes that are no picture, with what they look like."""
     head = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if name := format_of(data):
+        name = name.replace("HEIF", "HEIC")
         return DataError(f"a damaged {name} file: its header cannot be read", where=where, fix=FIX)
     if data[4:8] == b"ftyp":
-        found = "HEIC, AVIF or a film"
+        found = "a film"
     else:
         found = next((what for mark, what in OTHERS.items() if head.startswith(mark.lower())), "")
     known = ", ".join(FORMATS)

@@ -16,7 +16,7 @@ from weft.data.roles import Role, known_as
 from weft.data.tables import Table, open_table
 from weft.errors import DataError, nearest
 
-ENDINGS = (".csv", ".tsv")
+ENDINGS = (".csv", ".tsv", ".xlsx")
 LABEL = known_as("label", (*CLASS_NAMES, *NUMBER_NAMES), lambda columns: [])
 SCALE = known_as("scale", ("metres_per_pixel", "meters_per_pixel", "gsd", "scale"), lambda columns: [])
 ROLES = (PICTURE, LABEL, SCALE)
@@ -36,7 +36,7 @@ def in_table(path: Path, *, labels: bool) -> Gathered:
         raise DataError("an empty table", where=where, fix=HEADER)
     header = [name or "" for name in table.names] if table.header else _first_row(table)
     picture = _needed(header, PICTURE, table.where(table.line))
-    label = _needed(header, LABEL, table.where(table.line)) if labels else None
+    label = _label(header, picture, table.where(table.line)) if labels else None
     scale, found = next(iter(SCALE.by_name(header)), None), Gathered([])
     for item in table.items:
         if isinstance(item, DataError) or not isinstance(item.cells, list) or not item.cells:
@@ -47,6 +47,15 @@ def in_table(path: Path, *, labels: bool) -> Gathered:
             name = item.cells[picture].strip() if picture < len(item.cells) else ""
             found.bad.append((shown(f"{path.name}, line {item.line}" + (f": {name}" if name else "")), error.problem))
     return found
+
+
+def _label(header: Sequence[str], picture: int, where: str) -> int:
+    """The column of the labels: the one that is named so, else the only one beside the picture and its scale."""
+    scale = SCALE.by_name(header)
+    others = [place for place in range(len(header)) if place != picture and place not in scale]
+    if not LABEL.by_name(header) and len(others) == 1:
+        return others[0]
+    return _needed(header, LABEL, where)
 
 
 def _first_row(table: Table) -> list[str]:

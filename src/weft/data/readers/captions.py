@@ -98,7 +98,7 @@ def judge(survey: Survey) -> Judgement:
 
 
 def _judge_file(source: Surveyed) -> Judgement:
-    if is_table(source.path):
+    if is_table(source.path) and not is_json(source.path):
         return weakest(map(judge_table, source.tables))
     if is_coco(source.path):
         return Judgement("sure", "captions of pictures in COCO's form")

@@ -1,8 +1,9 @@
 """Documents of text, in files with any ending. Refuses to know tokens.
 
 Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in a
-.jsonl file every line is an object whose field "text" is one. Empty documents are left out and listed. Of a folder, the
-files that end in .txt, .md or .jsonl are taken; where it has none, all that are text.
+.jsonl file every line is an object whose field "text" is one, in other tables every row with a column "text", in a mailbox
+every mail. Empty documents are left out and listed. Of a folder, the files that end in .txt, .md, .jsonl, .mbox or .parquet are
+taken; where it has none, all that are text.
 """
 
 import hashlib
@@ -14,16 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.decoding import read_text, shown
+from weft.data.decoding import current_encoding, read_text, shown
 from weft.data.files import Found, ending, find
+from weft.data.images.formats import named_as_picture
 from weft.data.jsonl import numbered, read_object, read_string
+from weft.data.known_roles import ALL, ENOUGH
 from weft.data.readers import labelled, pairs, tagged, trees
+from weft.data.readers.mailboxes import ENDINGS as MAILS
+from weft.data.readers.mailboxes import mails
 from weft.data.survey import NO, Judgement, Survey, Surveyed
-from weft.data.tables import is_table
+from weft.data.table_files import PARQUET
+from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
 
-ENDINGS = (".txt", ".md", ".jsonl")
+ENDINGS = (".txt", ".md", ".jsonl", *MAILS, PARQUET)
 OWNED = (*pairs.OWN, *tagged.OWN, *trees.OWN)  # endings of other readers' files
+STRUCTURED = (".json", ".geojson", ".ipynb")
+TABBED = "columns with tabs between them, in a file that ends in .txt"
+TAB_LINES = 200  # lines looked at to tell a table from a text
 FEW = 20  # files of a folder that are opened to tell whether it holds text
 FIX = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
 
@@ -66,12 +75,13 @@ class Corpus:
     documents: int
     distinct: int  # different characters
     marks: np.ndarray = field(repr=False, compare=False)
+    encoding: str | None = None  # of the files, where the user named one
 
     def pieces(self) -> Iterator[str | None]:
         """The text again, from the files. A file that has changed since it was first read is refused at its end."""
         for file in self.files:
             digest = _Digest()
-            for piece in _documents(file.path):
+            for piece in _documents(file.path, self.encoding):
                 if digest.take(piece) is not None or piece:
                     yield piece
             if digest.hex() != file.digest:
@@ -131,6 +141,7 @@ def read_corpus(sources: Sequence[str | Path | Given]) -> Corpus:
         documents=len(table),
         distinct=int(seen.sum()),
         marks=table,
+        encoding=current_encoding(),
     )
 
 
@@ -152,22 +163,56 @@ def _scan(path: Path | Given, whole: Callable[[bytes], Any], marks: array, seen:
     return SourceFile(path, total, documents, digest.hex()), empty
 
 
-def _documents(path: Path | Given) -> Iterator[str | None]:
+def _documents(path: Path | Given, encoding: str | None = None) -> Iterator[str | None]:
     """Pieces of the documents of a file, and None at the end of each."""
     if isinstance(path, Given):
         yield from (path.text, None)
     elif ending(path, ENDINGS) == ".jsonl":
-        for number, line in numbered(path):
+        for number, line in numbered(path, encoding):
             if line and not line.isspace():
                 where = f"{shown(path)}, line {number}"
                 text = read_string(read_object(line, where=where, fix=FIX), "text", where=where, fix=FIX)
                 yield from (text, None) if text else (None,)
+    elif ending(path, MAILS):
+        for text in mails(path, encoding):
+            yield from (text, None) if text else (None,)
+    elif is_table(path) and (ending(path, (".csv", ".tsv")) is None):
+        yield from _rows(path)
     else:
-        yield from read_text(path)
+        yield from read_text(path, encoding)
         yield None
 
 
+def _rows(path: Path) -> Iterator[str | None]:
+    """The texts in the column "text" of a table."""
+    table = open_table(path, ALL)
+    if "text" not in table.names:
+        found = ", ".join(repr(shown(name)) for name in table.names[:8] if name) or "none"
+        raise DataError(
+            f'no column "text"; its columns: {found}', where=shown(path), fix='name the column of texts "text"'
+        )
+    for item in table.rows():
+        if isinstance(item, DataError):
+            raise item
+        if item.cells:
+            text = table.text(item, table.names.index("text"))
+            yield from (text, None) if text else (None,)
+
+
 # Recognition
+
+
+def _has_texts(table: Table) -> bool:
+    """Whether most rows have a text in a column that is named so; where fewer do, nobody calls it a text in every row."""
+    column = next((column for column in table.columns if column.name == "text"), None)
+    return column is not None and 2 * len(column.values) > max(len(other.values) for other in table.columns)
+
+
+def is_tabbed(source: Surveyed) -> bool:
+    """Whether the first lines of a text all have the same number of tabs: a table without the ending of one."""
+    lines = [line for _, line in source.lines[:TAB_LINES] if line.strip()]
+    counts = {line.count("\t") for line in lines}
+    return len(lines) >= ENOUGH and len(counts) == 1 and counts != {0}
 
 
 def judge(survey: Survey) -> Judgement:
@@ -182,15 +227,26 @@ def judge(survey: Survey) -> Judgement:
 def _judge_source(source: Surveyed) -> Judgement:
     known = ending(source.path, ENDINGS)
     if source.kind in ("folder", "pattern"):
+        if sum(map(named_as_picture, source.names)) * 2 > len(source.names) > 0:
+            return NO  # pictures with a text or two beside them
         some = any(ending(name, ENDINGS) for name in source.names)
         first = [file for file in source.files[:FEW] if ending(file, OWNED) is None and not is_table(file)]
         some = some or any(isinstance(Surveyed(file).start, str) for file in first)
         unmatched = source.kind == "pattern" and not source.files  # which reading it says
         return Judgement("possible", "text") if some or unmatched else NO
-    if source.kind == "archive" or ending(source.path, OWNED) or (is_table(source.path) and known is None):
+    if source.kind == "archive" or ending(source.path, OWNED) or ending(source.path, (".csv", ".tsv")):
         return NO
-    if any("text" in table.names for table in source.tables):
-        return Judgement("sure", 'a text on every line, in the field "text"')
+    if any(map(_has_texts, source.tables)):
+        where = "on every line" if ending(source.path, (".jsonl",)) else "in every row"
+        return Judgement("sure", f'a text {where}, in the field "text"')
+    if is_table(source.path) and not ending(source.path, (".jsonl",)):
+        return NO
+    if ending(source.path, MAILS):
+        return Judgement("sure", "a mailbox: every mail is a text")
+    if ending(source.path, STRUCTURED) and isinstance(source.start, str):
+        return Judgement("no", "JSON that is no list of objects")
+    if ending(source.path, (".txt",)) and is_tabbed(source):
+        return Judgement("no", TABBED)
     if known is not None:
         return Judgement("possible", "text, by its ending")
     if isinstance(source.start, str):

@@ -10,7 +10,7 @@ from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.tables import is_picture_table
 from weft.data.known_roles import PICTURE
 from weft.data.readers import captions, questions
-from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.data.survey import FILES, NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import Table
 from weft.errors import DataError
 
@@ -20,9 +20,54 @@ __all__ = ["find_pictures", "judge", "read_images"]
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are pictures: files, mostly pictures in folders and archives, arrays of them, or tables of paths."""
+    """Whether these are pictures with classes: in folders and archives, arrays of them, or tables of paths."""
     found = survey.weakest(_judge_source)
-    return NO if found and (captions.judge(survey) or questions.judge(survey)) else found
+    if found and (captions.judge(survey) or questions.judge(survey) or not _has_classes(survey)):
+        return NO
+    return found
+
+
+def judge_alone(survey: Survey) -> Judgement:
+    """Whether these are several pictures without classes, from which more than one thing could be learned."""
+    found = survey.weakest(_judge_source)
+    if not found or captions.judge(survey) or questions.judge(survey) or _has_classes(survey) or is_one_picture(survey):
+        return NO
+    return Judgement("possible", f"{found.why} without classes; with a folder for each class, classes can be learned")
+
+
+def is_one_picture(survey: Survey) -> bool:
+    """Whether the data is one picture alone, which is no set of pictures."""
+    source = survey.sources[0] if len(survey.sources) == 1 else None
+    return source is not None and source.kind == "file" and not source.tables and bool(_judge_source(source)) and (
+        not is_arrays(source.path)
+    )  # fmt: skip
+
+
+def _has_classes(survey: Survey) -> bool:
+    """Whether some source may name the classes of its pictures: by folders, by a table, or in arrays."""
+    return any(map(_names_classes, survey.sources))
+
+
+def _names_classes(source: Surveyed) -> bool:
+    if source.kind == "folder":
+        return _sub_folders(source.path) > 1
+    if source.kind in ("archive", "pattern"):
+        names = [Path(name) for name in source.names if not any(map(leftover, Path(name).parts))]
+        cut = len(source.names) >= FILES  # classes may follow
+        return len({name.parent for name in names}) > 1 or (cut and len(names[0].parts) > 1)
+    return bool(source.tables) or is_arrays(source.path)
+
+
+def _sub_folders(folder: Path) -> int:
+    """How many folders stand side by side in a folder; one that holds a single folder and no pictures is gone through."""
+    try:
+        inside = [entry for entry in folder.iterdir() if not leftover(entry.name)]
+    except OSError:
+        return 0
+    folders = [entry for entry in inside if entry.is_dir()]
+    if len(folders) == 1 and not any(named_as_picture(entry.name) for entry in inside):
+        return _sub_folders(folders[0])
+    return len(folders)
 
 
 def _judge_source(source: Surveyed) -> Judgement:
@@ -53,7 +98,7 @@ def _judge_table(table: Table) -> Judgement:
     if table.header and pictures & set(PICTURE.by_name(table.names)) and is_picture_table(table.path):
         return Judgement("sure", "a table of pictures, by the names of its columns")
     why = "names of pictures: with a header line that names the columns, as in path,label, their classes can be learned"
-    return Judgement("possible", why) if pictures else NO
+    return Judgement("possible", why) if pictures and is_picture_table(table.path) else NO
 
 
 def _sure(why: str, is_so: bool) -> Judgement:

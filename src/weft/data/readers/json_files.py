@@ -58,6 +58,11 @@ def _look_for(path: Path, keys: Sequence[str]) -> dict[str, bool]:
     return {key: key not in missing for key in keys}
 
 
+def begins_objects(path: Path) -> bool:
+    """Whether the value in a file is a list whose first element is an object; no where it cannot be read."""
+    return re.match(r"\s*\[\s*\{", _start_of(path)) is not None
+
+
 def begins_a_list(path: Path) -> bool:
     """Whether the value in a file is a list, by its first character; no where it cannot be read."""
     return _start_of(path).lstrip()[:1] == "["

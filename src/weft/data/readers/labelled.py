@@ -18,6 +18,7 @@ from weft.data.readers.labelled_tables import SAY, Placed, judge_table, read_tab
 from weft.data.readers.labelled_texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
 from weft.data.survey import Judgement, Survey, Surveyed, weakest
 from weft.data.tables import ENDINGS as TABLES
+from weft.data.tables import LISTS, is_list
 from weft.errors import DataError
 
 LEAST = 10  # texts to learn from
@@ -46,8 +47,9 @@ def read_labelled(
     asked = (None if text is None else str(text)), (None if label is None else str(label))
     gathered = _Gathered(skip)
     for source in named or [""]:
-        found = find([source] if named else [], (*TABLES, ".txt"))
-        tables = [path for path in found.paths if ending(path, TABLES)]
+        known = (*TABLES, *LISTS) if is_list(source) else TABLES
+        found = find([source] if named else [], (*known, ".txt"))
+        tables = [path for path in found.paths if ending(path, known)]
         gathered.skipped += found.skipped
         if not tables:
             gathered.folder(Path(source), found.paths)

@@ -20,10 +20,11 @@ from weft.data.languages import language, languages_of_file, meaning
 from weft.data.readers import po
 from weft.data.readers.tmx import Unit, read_tmx
 from weft.data.roles import choose
+from weft.data.tables import ENDINGS as TABLES
 from weft.data.tables import SEPARATORS, Table, open_table
 from weft.errors import DataError
 
-ENDINGS = (".tsv", ".csv", ".jsonl", ".tmx", ".po")
+ENDINGS = (*TABLES, ".tmx", ".po")
 OBJECT = 'write {"source": "…", "target": "…"} or {"translation": {"en": "…", "fr": "…"}} on every line'
 
 

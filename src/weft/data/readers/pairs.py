@@ -22,7 +22,7 @@ from weft.data.readers.pair_formats import ENDINGS, Reading, read_file
 from weft.data.readers.pair_texts import Pair, PairFile, Pairs
 from weft.data.readers.parallel import read_parallel
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
-from weft.data.tables import Table, excerpt
+from weft.data.tables import LISTS, Table, excerpt, is_list
 from weft.errors import DataError
 
 OWN = (".po", ".tmx")  # endings that hold nothing else
@@ -47,14 +47,15 @@ def read_pairs(
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     asked = (None if source is None else str(source)), (None if target is None else str(target))
     paths = [Path(name) for name in named]
-    if len(paths) == 2 and all(path.is_file() and ending(path, ENDINGS) is None for path in paths):
+    known = (*ENDINGS, *LISTS) if any(map(is_list, paths)) else ENDINGS
+    if len(paths) == 2 and all(path.is_file() and ending(path, known) is None for path in paths):
         skipped: list[tuple[str, str]] = []
         found, readings = paths, iter([read_parallel(paths, *asked)])
     else:
         for path in paths:
-            if path.is_file() and ending(path, ENDINGS) is None:
+            if path.is_file() and ending(path, known) is None:
                 raise _unknown(path)
-        taken = find(named, ENDINGS)
+        taken = find(named, known)
         found, foreign = _in_language(taken.paths, asked[1], {os.path.realpath(name) for name in named})
         skipped = [*taken.skipped, *foreign]
         readings = (read_file(path, *asked) for path in found)

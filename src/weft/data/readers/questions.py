@@ -10,6 +10,7 @@ from weft.data.bad_rows import Skip
 from weft.data.images.album import Found
 from weft.data.images.reading import names_of, try_all
 from weft.data.readers.json_files import ENDINGS as JSON
+from weft.data.readers.json_files import is_json
 from weft.data.readers.picture_lookup import Shelves
 from weft.data.readers.picture_rows import PictureRows
 from weft.data.readers.picture_sources import LOOK, Files, Sources, files_in, sorted_out
@@ -84,7 +85,7 @@ def judge(survey: Survey) -> Judgement:
 
 
 def _judge_file(source: Surveyed) -> Judgement:
-    if is_table(source.path):
+    if is_table(source.path) and not is_json(source.path):
         return weakest(map(judge_table, source.tables))
     if is_questions(source.path) or is_answers(source.path):
         return Judgement("sure", "questions about pictures in the form of VQA v2")

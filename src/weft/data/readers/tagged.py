@@ -17,6 +17,7 @@ from weft.errors import ConfigError, DataError
 LEAST = 10  # sentences to learn from
 LOOK = 200  # sentences looked at to recognise a file
 OWN = (".conll", ".conllu", ".bio", ".iob", ".iob2")  # endings that hold nothing else
+FOLDER_FILES = 5  # of a folder that are opened
 WORDS = 4  # of a typical sentence, at least
 FEW = 60  # different tags, at most, where they do not spell out entities
 UNIVERSAL = (2, 4)  # where .conllu files have the word and its part of speech
@@ -141,6 +142,9 @@ def judge(survey: Survey) -> Judgement:
 def _judge_source(source: Surveyed) -> Judgement:
     if source.kind in ("folder", "pattern"):
         most = source.share(OWN) > 0.5
+        first = [Surveyed(file) for file in source.files[:FOLDER_FILES]]
+        if not most and first and all(ending(one.path, (".txt",)) and _looks_tagged(one) for one in first):
+            return Judgement("sure", "files of sentences with a tag for each word")
         return Judgement("sure", "columns of words and tags, by their endings") if most else NO
     return Judgement("sure", "sentences with a tag for each word") if _looks_tagged(source) else NO
 

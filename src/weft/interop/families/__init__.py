@@ -3,6 +3,7 @@
 from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
+from weft.interop.families.clip import Clip, ClipText, ClipVision
 from weft.interop.families.convnext import Convnext
 from weft.interop.families.deberta import DebertaV2
 from weft.interop.families.deit import Deit
@@ -67,6 +68,9 @@ _ALL = (
     Convnext(),
     Swin(),
     VisionEncoderDecoder(),
+    Clip(),
+    ClipVision(),
+    ClipText(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
 

@@ -76,6 +76,10 @@ def _stretch(kind: str, inner: TheirConfig, learned: int, context: int) -> Stret
         )
     if kind == "longrope":
         inner.numbers("long_factor")
+        if learned < 2:
+            raise ConfigError(
+                f"original_max_position_embeddings: expected 2 or more, found {learned}", where=inner.where
+            )
         factor = inner.number("factor", context / learned)
         gain = 1.0 if factor <= 1 else math.sqrt(1 + math.log(factor) / math.log(learned))
         return EachPair(factors=inner.numbers("short_factor"), gain=inner.number("attention_factor", gain))

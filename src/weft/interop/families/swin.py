@@ -40,7 +40,7 @@ class Swin(PictureFamily):
     def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         given.only("use_absolute_embeddings", False)
         depths, heads = given.wholes("depths", (2, 2, 6, 2)), given.wholes("num_heads", (3, 6, 12, 24))
-        if len(depths) != len(heads):
+        if len(depths) != len(heads) or not depths:
             raise ConfigError(f"{len(depths)} depths and {len(heads)} num_heads", where=given.where)
         patch, grids = _grids(given, len(depths))
         *stages, last = (

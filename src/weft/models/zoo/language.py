@@ -43,7 +43,7 @@ class Size:
                 f"a width of {self.dim} does not divide into {self.heads} heads ({self.dim} / {self.heads} = "
                 f"{self.dim / self.heads:.2f})",
                 where="heads",
-                fix=f"set dim={self.heads * max(1, round(self.dim / self.heads))} or another number of heads",
+                fix=f"--set dim={self.heads * max(1, round(self.dim / self.heads))} or another number of heads",
             )
 
 

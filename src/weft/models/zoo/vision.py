@@ -34,7 +34,7 @@ class VisionSize:
         if self.dim % self.heads:
             problem = f"a width of {self.dim} does not divide into {self.heads} heads"
             raise ConfigError(
-                problem, where="heads", fix=f"set dim={self.heads * max(1, round(self.dim / self.heads))}"
+                problem, where="heads", fix=f"--set dim={self.heads * max(1, round(self.dim / self.heads))}"
             )
 
 

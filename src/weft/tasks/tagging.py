@@ -1,0 +1,56 @@
+"""Tags of words by a model, with their probabilities, and in words for a look."""
+
+from collections.abc import Sequence
+
+import torch
+
+from weft.codecs import TagCodec
+from weft.data.encoded.tagged import framed, tagged_ids
+from weft.inspect.texts import AT_ONCE
+from weft.inspect.views import Answer
+from weft.tasks.recipes.language import context_of
+from weft.tasks.request import Loaded
+from weft.tasks.streams import stream_of, text_of
+from weft.training.progress import Progress, counter
+
+
+def tags_in_words(said: Sequence[str], tags: Sequence[tuple[str, float]]) -> Answer:
+    """The tags of the words that have one, with their probabilities."""
+    found = [(f"{word} {tag}", sure) for word, (tag, sure) in zip(said, tags, strict=True) if tag != "O"]
+    return Answer(tuple(found) or (("no word is tagged", None),), "tags")
+
+
+def tagged(run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None) -> list[list[str]]:
+    """The tags of words."""
+    return [[tag for tag, _ in tags] for tags in tagged_surely(run, sentences, progress)]
+
+
+@torch.inference_mode()
+def tagged_surely(
+    run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None
+) -> list[list[tuple[str, float]]]:
+    """The tags of words with their probabilities.
+
+    Words beyond the model's context have the first tag of all, which is O where there is one, and probability 0.
+    """
+    model, text, codec = stream_of(run).eval(), text_of(run.codecs), run.codec("tags", TagCodec)
+    unread = [[codec.names[0]] * len(sentence) for sentence in sentences]
+    rows = framed(tagged_ids(text, codec, sentences, unread), text, context_of(model.config))
+    found = [[(tag, 0.0) for tag in tags] for tags in unread]
+    count = None if progress is None else counter(progress, len(sentences), "sentences")
+    assert model.head is not None
+    for start in range(0, len(sentences), AT_ONCE):
+        some = range(start, min(len(sentences), start + AT_ONCE))
+        part = rows.take(some)
+        at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
+        sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
+        said = iter(zip(best.tolist(), sure.tolist(), strict=True))
+        for i in some:
+            for place in range(len(rows.places[i])):
+                tag, chance = next(said)
+                found[i][place] = codec.names[tag], chance
+        if count is not None:
+            count(some.stop)
+    if progress is not None:
+        progress.stop()
+    return found

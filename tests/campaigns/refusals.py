@@ -1,0 +1,75 @@
+"""What weft refuses to read of each model type: keys of config.json with which the first model of a type is tried again."""
+
+from typing import Any
+
+Refusal = tuple[str, dict[str, Any]]  # in words for the page, and the keys
+
+
+def architecture(name: str) -> dict[str, Any]:
+    return {"architectures": [name]}
+
+
+def rope(kind: str, **more: Any) -> dict[str, Any]:
+    return {"rope_parameters": {"rope_type": kind, "rope_theta": 10000.0, **more}}
+
+
+LAYERS: Refusal = ("layers of other kinds in `layer_types`", {"layer_types": ["chunked_attention"] * 2})
+CLASSES = "its classification head"
+BIDIRECTIONAL: Refusal = ("`use_bidirectional_attention`", {"use_bidirectional_attention": True})
+NOT_LINEAR: Refusal = ("stretches other than linear", rope("yarn", factor=2.0))
+RELATIVE: Refusal = ("relative positions (`position_embedding_type`)", {"position_embedding_type": "relative_key"})
+DECODER: Refusal = ("use as a decoder", {"is_decoder": True})
+QUESTIONS = "heads for questions"
+ORDER: Refusal = ("the other order of norms (`normalize_before`)", {"normalize_before": True})
+OBLONG: Refusal = ("patches that are not square", {"patch_size": [8, 4]})
+
+REFUSALS: dict[str, list[Refusal]] = {
+    "gpt2": [
+        (CLASSES, architecture("GPT2ForSequenceClassification")),
+        ("scores divided by the layer's number", {"scale_attn_by_inverse_layer_idx": True}),
+    ],
+    "llama": [
+        (CLASSES, architecture("LlamaForSequenceClassification")),
+        ("turns of a share of a head", rope("default", partial_rotary_factor=0.5)),
+    ],
+    "mistral": [(CLASSES, architecture("MistralForSequenceClassification")), LAYERS],
+    "qwen2": [(CLASSES, architecture("Qwen2ForSequenceClassification")), LAYERS],
+    "qwen3": [(CLASSES, architecture("Qwen3ForSequenceClassification")), LAYERS],
+    "smollm3": [(CLASSES, architecture("SmolLM3ForSequenceClassification")), LAYERS],
+    "phi3": [("biases", {"attention_bias": True}), ("stretches other than longrope", rope("linear", factor=2.0))],
+    "gemma": [BIDIRECTIONAL, NOT_LINEAR],
+    "gemma2": [BIDIRECTIONAL, NOT_LINEAR],
+    "gemma3_text": [BIDIRECTIONAL, ("soft caps of scores", {"attn_logit_softcapping": 50.0})],
+    "gpt_neox": [(CLASSES, architecture("GPTNeoXForSequenceClassification"))],
+    "opt": [("a table narrower than the model (`word_embed_proj_dim`, as in opt-350m)", {"word_embed_proj_dim": 16})],
+    "bert": [RELATIVE, DECODER, (QUESTIONS, architecture("BertForQuestionAnswering"))],
+    "distilbert": [(QUESTIONS, architecture("DistilBertForQuestionAnswering"))],
+    "roberta": [RELATIVE, DECODER, (QUESTIONS, architecture("RobertaForQuestionAnswering"))],
+    "xlm-roberta": [RELATIVE, DECODER, (QUESTIONS, architecture("XLMRobertaForQuestionAnswering"))],
+    "camembert": [RELATIVE, DECODER, (QUESTIONS, architecture("CamembertForQuestionAnswering"))],
+    "albert": [("several groups of layers (`num_hidden_groups`)", {"num_hidden_groups": 3}), RELATIVE],
+    "electra": [RELATIVE, DECODER],
+    "mpnet": [("another `relative_attention_num_buckets`", {"relative_attention_num_buckets": 16})],
+    "modernbert": [("stretched turns (`rope_scaling`)", {"rope_scaling": {"rope_type": "linear", "factor": 2.0}})],
+    "deberta-v2": [
+        ("models without relative attention", {"relative_attention": False}),
+        ("a convolution beside the first layer (`conv_kernel_size`, as in v2-xlarge)", {"conv_kernel_size": 3}),
+    ],
+    "marian": [("a head that is not the table", {"tie_word_embeddings": False}), ORDER],
+    "bart": [(CLASSES, architecture("BartForSequenceClassification")), ORDER],
+    "mbart": [(CLASSES, architecture("MBartForSequenceClassification")), ("no norm of embeddings", {"normalize_embedding": False})],
+    "m2m_100": [("learned places", {"static_position_embeddings": False})],
+    "t5": [("the encoder alone", architecture("T5EncoderModel"))],
+    "mt5": [("the encoder alone", architecture("MT5EncoderModel"))],
+    "vit": [OBLONG, ("hidden patches", architecture("ViTForMaskedImageModeling"))],
+    "deit": [OBLONG, ("hidden patches", architecture("DeiTForMaskedImageModeling"))],
+    "vit_mae": [OBLONG],
+    "dinov2": [("pictures that are not square", {"image_size": [16, 24]}), ("`Dinov2Backbone`", architecture("Dinov2Backbone"))],
+    "resnet": [("activations other than relu", {"hidden_act": "gelu"}), ("`ResNetBackbone`", architecture("ResNetBackbone"))],
+    "convnext": [OBLONG, ("`ConvNextBackbone`", architecture("ConvNextBackbone"))],
+    "swin": [("learned places (`use_absolute_embeddings`)", {"use_absolute_embeddings": True})],
+    "vision-encoder-decoder": [
+        ("encoders other than ViT and DeiT", {"encoder": {"model_type": "swin"}}),
+        ("decoders other than GPT-2", {"decoder": {"model_type": "bert"}}),
+    ],
+}  # fmt: skip
