@@ -12,6 +12,7 @@ from weft.core.block import Block, Parallel, Plain, PostNorm, PreNorm, SandwichN
 from weft.core.heads import PerToken
 from weft.core.memories import Across
 from weft.core.mixers import TokenShift
+from weft.core.norms import LayerScale
 from weft.core.recurrent import Lstm
 from weft.core.rules import Window
 from weft.core.scores import Capped, Dot
@@ -115,21 +116,30 @@ def _block(p: Program, block: nn.Module, x: Register, slots: str, shared: nn.Mod
         branches.append(("transform", lambda t: _transform(p, transform, _shifted(p, shift, t, slots, "transform"))))
     added = []
     for name, compute in branches:
-        norm, out_norm = getattr(block, f"{name}_norm"), getattr(block, f"{name}_out_norm")
+        norm, *behind = (getattr(block, f"{name}_{end}") for end in ("norm", "out_norm", "scale"))
         if isinstance(block.wiring, PreNorm | SandwichNorm):
-            p.emit(Kind.ADD, p.normed(out_norm, compute(p.normed(norm, x))), x)
+            p.emit(Kind.ADD, _finished(p, compute(p.normed(norm, x)), *behind), x)
         elif isinstance(block.wiring, PostNorm):
-            p.emit(Kind.ADD, compute(x), x)
+            p.emit(Kind.ADD, _finished(p, compute(x), *behind), x)
             if norm is not None:
                 p.norm(norm, x, x)
         elif isinstance(block.wiring, Plain):
-            p.emit(Kind.COPY, compute(x), x)
+            p.emit(Kind.COPY, _finished(p, compute(x), *behind), x)
         elif isinstance(block.wiring, Parallel):
-            added.append(compute(p.normed(norm, x)))
+            added.append(_finished(p, compute(p.normed(norm, x)), *behind))
         else:
             raise Unknown(type(block.wiring).__name__)
     for one in added:
         p.emit(Kind.ADD, one, x)
+
+
+def _finished(p: Program, x: Register, norm: nn.Module | None, scale: nn.Module | None) -> Register:
+    """What a branch adds to the stream: its numbers normalised and with learned gains, where the block has them."""
+    x = p.normed(norm, x)
+    if scale is None:
+        return x
+    exactly(scale, LayerScale)
+    return p.emit(Kind.MULTIPLY, x, p.register(x.width), data=(p.address(scale.gain),))  # type: ignore[arg-type]
 
 
 def _shifted(p: Program, shift: nn.Module | None, x: Register, slots: str, name: str) -> Register:

@@ -48,6 +48,7 @@ class Program:
         self.kept: list[Kept] = []
         self.tensors: list[Tensor] = []  # weights whose addresses the operations hold
         self.width = self.widest = self.before = 0
+        self.products = 0  # of a step for one token
         self.rounded = False  # whether it rounds: then a row must be computed the same way in every batch
         self._angles: dict[object, Register] = {}
 
@@ -55,6 +56,11 @@ class Program:
     def table(self) -> "ctypes.Array[Op]":
         """The operations side by side, as C reads them."""
         return (Op * len(self.ops))(*self.ops)
+
+    @property
+    def values(self) -> int:
+        """The number of logits of a token."""
+        return self.ops[-1].target.width
 
     def register(self, width: int) -> Register:
         """Room for some numbers of each token."""
@@ -87,13 +93,20 @@ class Program:
             return self._eight_bits(layer, x)
         exactly(layer, nn.Linear, Out)
         data = (self.address(layer.weight), self.address(layer.bias))  # type: ignore[arg-type]
+        self.products += layer.weight.numel()  # type: ignore[operator]
         return self.emit(Kind.LINEAR, x, self.register(len(layer.weight)), data=data)  # type: ignore[arg-type]
 
     def _eight_bits(self, layer: Int8Linear, x: Register) -> Register:
         """W x + b with weights in eight bits."""
         weight, self.rounded = layer.weight, True
-        data = (self.address(weight.kept_whole, torch.int8), self.address(weight.scale), self.address(layer.bias))
+        data = (
+            self.address(weight.tiles, torch.int8),
+            self.address(weight.tile_scale),
+            self.address(layer.bias),
+            self.address(weight.tile_sums, torch.int32),
+        )
         target = self.register(len(weight.scale))
+        self.products += weight.tiles.numel()
         return self.emit(Kind.LINEAR8, x, target, size=(weight.row_limit,), data=data)
 
     def norm(

@@ -3,15 +3,20 @@
 import ctypes
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from weft.core.cache import Cache
-from weft.errors import ConfigError
+from weft.core.threads import allowed_threads
+from weft.errors import ConfigError, NotNumbers
 from weft.generate.program import Kept, Program
-from weft.native import Batch, Library
+from weft.generate.sampling import NOT_NUMBERS, NOT_NUMBERS_FIX, Sampling
+from weft.native import Batch, Draw, Library, Writing
 from weft.native.loading import BAD_ID, BAD_PLACE
+from weft.native.loading import NOT_NUMBERS as LOGITS_ARE_NOT_NUMBERS
 from weft.tokens import Tokens
+
+SINGLE_THREAD_PRODUCTS = 500_000  # multiplications of a step, below which one thread is fastest
 
 
 class NativeSteps:
@@ -24,7 +29,8 @@ class NativeSteps:
         """The cache holds what rows have read, or is new and was made ready by `begin`."""
         self.library, self.program, self.cache = library, program, cache
         self.room, self.first = cache.reserve_line(cache.length + 1)
-        self.batch = Batch(rows=len(self.first), room=self.room, threads=torch.get_num_threads())
+        rows = len(self.first)
+        self.batch = Batch(rows=rows, room=self.room, threads=_threads(rows * program.products))
         self.batch.first = self.first.data_ptr()
         self.position = cache.slots("embed").get("next position").clone()
         cache.slots("embed").set("next position", self.position)
@@ -66,7 +72,7 @@ class NativeSteps:
         at, ids = self.batch, ids.long().contiguous()
         if ids.shape[1] != at.fresh:
             self._bind_work(ids.shape[1])
-        logits = torch.empty(at.rows, self.program.ops[-1].target.width)
+        logits = torch.empty(at.rows, self.program.values)
         at.length, at.ids, at.out = self.cache.length, ids.data_ptr(), logits.data_ptr()
         failure = self.library.run(self.program.table, at)
         if failure:
@@ -75,6 +81,31 @@ class NativeSteps:
         self.position.add_(at.fresh)
         return logits
 
+    def write(
+        self, logits: Float[Tensor, "B V"], how: Sampling, chances: Float64[Tensor, "N B"], ends: Int[Tensor, "E"]
+    ) -> Int[Tensor, "M B"]:
+        """Draw and read up to N tokens of each row in one call: fewer where all rows have written an end before.
+
+        `logits` are those of the first token, and afterwards those of the token that follows the last. Where all rows have
+        ended, the last token was not read.
+        """
+        at, (count, rows) = self.batch, chances.shape
+        if at.fresh != 1:
+            self._bind_work(1)
+        tokens, ended = torch.empty(count, rows, dtype=torch.long), torch.zeros(rows, dtype=torch.uint8)
+        never, work = torch.tensor(how.never, dtype=torch.long), torch.empty(4 * self.program.values)
+        writing = Writing(Draw(how.temperature, how.top_p, how.min_p, how.top_k or 0), count, self.program.values)
+        writing.chances, writing.tokens, writing.ended = chances.data_ptr(), tokens.data_ptr(), ended.data_ptr()
+        writing.never, writing.nevers = never.data_ptr(), len(never)
+        writing.ends, writing.end_count, writing.work = ends.data_ptr(), len(ends), work.data_ptr()
+        at.length, at.out = self.cache.length, logits.data_ptr()
+        failure = self.library.run(self.program.table, at, writing)
+        if failure:
+            raise self._fault(failure, tokens[: writing.drawn])
+        self.position.add_(at.length - self.cache.length)
+        self.cache.length = at.length
+        return tokens[: writing.drawn]
+
     def _fault(self, failure: int, ids: Tensor) -> Exception:
         """What the modules would say."""
         if failure == BAD_PLACE:
@@ -82,6 +113,8 @@ class NativeSteps:
             return ConfigError(
                 f"the learned table of places has none for place {place}", fix="use shorter texts, or another model"
             )
+        if failure == LOGITS_ARE_NOT_NUMBERS:
+            return NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
         assert failure == BAD_ID, "Python and C know different operations"
         return IndexError(f"the table of tokens has no row for one of {ids.flatten().tolist()}")
 
@@ -123,6 +156,15 @@ class NativeSteps:
         self.work = torch.empty(registers + at.scratch_size * at.threads)
         at.work = self.work.data_ptr()
         at.scratch = at.work + registers * self.work.element_size()
+        if self.program.rounded:
+            tokens = at.rows * fresh
+            self.bytes, self.steps = torch.empty(tokens * (self.program.widest + 3), dtype=torch.uint8), torch.empty(tokens)
+            at.rounded, at.steps = self.bytes.data_ptr(), self.steps.data_ptr()
+
+
+def _threads(products: int) -> int:
+    """One thread for a small step: several would wait for each other longer than they compute."""
+    return 1 if products < SINGLE_THREAD_PRODUCTS else allowed_threads()
 
 
 def _own(tensor: Tensor) -> Tensor:

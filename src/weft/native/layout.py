@@ -31,6 +31,7 @@ class Kind(IntEnum):
     CAP = 17
     LINEAR8 = 18
     LAST = 19
+    MULTIPLY = 20
 
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh")  # `enum activation`
@@ -102,6 +103,8 @@ class Batch(ctypes.Structure):
         ("work", c_void_p),
         ("scratch", c_void_p),
         ("out", c_void_p),
+        ("rounded", c_void_p),
+        ("steps", c_void_p),
     ]
 
 
@@ -111,6 +114,25 @@ class Draw(ctypes.Structure):
     _fields_ = [("temperature", c_double), ("top_p", c_double), ("min_p", c_double), ("top_k", c_int64)]
 
 
+class Writing(ctypes.Structure):
+    """Tokens that are drawn and read one after the other; `writing` in kernels/program.h."""
+
+    _fields_ = [
+        ("how", Draw),
+        ("count", c_int64),
+        ("values", c_int64),
+        ("chances", c_void_p),
+        ("never", c_void_p),
+        ("ends", c_void_p),
+        ("nevers", c_int64),
+        ("end_count", c_int64),
+        ("tokens", c_void_p),
+        ("drawn", c_int64),
+        ("ended", c_void_p),
+        ("work", c_void_p),
+    ]
+
+
 BYTES = (
-    ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * ctypes.sizeof(Draw)
+    ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * ctypes.sizeof(Writing)
 )  # `weft_bytes` of kernels/library.c

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from weft.native.build import build, cache_folder, digest
-from weft.native.layout import BYTES, Batch, Draw, Op
+from weft.native.layout import BYTES, Batch, Draw, Op, Writing
 
-INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512")
-BAD_PLACE, BAD_ID = 1, 2  # `enum failure`: a table has no row for a place, or for an id
+INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI")
+BAD_PLACE, BAD_ID, NOT_NUMBERS = 1, 2, 3  # `enum failure`: no row of a table for a place or an id; logits are not numbers
 OFF = "WEFT_NATIVE"  # an environment variable: 0 leaves native code out
 
 
@@ -25,16 +25,15 @@ class Library:
         loaded.weft_bytes.restype = c_int64
         self.bytes: int = loaded.weft_bytes()
         self._run = loaded.weft_run
-        self._run.argtypes = [c_int, POINTER(Op), c_int64, POINTER(Batch)]
+        self._run.argtypes = [c_int, POINTER(Op), c_int64, POINTER(Batch), POINTER(Writing)]
         self._run.restype = c_int
         self._draw = loaded.weft_draw
         self._draw.argtypes = [c_void_p, c_int64, c_int64, POINTER(Draw), c_void_p, c_void_p, c_void_p]
         self._draw.restype = c_int
 
-    def run(self, ops: "ctypes.Array[Op]", at: Batch, instruction_set: int | None = None) -> int:
-        """Run a step program; returns 0, or why it could not: BAD_PLACE or BAD_ID."""
-        chosen = self.widest if instruction_set is None else instruction_set
-        return self._run(chosen, ops, len(ops), byref(at))
+    def run(self, ops: "ctypes.Array[Op]", at: Batch, writing: Writing | None = None) -> int:
+        """Run a step program once, or for all tokens of a writing; returns 0, or a `failure`."""
+        return self._run(self.widest, ops, len(ops), byref(at), None if writing is None else byref(writing))
 
     def draw(self, logits: int, shape: tuple[int, int], how: Draw, chances: int, work: int, tokens: int) -> bool:
         """Draw the next token of each row by a number from 0 to 1, all given by address; returns whether logits are numbers.

@@ -58,25 +58,18 @@ static void append(const batch *at, const float *from, int64_t from_width, float
                        from + (b * at->fresh + i) * from_width + h * width, width * sizeof(float));
 }
 
-enum { THREAD_READING = 200000 }; /* numbers of keys and values below which one thread reads them fastest */
-
-#ifdef _OPENMP
-#include <omp.h>
-#define THREAD omp_get_thread_num()
-#else
-#define THREAD 0
-#endif
-
 /* New tokens read their own line: what came before them in the row, themselves included. */
-static void attend(const op *o, const batch *at, const float *from, float *to)
+static void attend(const op *o, const batch *at, const member *me, const float *from, float *to)
 {
     int64_t heads = o->size[0], groups = o->size[1], width = o->size[2], value_width = o->size[3], window = o->size[4];
     float *keys = at->slots[o->slot[0]], *values = at->slots[o->slot[1]];
-    append(at, from + heads * width, o->from.width, keys, groups, width);
-    append(at, from + (heads + groups) * width, o->from.width, values, groups, value_width);
-    int64_t works = at->rows * at->fresh * heads, each = (at->length + at->fresh) * (width + value_width);
-#pragma omp parallel for num_threads(at->threads) if (at->threads > 1 && works * each > THREAD_READING)
-    for (int64_t work = 0; work < works; work++) {
+    if (me->number == 0) {
+        append(at, from + heads * width, o->from.width, keys, groups, width);
+        append(at, from + (heads + groups) * width, o->from.width, values, groups, value_width);
+    }
+    meet(me);
+    span mine = share(me, at->rows * at->fresh * heads, 1);
+    for (int64_t work = mine.start; work < mine.stop; work++) {
         int64_t t = work / heads, h = work % heads, b = t / at->fresh, g = b * groups + h / (heads / groups);
         int64_t place = at->length + t % at->fresh, first = at->first[b];
         reach r = {keys + g * at->room * width, values + g * at->room * value_width, first, place + 1, 0, 0};
@@ -85,24 +78,23 @@ static void attend(const op *o, const batch *at, const float *from, float *to)
         if (o->data[0])
             r.slope = o->data[0][h];
         if (place >= first)
-            read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + THREAD * at->scratch_size,
+            read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + me->number * at->scratch_size,
                       to + t * o->to.width + h * value_width);
     }
 }
 
 /* Tokens read a memory, of which neighbouring rows may share one row. */
-static void read_memory(const op *o, const batch *at, const float *from, float *to)
+static void read_memory(const op *o, const batch *at, const member *me, const float *from, float *to)
 {
     int64_t heads = o->size[0], groups = o->size[1], width = o->size[2], value_width = o->size[3], length = at->memory_length;
     const float *keys = at->slots[o->slot[0]], *values = at->slots[o->slot[1]];
-    int64_t works = at->rows * at->fresh * heads, each = length * (width + value_width);
-#pragma omp parallel for num_threads(at->threads) if (at->threads > 1 && works * each > THREAD_READING)
-    for (int64_t work = 0; work < works; work++) {
+    span mine = share(me, at->rows * at->fresh * heads, 1);
+    for (int64_t work = mine.start; work < mine.stop; work++) {
         int64_t t = work / heads, h = work % heads, m = t / at->fresh / (at->rows / at->memory_rows);
         int64_t g = m * groups + h / (heads / groups);
         const uint8_t *valid = at->memory_valid ? at->memory_valid + m * length : 0;
         reach r = {keys + g * length * width, values + g * length * value_width, 0, length, valid, 0};
-        read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + THREAD * at->scratch_size,
+        read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + me->number * at->scratch_size,
                   to + t * o->to.width + h * value_width);
     }
 }

@@ -2,6 +2,7 @@
 
 #if defined(__x86_64__)
 
+#include <immintrin.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +16,14 @@
 #define LANES 8
 #define TILE_ROWS 2
 #define RUN run_avx2
+
+/* Pairs of products are added in sixteen bits, which hold them up to this limit. */
+#define FAST_LIMIT 63
+#define WIDE8 1
+#define NARROW8 1
+#define PRODUCTS8(sum, bytes, w) \
+    (sum + (wholes)_mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi32(bytes), _mm256_loadu_si256((const void *)(w))), \
+                                     _mm256_set1_epi16(1)))
 
 #include "run.h"
 

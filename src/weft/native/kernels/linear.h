@@ -69,19 +69,9 @@ static void outputs(const float *x, int64_t rows, const float *w, const float *b
             tile(x + r * n, w + o * n, n, b ? b + o : 0, y + r * m + o, m, 1, 1);
 }
 
-enum { THREAD_WORK = 400000 }; /* multiplications below which handing out costs more than it gives */
-
-static void linear(const float *x, int64_t rows, const float *w, const float *b, float *y, int64_t n, int64_t m, int64_t threads)
+/* A thread's share of the outputs. */
+static void linear(const op *o, const member *me, int64_t rows, const float *x, float *y)
 {
-    if (threads < 2 || rows * n * m < THREAD_WORK) {
-        outputs(x, rows, w, b, y, n, m, 0, m);
-        return;
-    }
-    int64_t share = (m / threads + 8) / 8 * 8;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int64_t i = 0; i < threads; i++) {
-        int64_t start = i * share, stop = start + share < m ? start + share : m;
-        if (start < stop)
-            outputs(x, rows, w, b, y, n, m, start, stop);
-    }
+    span mine = share(me, o->to.width, 8);
+    outputs(x, rows, o->data[0], o->data[1], y, o->from.width, o->to.width, mine.start, mine.stop);
 }

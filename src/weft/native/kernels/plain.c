@@ -4,6 +4,9 @@
 
 #define LANES 4
 #define TILE_ROWS 2
+#define FAST_LIMIT 127
+#define WIDE8 1
+#define NARROW8 1
 #define RUN run_plain
 
 #include "run.h"

@@ -30,13 +30,16 @@ enum kind {
     ADD,        /* to += from */
     SCALE,      /* to = factor * from                                        number: factor */
     CAP,        /* to = cap * tanh(from / cap)                               number: cap */
-    LINEAR8,    /* to = W from + b with weights in eight bits                data: W, scales, b; size: the largest rounded number */
-    LAST        /* to = from of each row's last token; from here on a row has one token */
+    LINEAR8,    /* to = W from + b with weights in eight bits                data: tiles of W, scales, b, sums of W's rows;
+                                                                             size: the largest rounded number */
+    LAST,       /* to = from of each row's last token; from here on a row has one token */
+    MULTIPLY    /* to = gain * from, number by number                        data: gain */
 };
 
 enum activation { RELU, GELU, GELU_TANH, QUICK, RELU_SQUARED, SILU, SINE, TANH };
 
-enum failure { BAD_PLACE = 1, BAD_ID, BAD_KIND }; /* a table has no row for a place or an id; an operation is not known */
+/* A table has no row for a place or an id; logits are not numbers; an operation is not known. */
+enum failure { BAD_PLACE = 1, BAD_ID, NOT_NUMBERS, BAD_KIND };
 
 enum { SIZES = 8, NUMBERS = 2, DATA = 8, SLOTS = 2 };
 
@@ -68,6 +71,8 @@ typedef struct {
     float **slots;
     float *work, *scratch;             /* the registers; `scratch_size` floats for each thread */
     float *out;                        /* (rows, values): what the last operation gives */
+    uint8_t *rounded;                  /* room for all tokens of a register in eight bits, and the steps of each token */
+    float *steps;
 } batch;
 
 /* How the next token is drawn; top_k is 0 where all tokens may come. */
@@ -76,8 +81,25 @@ typedef struct {
     int64_t top_k;
 } drawing;
 
-int run_plain(const op *ops, int64_t count, batch *at);
-int run_avx2(const op *ops, int64_t count, batch *at);
-int run_avx512(const op *ops, int64_t count, batch *at);
+/* Tokens that are drawn and read one after the other, until there are `count` or all rows have written an end. */
+typedef struct {
+    drawing how;
+    int64_t count, values;             /* tokens to write in each row, and logits to draw from */
+    const double *chances;             /* (count, rows): a number from 0 to 1 for each token */
+    const int64_t *never, *ends;       /* tokens that are never written, and that end a row */
+    int64_t nevers, end_count;
+    int64_t *tokens;                   /* (count, rows): what was drawn */
+    int64_t drawn;                     /* of each row so far */
+    uint8_t *ended;                    /* (rows): whether an end was drawn */
+    float *work;                       /* 4 * values */
+} writing;
+
+/* The next token of a row, or -1 where the logits are not numbers; work holds 4 * n floats. */
+int64_t draw_token(const float *logits, int64_t n, const drawing *how, double u, float *work);
+
+int run_plain(const op *ops, int64_t count, batch *at, writing *w);
+int run_avx2(const op *ops, int64_t count, batch *at, writing *w);
+int run_avx512(const op *ops, int64_t count, batch *at, writing *w);
+int run_vnni(const op *ops, int64_t count, batch *at, writing *w);
 
 #endif

@@ -62,9 +62,9 @@ static candidate last_kept(const float *values, const float *chance, int64_t n, 
     }
 }
 
-/* Returns the token, or -1 where the logits are not numbers. */
-static int64_t drawn(const float *logits, int64_t n, const drawing *how, double u, float *values, float *chance, candidate *room)
+int64_t draw_token(const float *logits, int64_t n, const drawing *how, double u, float *work)
 {
+    float *values = work, *chance = work + n;
     float best = -INFINITY;
     int64_t first = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -84,7 +84,7 @@ static int64_t drawn(const float *logits, int64_t n, const drawing *how, double 
         values[i] = logits[i] / (float)how->temperature;
     for (int64_t i = 0; i < n; i++)
         chance[i] = expf(values[i] - best);
-    candidate last = last_kept(values, chance, n, best, how, room);
+    candidate last = last_kept(values, chance, n, best, how, (candidate *)(work + 2 * n));
     double total = 0, sum = 0;
     for (int64_t i = 0; i < n; i++) {
         int kept = values[i] > last.value || (values[i] == last.value && i <= last.index);
@@ -107,7 +107,7 @@ static int64_t drawn(const float *logits, int64_t n, const drawing *how, double 
 int weft_draw(const float *logits, int64_t rows, int64_t n, const drawing *how, const double *u, float *work, int64_t *tokens)
 {
     for (int64_t b = 0; b < rows; b++) {
-        tokens[b] = drawn(logits + b * n, n, how, u[b], work, work + n, (candidate *)(work + 2 * n));
+        tokens[b] = draw_token(logits + b * n, n, how, u[b], work);
         if (tokens[b] < 0)
             return -1;
     }

@@ -56,10 +56,10 @@ static void shift(const op *o, const batch *at, const float *from, float *to)
 }
 
 /* Each pair (x_i, x_{i + half}) of some heads turned by its angle. */
-static void turn(const op *o, int64_t tokens, const float *angle, float *to)
+static void turn(const op *o, span each, const float *angle, float *to)
 {
     int64_t half = o->from.width / 2, heads = o->size[1], head_width = o->size[2];
-    for (int64_t t = 0; t < tokens; t++) {
+    for (int64_t t = each.start; t < each.stop; t++) {
         const float *cosine = angle + t * 2 * half, *sine = cosine + half;
         for (int64_t h = 0; h < heads; h++) {
             float *a = to + t * o->to.width + o->size[0] + h * head_width, *b = a + half;
@@ -93,10 +93,10 @@ static void activate(int64_t kind, const float *x, float *y, int64_t n)
     }
 }
 
-static void gate(const op *o, int64_t tokens, const float *from, float *to)
+static void gate(const op *o, span each, const float *from, float *to)
 {
     int64_t n = o->to.width;
-    for (int64_t t = 0; t < tokens; t++) {
+    for (int64_t t = each.start; t < each.stop; t++) {
         const float *value = from + (2 * t + 1) * n;
         activate(o->size[0], from + 2 * t * n, to + t * n, n);
         for (int64_t i = 0; i < n; i++)
@@ -105,24 +105,33 @@ static void gate(const op *o, int64_t tokens, const float *from, float *to)
 }
 
 /* i, f, g, o = gates;  c' = f c + i g;  h' = o tanh(c'). Tokens of a row come one after the other, rows side by side. */
-static void lstm(const op *o, const batch *at, float *from, float *to)
+static void lstm(const op *o, const batch *at, const member *me, float *from, float *to)
 {
     int64_t width = o->to.width;
-    float *h = at->slots[o->slot[0]], *c = at->slots[o->slot[1]], *added = at->scratch;
-    for (int64_t i = 0; i < at->fresh; i++)
+    float *h = at->slots[o->slot[0]], *c = at->slots[o->slot[1]], *added = at->scratch + me->number * at->scratch_size;
+    span gated = share(me, 4 * width, 8), kept = share(me, width, 8);
+    for (int64_t i = 0; i < at->fresh; i++) {
+        for (int64_t b = 0; b < at->rows; b++) {
+            float *gates = from + (b * at->fresh + i) * 4 * width;
+            if (at->length + i < at->first[b])
+                continue;
+            outputs(h + b * width, 1, o->data[0], o->data[1], added, width, 4 * width, gated.start, gated.stop);
+            for (int64_t j = gated.start; j < gated.stop; j++)
+                gates[j] += added[j];
+        }
+        meet(me);
         for (int64_t b = 0; b < at->rows; b++) {
             int64_t t = b * at->fresh + i;
             float *gates = from + t * 4 * width, *state = h + b * width, *cell = c + b * width;
             if (at->length + i < at->first[b])
                 continue;
-            linear(state, 1, o->data[0], o->data[1], added, width, 4 * width, at->threads);
-            for (int64_t j = 0; j < 4 * width; j++)
-                gates[j] += added[j];
-            for (int64_t j = 0; j < width; j++) {
+            for (int64_t j = kept.start; j < kept.stop; j++) {
                 float in = sigmoid(gates[j]), keep = sigmoid(gates[width + j]), new = fast_tanh(gates[2 * width + j]);
                 cell[j] = keep * cell[j] + in * new;
                 state[j] = sigmoid(gates[3 * width + j]) * fast_tanh(cell[j]);
                 to[t * width + j] = state[j];
             }
         }
+        meet(me);
+    }
 }
