@@ -9,11 +9,12 @@ from torch import Tensor, nn
 
 from weft.core import Additive, Capped, LowRank, OnePlusRmsNorm, Parallel, PostNorm, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
-from weft.errors import ConfigError
-from weft.generate import Session
+from weft.errors import ConfigError, NotNumbers
+from weft.generate import Sampling, Session, generate
 from weft.generate import session as sessions
 from weft.generate.compute import prepared
 from weft.generate.session import step_program, unknown_part
+from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
@@ -261,3 +262,37 @@ def test_without_a_library_the_modules_step(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sessions, "library", lambda: None)
     assert step_program(MODELS["gpt"]) is None
     assert alike(logits(Session(MODELS["gpt"]), PROMPTS), expected("gpt"))
+
+
+def _texts(name: str, how: Sampling, prompts: list[list[int]], **more: int) -> list[tuple[tuple[int, ...], str]]:
+    tokenizer = tokenizers.train("characters", ["abcdefghi"])
+    rows = generate(Session(MODELS[name], **more), tokenizer, prompts, how)
+    return [(one.ids, one.ended) for row in rows for one in row]
+
+
+@needs_native
+@pytest.mark.parametrize("name", ["swift", "gpt", "lstm"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("stop", [(), ("a", "bc")])
+def test_tokens_written_at_once_are_those_written_one_by_one(
+    name: str, temperature: float, stop: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+):
+    how = Sampling(temperature=temperature, samples=3, max_tokens=40, stop=stop, never=(9,), top_p=1.0)
+    found, calls, write = [], [], Session.write
+    monkeypatch.setattr(Session, "write", lambda self, *given: calls.append(given) or write(self, *given))
+    for most in (32, 3, 0):
+        monkeypatch.setattr(sessions, "MOST_AHEAD", most)
+        found.append(_texts(name, how, [[1, 2, 3], [4]]))
+        assert bool(calls) == (most > 0)
+        calls.clear()
+    assert found[0] == found[1] == found[2]
+    assert len({len(ids) for ids, _ in found[0]}) > 1 or temperature == 0
+
+
+@needs_native
+def test_logits_that_are_not_numbers_are_refused_wherever_they_come():
+    model = language_model("gpt", dtype=torch.float32)
+    with torch.no_grad():
+        model.embed.place.code.table.weight[7] = float("nan")
+    with pytest.raises(NotNumbers):
+        generate(Session(model), tokenizers.train("characters", ["abcdefghi"]), [[1]], Sampling(temperature=0.0))

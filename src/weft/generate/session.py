@@ -1,7 +1,7 @@
 """Session: steps a decoder, transformer or recurrent alike. Holds the cache; knows nothing of sampling or text."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from weft.core import recording
@@ -10,6 +10,7 @@ from weft.core.cache import Cache
 from weft.core.mixers import Mixer
 from weft.generate.compiling import program_of
 from weft.generate.program import Program, Unknown
+from weft.generate.sampling import Sampling
 from weft.generate.stepping import NativeSteps
 from weft.modalities.text import Text
 from weft.models.stream import Stream
@@ -17,6 +18,8 @@ from weft.native import library
 from weft.tokens import Tokens
 
 MOST_NATIVE_TOKENS = 64  # of prompts, above which the products of a library are faster than those of weft's kernels
+MOST_AHEAD = 32  # tokens that are written at once
+PRODUCTS_AHEAD = 64_000_000  # multiplications that are done at once: some milliseconds
 
 
 class Session:
@@ -68,6 +71,28 @@ class Session:
         return logits[:, -1]
 
     @torch.inference_mode()
+    def ahead(self) -> int:
+        """How many tokens `write` may write at once: 0 where steps are not native, or where one takes long by itself."""
+        if not self._may_be_native() or self.program is None:
+            return 0
+        room = MOST_AHEAD if self.window is None else self.window - max(map(len, self.rows))
+        return min(room, self._bound().left, MOST_AHEAD, PRODUCTS_AHEAD // (len(self.rows) * self.program.products))
+
+    @torch.inference_mode()
+    def write(
+        self, logits: Float[Tensor, "B V"], how: Sampling, chances: Float64[Tensor, "N B"], ends: Int[Tensor, "E"]
+    ) -> Int[Tensor, "B M"]:
+        """Draw a token of each row, read it, and so on up to N <= `ahead()` times, in one call of native code.
+
+        `logits` are those after the last step; those of the token that follows take their place. Rows that have ended go on
+        until all have: then fewer than N tokens are returned, and the last of them was not read.
+        """
+        tokens = self._bound().write(logits, how, chances, ends).T
+        for row, new in zip(self.rows, tokens.tolist(), strict=True):
+            row += new
+        return tokens
+
+    @torch.inference_mode()
     def take(self, rows: Int[Tensor, "R"], memory: Int[Tensor, "S"] | None = None) -> None:
         """Go on with these rows only, in this order, repeats allowed; they read these rows of the memory.
 
@@ -89,7 +114,7 @@ class Session:
 
     def _bound(self) -> NativeSteps:
         """The program, bound to the cache as it is now."""
-        if self._native is None or self._native.full:
+        if self._native is None or self._native.left < 1:
             found = library()
             assert found is not None and self.program is not None
             self._native = NativeSteps(found, self.program, self.cache, self.memory)

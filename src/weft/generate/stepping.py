@@ -59,9 +59,9 @@ class NativeSteps:
             cache.slots("embed").set("earlier ids", torch.zeros(rows, program.before, dtype=torch.long))
 
     @property
-    def full(self) -> bool:
-        """Whether the lines have no place left."""
-        return self.cache.length >= self.room
+    def left(self) -> int:
+        """The number of places that are left in the lines."""
+        return self.room - self.cache.length
 
     def step(self, ids: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
         """Read one more token in each row; returns the logits of the next."""
