@@ -12,7 +12,9 @@ from weft.core.attention import Attention
 from weft.errors import ConfigError, NotNumbers
 from weft.generate import Sampling, Session, generate
 from weft.generate import session as sessions
+from weft.generate import stepping
 from weft.generate.compute import prepared
+from weft.generate.pace import Pace
 from weft.generate.session import step_program, unknown_part
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import Text
@@ -160,14 +162,16 @@ def test_neighbours_change_no_bit_of_a_step(name: str):
 def test_the_number_of_threads_changes_no_bit(precision: str, monkeypatch: pytest.MonkeyPatch):
     config = LANGUAGE_MODELS["gpt"](Size(dim=192, depth=1, heads=4, context=8), vocab=VOCAB)
     model, found = prepared(randomised(config.build()).eval(), precision), []
+    how = Sampling(temperature=1.0, max_tokens=7, samples=2)
     for threads in (1, 2, 3):
+        monkeypatch.setattr(stepping, "pace_of", lambda products, threads=threads: Pace(threads))
         session = Session(model)
         session.start([[1]] * 8)
-        session.take(torch.arange(7, -1, -1))  # bound anew
-        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
-        found.append(session.step(torch.arange(8)))
-        monkeypatch.undo()
-    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+        session.take(torch.arange(7, -1, -1))
+        texts = generate(Session(model), tokenizers.train("characters", ["abcdefghi"]), [[1], [2, 3]], how)
+        found.append((session.step(torch.arange(8)), [one.ids for row in texts for one in row]))
+    for values, ids in found[1:]:
+        assert torch.equal(values, found[0][0]) and ids == found[0][1]
 
 
 @needs_native

@@ -1,22 +1,21 @@
 """Steps of a decoder in native code, over the same cache as those of its modules: either may follow the other."""
 
 import ctypes
+import time
 
 import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from weft.core.cache import Cache
-from weft.core.threads import allowed_threads
 from weft.errors import ConfigError, NotNumbers
+from weft.generate.pace import pace_of
 from weft.generate.program import Kept, Program
 from weft.generate.sampling import NOT_NUMBERS, NOT_NUMBERS_FIX, Sampling
 from weft.native import Batch, Draw, Library, Writing
 from weft.native.loading import BAD_ID, BAD_PLACE
 from weft.native.loading import NOT_NUMBERS as LOGITS_ARE_NOT_NUMBERS
 from weft.tokens import Tokens
-
-SINGLE_THREAD_PRODUCTS = 500_000  # multiplications of a step, below which one thread is fastest
 
 
 class NativeSteps:
@@ -30,7 +29,7 @@ class NativeSteps:
         self.library, self.program, self.cache = library, program, cache
         self.room, self.first = cache.reserve_line(cache.length + 1)
         rows = len(self.first)
-        self.batch = Batch(rows=rows, room=self.room, threads=_threads(rows * program.products))
+        self.batch, self.pace = Batch(rows=rows, room=self.room), pace_of(rows * program.products)
         self.batch.first = self.first.data_ptr()
         self.position = cache.slots("embed").get("next position").clone()
         cache.slots("embed").set("next position", self.position)
@@ -74,8 +73,7 @@ class NativeSteps:
             self._bind_work(ids.shape[1])
         logits = torch.empty(at.rows, self.program.values)
         at.length, at.ids, at.out = self.cache.length, ids.data_ptr(), logits.data_ptr()
-        failure = self.library.run(self.program.table, at)
-        if failure:
+        if failure := self._run():
             raise self._fault(failure, ids)
         self.cache.length += at.fresh
         self.position.add_(at.fresh)
@@ -99,12 +97,20 @@ class NativeSteps:
         writing.never, writing.nevers = never.data_ptr(), len(never)
         writing.ends, writing.end_count, writing.work = ends.data_ptr(), len(ends), work.data_ptr()
         at.length, at.out = self.cache.length, logits.data_ptr()
-        failure = self.library.run(self.program.table, at, writing)
-        if failure:
+        if failure := self._run(writing):
             raise self._fault(failure, tokens[: writing.drawn])
         self.position.add_(at.length - self.cache.length)
         self.cache.length = at.length
         return tokens[: writing.drawn]
+
+    def _run(self, writing: Writing | None = None) -> int:
+        """Compute a step, or those of a writing; returns 0, or a failure."""
+        at, start = self.batch, time.perf_counter()
+        at.threads = self.pace.next()
+        failure = self.library.run(self.program.table, at, writing)
+        steps = at.fresh if writing is None else max(1, writing.drawn)
+        self.pace.note(at.threads, (time.perf_counter() - start) / steps)
+        return failure
 
     def _fault(self, failure: int, ids: Tensor) -> Exception:
         """What the modules would say."""
@@ -153,18 +159,16 @@ class NativeSteps:
         """Registers for `fresh` new tokens in each row, and scratch memory for each thread."""
         at, registers = self.batch, self.batch.rows * fresh * self.program.widest
         at.fresh, at.scratch_size = fresh, max(self.room, at.memory_length, 4 * self.program.widest)
-        self.work = torch.empty(registers + at.scratch_size * at.threads)
+        self.work = torch.empty(registers + at.scratch_size * self.pace.most)
         at.work = self.work.data_ptr()
         at.scratch = at.work + registers * self.work.element_size()
         if self.program.rounded:
             tokens = at.rows * fresh
-            self.bytes, self.steps = torch.empty(tokens * (self.program.widest + 3), dtype=torch.uint8), torch.empty(tokens)
+            self.bytes, self.steps = (
+                torch.empty(tokens * (self.program.widest + 3), dtype=torch.uint8),
+                torch.empty(tokens),
+            )
             at.rounded, at.steps = self.bytes.data_ptr(), self.steps.data_ptr()
-
-
-def _threads(products: int) -> int:
-    """One thread for a small step: several would wait for each other longer than they compute."""
-    return 1 if products < SINGLE_THREAD_PRODUCTS else allowed_threads()
 
 
 def _own(tensor: Tensor) -> Tensor:
