@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from weft.core import Additive, Capped, LowRank, OnePlusRmsNorm, Parallel, PostNorm, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
 from weft.errors import ConfigError, NotNumbers
-from weft.generate import Sampling, Session, generate
+from weft.generate import Sampling, Session, generate, stepping
 from weft.generate import session as sessions
-from weft.generate import stepping
 from weft.generate.compute import prepared
 from weft.generate.pace import Pace
 from weft.generate.session import step_program, unknown_part

@@ -54,5 +54,5 @@ _paces: dict[tuple[int, int], Pace] = {}
 def pace_of(products: int) -> Pace:
     """The pace of steps of some multiplications, which all sessions of a process share."""
     most = 1 if products < SMALL_STEP else allowed_threads()
-    choices = (1, most) if 1 < most and products < LARGE_STEP else (most,)
+    choices = (1, most) if most > 1 and products < LARGE_STEP else (most,)
     return _paces.setdefault((products, most), Pace(*choices))
