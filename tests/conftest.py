@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from weft.config import Config
 
@@ -55,6 +56,7 @@ jaxtyping.install_import_hook(CHECKED, "beartype.beartype")
 settings.register_profile("weft", deadline=None, derandomize=True, database=None)
 settings.load_profile("weft")
 torch.set_num_threads(1)
+threadpool_limits(1)  # threads of numpy's products wait by spinning: two test processes on two cores lose minutes to it
 
 
 # Tests that start commands by fork, send POSIX signals or draw on a terminal cannot run on Windows.

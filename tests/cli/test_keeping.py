@@ -1,8 +1,10 @@
 """weft runs: what is listed, compared, removed and verified; sweeps; the words of weft train in a file."""
 
 import json
+import sys
 from pathlib import Path
 
+import processes
 import pytest
 import torch
 
@@ -46,6 +48,8 @@ def test_runs_are_listed_with_what_they_learned_and_how_far_they_came(tmp_path: 
     made(tmp_path / "half", finished=False)
     (made(tmp_path / "bad") / "config.json").write_text("{")
     (tmp_path / "no run").mkdir()
+    (tmp_path / "exported").mkdir()
+    (tmp_path / "exported/config.json").write_text('{"model_type": "gpt2"}')
     found = {Path(entry.run).name: entry for entry in list_runs([tmp_path])}
     assert sorted(found) == ["bad", "done", "half"]
     assert {name: entry.state for name, entry in found.items()} == {
@@ -147,3 +151,15 @@ def test_a_file_with_a_mistake_is_refused_with_its_place(tmp_path: Path, text: s
 def test_accuracy_decides_before_the_loss_and_more_is_better():
     assert deciding({"loss": 1.0, "accuracy": 0.5}) == "accuracy" and deciding({"loss": 1.0}) == "loss"
     assert score({"loss": 1.0}) > score({"loss": 2.0}) and score({"accuracy": 0.6}) > score({"accuracy": 0.5})
+
+
+def test_listing_and_comparing_runs_load_no_torch(tmp_path: Path):
+    made(tmp_path / "a")
+    made(tmp_path / "b", lr=0.2)
+    code = (
+        "import sys; from weft.runs.comparing import compare; from weft.runs.listing import list_runs; "
+        "names = [run.run for run in list_runs(sys.argv[1:])]; assert len(names) == 2; compare(names); "
+        "print('torch' in sys.modules)"
+    )
+    done = processes.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.errors import WeftError
 from weft.runs.finding import require_run
-from weft.runs.listing import Entry, describe
+from weft.runs.listing import IMPORTED, Entry, describe
 from weft.training.folder import RunFolder
 
 Interval = tuple[float, float]
@@ -97,7 +97,10 @@ def _remarks(configs: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> 
         found.append("the runs have learned different tasks: measures of the same name may mean different things")
     elif len({config.get("fingerprint") for config in configs}) > 1:
         found.append("the runs were measured on different held-out data: --data FILE measures all on the same")
-    waiting = [entry.run for entry in entries if not entry.metrics]
+    imported = [entry.run for entry in entries if not entry.metrics and entry.state == IMPORTED]
+    waiting = [entry.run for entry in entries if not entry.metrics and entry.state != IMPORTED]
+    if imported:
+        found.append(f"imported and not measured: {', '.join(imported)}; --data FILE measures them")
     if waiting:
         found.append(f"not measured yet, because not finished: {', '.join(waiting)}")
     return tuple(found)

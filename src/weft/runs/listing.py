@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from weft.config import read_json
 from weft.errors import WeftError
 from weft.storage.lock import is_held
-from weft.storage.store import shown
+from weft.storage.store import read_file, shown
 from weft.training.folder import RunFolder
 from weft.training.retention import committed, step_of
 
@@ -89,7 +90,17 @@ def _runs_in(place: Path) -> list[Path]:
     if not place.is_dir():
         fix = "name a folder that holds runs; `weft train` makes runs/ where it is started"
         raise WeftError("no such folder", where=shown(place), fix=fix)
-    return [path for path in sorted(place.iterdir()) if path.is_dir() and RunFolder(path).exists]
+    return [
+        path for path in sorted(place.iterdir()) if path.is_dir() and RunFolder(path).exists and not _exported(path)
+    ]
+
+
+def _exported(path: Path) -> bool:
+    """Whether a folder is a model of another library, such as weft export writes beside the runs."""
+    with contextlib.suppress(WeftError):
+        config = read_json(read_file(path / "config.json"), where=str(path))
+        return isinstance(config, dict) and "format" not in config and "model_type" in config
+    return False
 
 
 def _changed(path: Path) -> float:

@@ -17,7 +17,6 @@ from typing import Any
 from weft.config import read_json, shown_value
 from weft.errors import StorageError, WeftError
 from weft.storage import store
-from weft.storage.tensors import damaged_tensors
 from weft.training.places import PLAIN_NAME
 from weft.training.seal import refuse_leading_out
 from weft.version import VERSION
@@ -111,6 +110,8 @@ def verify_file(path: Path, entry: Mapping[str, Any]) -> None:
 def _where_damaged(path: Path, entry: Mapping[str, Any]) -> str:
     if "tensors" not in entry:
         return ""
+    from weft.storage.tensors import damaged_tensors  # loads torch, which whole files do not need
+
     try:
         names = damaged_tensors(path, entry["tensors"])
     except WeftError:
