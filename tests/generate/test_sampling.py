@@ -9,9 +9,20 @@ from hypothesis import strategies as st
 from tiny import numbers
 from torch import Tensor
 
-from weft.errors import ConfigError, WeftError
-from weft.generate import Sampling
-from weft.generate.sampling import draw, generator, keep_min_p, keep_top_k, keep_top_p, next_tokens, penalised, shaped
+from weft.errors import ConfigError, NotNumbers, WeftError
+from weft.generate import Sampling, sampling
+from weft.generate.sampling import (
+    draw,
+    generator,
+    keep_min_p,
+    keep_top_k,
+    keep_top_p,
+    likeliest,
+    next_tokens,
+    penalised,
+    shaped,
+)
+from weft.native import library
 
 NOTHING = torch.zeros(1, 0, dtype=torch.long)
 
@@ -219,3 +230,25 @@ def test_scores_that_are_no_numbers_are_refused_in_native_code_too(temperature: 
     scores = torch.tensor([[0.0, bad, 1.0]])
     with pytest.raises(WeftError, match="not numbers"):
         next_tokens(scores, NOTHING, Sampling(temperature=temperature), [generator(0)])
+
+
+@pytest.mark.skipif(library() is None, reason="there is no C compiler")
+@pytest.mark.parametrize("values", [10, 33, 700])
+def test_the_likeliest_tokens_in_native_code_are_those_of_torch(values: int, monkeypatch: pytest.MonkeyPatch):
+    logits = torch.randn(5, values, generator=torch.Generator().manual_seed(values)) * 9
+    allowed = logits.clone()
+    allowed[:, ::3] = -torch.inf
+    native = likeliest(allowed, logits, 10)
+    monkeypatch.setattr(sampling, "library", lambda: None)
+    plain = likeliest(allowed, logits, 10)
+    open_ = plain[0].isfinite()  # of tokens that are not allowed, any may fill the places that are left
+    assert torch.equal(native[1][open_], plain[1][open_])
+    assert torch.allclose(native[0], plain[0], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_no_token_is_likeliest_where_a_logit_is_not_a_number(bad: float):
+    logits = torch.zeros(2, 40)
+    logits[1, 7] = bad
+    with pytest.raises(NotNumbers):
+        likeliest(logits, logits, 3)

@@ -68,10 +68,10 @@ class Slots:
                 self._lines[name] = (_grown(buffer, buffer, self._cache.room(needed), dim), dim)
         return min((buffer.shape[dim] for buffer, dim in self._lines.values()), default=self._cache.room(needed))
 
-    def take(self, rows: Int[Tensor, "R"]) -> None:
+    def take(self, rows: Int[Tensor, "R"], *, lines: bool = True) -> None:
         """Keep these rows, in this order, repeats allowed. Only entries in use are copied, into memory that is already allocated."""
         self._values = {name: _rows(value, rows) for name, value in self._values.items()}
-        for name, (buffer, dim) in self._lines.items():
+        for name, (buffer, dim) in self._lines.items() if lines else ():
             spare = self._spare.get(name)
             shape = (len(rows), *buffer.shape[1:])
             if spare is None or spare.shape != shape:
@@ -171,6 +171,11 @@ class Cache:
         """Keep these rows of the tokens read: how a search follows its best hypotheses."""
         for slots in self._slots.values():
             slots.take(rows)
+
+    def take_all_but_lines(self, rows: Int[Tensor, "R"]) -> None:
+        """The same, except that the lines of all parts stay as they are: for those who remember which row holds what."""
+        for slots in self._slots.values():
+            slots.take(rows, lines=slots is self._places)
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:
         """Keep these rows of the values computed from the memory."""

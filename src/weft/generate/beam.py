@@ -12,9 +12,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.config import Config
-from weft.errors import ConfigError, NotNumbers
+from weft.errors import ConfigError
 from weft.generate.choices import Rule, limited
-from weft.generate.sampling import NOT_NUMBERS, NOT_NUMBERS_FIX
+from weft.generate.sampling import likeliest
 from weft.generate.search import Move
 
 Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
@@ -107,10 +107,8 @@ class BeamSearch:
         """The best continuations of each source: log-probability, which hypothesis it continues, with which token."""
         sources = len(self.going)
         written = [ids for running in self.running for ids in running]
-        best, tokens = limited(logits, written, self.rule, self.how.never).topk(each, -1)
-        if not bool(best[:, 0].isfinite().all()):
-            raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
-        best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
+        best, tokens = likeliest(limited(logits, written, self.rule, self.how.never), logits, each)
+        best = best.view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]
         order = best.flatten(1).topk(min(each, best[0].numel()), -1)

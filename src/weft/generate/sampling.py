@@ -11,7 +11,7 @@ from torch import Tensor
 
 from weft.config import Config
 from weft.errors import ConfigError, NotNumbers
-from weft.native import Draw, library
+from weft.native import Draw, Leaders, library
 
 NEVER = float("-inf")  # the logit of a token that must not come
 NOT_NUMBERS = "the model's scores are not numbers"
@@ -141,6 +141,27 @@ def next_tokens(
     if not native.draw(logits.data_ptr(), (rows, values), kinds, address, work.data_ptr(), tokens.data_ptr()):
         raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
     return tokens
+
+
+def likeliest(
+    allowed: Float[Tensor, "R V"], logits: Float[Tensor, "R V"], count: int
+) -> tuple[Float[Tensor, "R C"], Int[Tensor, "R C"]]:
+    """The `count` likeliest tokens of each row among those allowed: log-probabilities under all logits, and ids.
+
+    Logits of tokens that are not allowed are minus infinity in `allowed`; those of the others stand in both alike.
+    """
+    native = library() if logits.device.type == "cpu" and logits.dtype == torch.float32 else None
+    if native is None:
+        best, tokens = allowed.topk(count, -1)
+        if not bool(best[:, 0].isfinite().all()):
+            raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+        return best - logits.logsumexp(-1, keepdim=True), tokens
+    allowed, logits, (rows, values) = allowed.contiguous(), logits.contiguous(), logits.shape
+    best, tokens = torch.empty(rows, count), torch.empty(rows, count, dtype=torch.long)
+    leaders = Leaders(rows, values, count, torch.get_num_threads(), best.data_ptr(), tokens.data_ptr())
+    if not native.best(allowed.data_ptr(), logits.data_ptr(), leaders):
+        raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+    return best, tokens
 
 
 def generator(seed: int, *parts: object) -> torch.Generator:

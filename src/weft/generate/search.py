@@ -133,7 +133,8 @@ class Drawing:
     ):
         self.rows, self.how, self.listen, self.scored, self.rule = rows, how, listen, scored, rule
         self.going = [i for i, row in enumerate(rows) if row.ended is None]
-        self.plain = not scored and rule is None and how.repetition_penalty == 1.0
+        same_ends = len({row.ends for row in rows}) == 1
+        self.plain = not scored and rule is None and how.repetition_penalty == 1.0 and same_ends
 
     def advance(self, logits: Tensor) -> Move | None:
         """Draw a token for every row that goes on."""

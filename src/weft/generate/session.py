@@ -66,7 +66,7 @@ class Session:
             return self._read_all()
         if self._may_be_native():
             return self._bound().step(ids)
-        self._native = None
+        self._release()
         logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
         return logits[:, -1]
 
@@ -100,13 +100,17 @@ class Session:
         """
         order = rows.tolist()
         if order != list(range(len(self.rows))):
-            self.rows, self._native = [self.rows[i][:] for i in order], None
-            self.cache.take(rows)
+            self.rows = [self.rows[i][:] for i in order]
+            if self._native is None or not self._native.take(rows):
+                self._release()
+                self.cache.take(rows)
         if self.memory is not None:
             memory = rows if memory is None or not self.memory_shareable else memory
             if memory.tolist() != list(range(self.memory.shape[0])):
-                self.memory, self._native = self.memory.rows(memory), None
+                self.memory = self.memory.rows(memory)
                 self.cache.take_memory(memory)
+                if self._native is not None:
+                    self._native.bind_memory(self.memory)
 
     def _may_be_native(self) -> bool:
         """Whether native code knows the model, and nobody looks inside it."""
@@ -115,10 +119,17 @@ class Session:
     def _bound(self) -> NativeSteps:
         """The program, bound to the cache as it is now."""
         if self._native is None or self._native.left < 1:
+            self._release()
             found = library()
             assert found is not None and self.program is not None
             self._native = NativeSteps(found, self.program, self.cache, self.memory)
         return self._native
+
+    def _release(self) -> None:
+        """Let the cache hold everything where the modules expect it."""
+        if self._native is not None:
+            self._native.settle()
+            self._native = None
 
     def _recent(self, row: list[int]) -> list[int]:
         return row[:] if self.window is None else row[-self.window :]

@@ -4,7 +4,7 @@ import ctypes
 import time
 
 import torch
-from jaxtyping import Float, Float64, Int
+from jaxtyping import Float, Float64, Int, Int32
 from torch import Tensor
 
 from weft.core.cache import Cache
@@ -28,17 +28,10 @@ class NativeSteps:
         """The cache holds what rows have read, or is new and was made ready by `begin`."""
         self.library, self.program, self.cache = library, program, cache
         self.room, self.first = cache.reserve_line(cache.length + 1)
-        rows = len(self.first)
-        self.batch, self.pace = Batch(rows=rows, room=self.room), pace_of(rows * program.products)
-        self.batch.first = self.first.data_ptr()
-        self.position = cache.slots("embed").get("next position").clone()
-        cache.slots("embed").set("next position", self.position)
-        self.tensors = [self._tensor(kept) for kept in program.kept]
-        self.slots = (ctypes.c_void_p * max(1, len(self.tensors)))(*(tensor.data_ptr() for tensor in self.tensors))
-        self.batch.slots = ctypes.cast(self.slots, ctypes.POINTER(ctypes.c_void_p))
-        self._bind_memory(memory)
-        self._bind_earlier()
-        self._bind_work(1)
+        self.batch, self.line_rows = Batch(room=self.room), len(self.first)
+        self.places: Int32[Tensor, "B N"] | None = None  # which row of the lines holds each place, once rows have moved
+        self._bind_rows()
+        self.bind_memory(memory)
 
     @staticmethod
     def begin(program: Program, cache: Cache, first: Int[Tensor, "B"], length: int) -> None:
@@ -61,6 +54,35 @@ class NativeSteps:
     def left(self) -> int:
         """The number of places that are left in the lines."""
         return self.room - self.cache.length
+
+    def take(self, rows: Int[Tensor, "R"]) -> bool:
+        """Go on with these rows, without a copy of what they have read; returns False where there are too many."""
+        if len(rows) > self.line_rows:
+            return False
+        own = torch.arange(self.line_rows, dtype=torch.int32)
+        before = own[:, None].expand(-1, self.room) if self.places is None else self.places
+        self.places = before[rows].contiguous()
+        self.places[:, self.cache.length :] = own[: len(rows), None]  # what is read from now on stands in each row's own line
+        self.batch.places = self.places.data_ptr()
+        self.cache.take_all_but_lines(rows)
+        self.first = self.first[rows]
+        self._bind_rows()
+        return True
+
+    def settle(self) -> None:
+        """Move what the rows have read into lines of their own, where the modules and others expect it."""
+        if self.places is None:
+            return
+        length = self.cache.length
+        where, each = self.places[:, :length].long(), torch.arange(length)
+        for kept in self.program.kept:
+            if kept.line:
+                slots = self.cache.slots(kept.slots)
+                line = slots.line(kept.name)
+                own = line.new_zeros(len(where), *line.shape[1:])
+                own[:, :, :length] = line[where, :, each].transpose(1, 2)
+                slots.begin(kept.name, own, dim=2)
+        self.places = None
 
     def step(self, ids: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
         """Read one more token in each row; returns the logits of the next."""
@@ -137,13 +159,33 @@ class NativeSteps:
         value = slots.get(kept.name)
         return value if kept.part is None else value[kept.part]
 
-    def _bind_memory(self, memory: Tokens | None) -> None:
-        if memory is None:
-            return
-        self.batch.memory_rows, self.batch.memory_length = memory.shape
-        if not memory.unpadded:
-            self.valid = memory.valid.to(torch.uint8).contiguous()
-            self.batch.memory_valid = ctypes.cast(self.valid.data_ptr(), ctypes.POINTER(ctypes.c_uint8))
+    def bind_memory(self, memory: Tokens | None) -> None:
+        """Read this memory from now on; the cache holds its keys and values."""
+        if memory is not None:
+            self.batch.memory_rows, self.batch.memory_length = memory.shape
+            self.batch.memory_valid = None
+            if not memory.unpadded:
+                self.valid = memory.valid.to(torch.uint8).contiguous()
+                self.batch.memory_valid = ctypes.cast(self.valid.data_ptr(), ctypes.POINTER(ctypes.c_uint8))
+        self._bind_slots()
+        self._bind_work(1)
+
+    def _bind_rows(self) -> None:
+        """The rows as they are now in the cache."""
+        rows = self.batch.rows = len(self.first)
+        self.pace, self.batch.first = pace_of(rows * self.program.products), self.first.data_ptr()
+        embed = self.cache.slots("embed")
+        self.position = embed.get("next position").clone()
+        embed.set("next position", self.position)
+        self._bind_earlier()
+        self._bind_slots()
+        self._bind_work(1)
+
+    def _bind_slots(self) -> None:
+        """What the blocks keep."""
+        self.tensors = [self._tensor(kept) for kept in self.program.kept]
+        self.slots = (ctypes.c_void_p * max(1, len(self.tensors)))(*(tensor.data_ptr() for tensor in self.tensors))
+        self.batch.slots = ctypes.cast(self.slots, ctypes.POINTER(ctypes.c_void_p))
 
     def _bind_earlier(self) -> None:
         """The latest ids, with zeros in front where fewer were read."""

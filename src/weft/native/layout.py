@@ -105,6 +105,7 @@ class Batch(ctypes.Structure):
         ("out", c_void_p),
         ("rounded", c_void_p),
         ("steps", c_void_p),
+        ("places", c_void_p),
     ]
 
 
@@ -133,6 +134,19 @@ class Writing(ctypes.Structure):
     ]
 
 
+class Leaders(ctypes.Structure):
+    """The likeliest tokens of each row; `leaders` in kernels/program.h."""
+
+    _fields_ = [
+        ("rows", c_int64),
+        ("values", c_int64),
+        ("count", c_int64),
+        ("threads", c_int64),
+        ("best", c_void_p),
+        ("tokens", c_void_p),
+    ]
+
+
 BYTES = (
-    ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * ctypes.sizeof(Writing)
+    ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * (ctypes.sizeof(Writing) + 1000 * ctypes.sizeof(Leaders))
 )  # `weft_bytes` of kernels/library.c

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from weft.native.build import build, cache_folder, digest
-from weft.native.layout import BYTES, Batch, Draw, Op, Writing
+from weft.native.layout import BYTES, Batch, Draw, Leaders, Op, Writing
 
 INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI")
 BAD_PLACE, BAD_ID, NOT_NUMBERS = 1, 2, 3  # `enum failure`: no row of a table for a place or an id; logits are not numbers
@@ -27,6 +27,9 @@ class Library:
         self._run = loaded.weft_run
         self._run.argtypes = [c_int, POINTER(Op), c_int64, POINTER(Batch), POINTER(Writing)]
         self._run.restype = c_int
+        self._best = loaded.weft_best
+        self._best.argtypes = [c_int, c_void_p, c_void_p, POINTER(Leaders)]
+        self._best.restype = c_int
         self._draw = loaded.weft_draw
         self._draw.argtypes = [c_void_p, c_int64, c_int64, POINTER(Draw), c_void_p, c_void_p, c_void_p]
         self._draw.restype = c_int
@@ -34,6 +37,10 @@ class Library:
     def run(self, ops: "ctypes.Array[Op]", at: Batch, writing: Writing | None = None) -> int:
         """Run a step program once, or for all tokens of a writing; returns 0, or a `failure`."""
         return self._run(self.widest, ops, len(ops), byref(at), None if writing is None else byref(writing))
+
+    def best(self, allowed: int, logits: int, leaders: Leaders) -> bool:
+        """Find the likeliest tokens of each row among those `allowed`; returns whether logits, given by address, are numbers."""
+        return self._best(self.widest, allowed, logits, byref(leaders)) == 0
 
     def draw(self, logits: int, shape: tuple[int, int], how: Draw, chances: int, work: int, tokens: int) -> bool:
         """Draw the next token of each row by a number from 0 to 1, all given by address; returns whether logits are numbers.

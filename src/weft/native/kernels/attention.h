@@ -6,7 +6,41 @@ typedef struct {
     int64_t start, stop;          /* the places that may be read */
     const uint8_t *valid;         /* null where all of them are real */
     float slope;                  /* taken off the score for each place of distance from `stop - 1` */
+    const int32_t *rows;          /* for each place the row of the line that holds it, or null where one row holds all */
+    int64_t key_row, value_row;   /* numbers in a row of all heads */
 } reach;
+
+INLINE const float *key_at(const reach *r, int64_t place, int64_t width)
+{
+    return r->keys + (r->rows ? r->rows[place] * r->key_row : 0) + place * width;
+}
+
+INLINE const float *value_at(const reach *r, int64_t place, int64_t width)
+{
+    return r->values + (r->rows ? r->rows[place] * r->value_row : 0) + place * width;
+}
+
+enum { AT_ONCE = 4 }; /* vectors of values that are summed in one pass over the places */
+
+/* The weighted sum of some vectors of values. */
+INLINE void sum_values(const reach *r, const float *weights, int64_t width, int64_t from, float scale, float *out, int count)
+{
+    lanes mean[AT_ONCE];
+#pragma GCC unroll 4
+    for (int i = 0; i < count; i++)
+        mean[i] = (lanes){0};
+    for (int64_t j = r->start; j < r->stop; j++) {
+        if (weights[j] == 0)
+            continue;
+        const float *value = value_at(r, j, width) + from;
+#pragma GCC unroll 4
+        for (int i = 0; i < count; i++)
+            mean[i] += weights[j] * load(value + i * LANES);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < count; i++)
+        store(out + from + i * LANES, mean[i] * scale);
+}
 
 /* softmax(factor * q . k - slope * distance) v; zero where there is nothing to read. */
 static void read_keys(const op *o, const float *q, const reach *r, float *scores, float *out)
@@ -18,7 +52,7 @@ static void read_keys(const op *o, const float *q, const reach *r, float *scores
             scores[j] = -INFINITY;
             continue;
         }
-        float score = factor * dot(q, r->keys + j * width, width);
+        float score = factor * dot(q, key_at(r, j, width), width);
         if (cap > 0)
             score = cap * tanhf(score / cap);
         scores[j] = score - r->slope * (float)(r->stop - 1 - j);
@@ -32,18 +66,15 @@ static void read_keys(const op *o, const float *q, const reach *r, float *scores
     }
     float scale = sum > 0 || sum != sum ? 1.0f / sum : 0.0f;
     int64_t i = 0;
-    for (; i + LANES <= value_width; i += LANES) {
-        lanes mean = {0};
-        for (int64_t j = r->start; j < r->stop; j++)
-            if (scores[j] != 0)
-                mean += scores[j] * load(r->values + j * value_width + i);
-        store(out + i, mean * scale);
-    }
+    for (; i + AT_ONCE * LANES <= value_width; i += AT_ONCE * LANES)
+        sum_values(r, scores, value_width, i, scale, out, AT_ONCE);
+    for (; i + LANES <= value_width; i += LANES)
+        sum_values(r, scores, value_width, i, scale, out, 1);
     for (; i < value_width; i++) {
         float mean = 0;
         for (int64_t j = r->start; j < r->stop; j++)
             if (scores[j] != 0)
-                mean += scores[j] * r->values[j * value_width + i];
+                mean += scores[j] * value_at(r, j, value_width)[i];
         out[i] = mean * scale;
     }
 }
@@ -70,9 +101,16 @@ static void attend(const op *o, const batch *at, const member *me, const float *
     meet(me);
     span mine = share(me, at->rows * at->fresh * heads, 1);
     for (int64_t work = mine.start; work < mine.stop; work++) {
-        int64_t t = work / heads, h = work % heads, b = t / at->fresh, g = b * groups + h / (heads / groups);
-        int64_t place = at->length + t % at->fresh, first = at->first[b];
-        reach r = {keys + g * at->room * width, values + g * at->room * value_width, first, place + 1, 0, 0};
+        int64_t t = work / heads, h = work % heads, b = t / at->fresh, g = h / (heads / groups);
+        int64_t place = at->length + t % at->fresh, first = at->first[b], line = at->room * groups;
+        reach r = {keys + g * at->room * width, values + g * at->room * value_width, first, place + 1, 0, 0, 0,
+                   line * width, line * value_width};
+        if (at->places)
+            r.rows = at->places + b * at->room;
+        else {
+            r.keys += b * r.key_row;
+            r.values += b * r.value_row;
+        }
         if (window >= 0 && place - window > first)
             r.start = place - window;
         if (o->data[0])
@@ -93,7 +131,7 @@ static void read_memory(const op *o, const batch *at, const member *me, const fl
         int64_t t = work / heads, h = work % heads, m = t / at->fresh / (at->rows / at->memory_rows);
         int64_t g = m * groups + h / (heads / groups);
         const uint8_t *valid = at->memory_valid ? at->memory_valid + m * length : 0;
-        reach r = {keys + g * length * width, values + g * length * value_width, 0, length, valid, 0};
+        reach r = {keys + g * length * width, values + g * length * value_width, 0, length, valid, 0, 0, 0, 0};
         read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + me->number * at->scratch_size,
                   to + t * o->to.width + h * value_width);
     }

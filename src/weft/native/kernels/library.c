@@ -10,7 +10,7 @@
 const char *weft_sources(void) { return SOURCES; }
 
 /* The bytes of the structures that Python lays out too. */
-int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * sizeof(writing); }
+int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * (sizeof(writing) + 1000 * sizeof(leaders)); }
 
 /* The widest instruction set of this processor: 0 plain, 1 AVX2, 2 AVX-512, 3 the same with products of bytes (VNNI). */
 int weft_widest(void)
@@ -39,4 +39,17 @@ int weft_run(int set, const op *ops, int64_t count, batch *at, writing *w)
 #endif
     (void)set;
     return run_plain(ops, count, at, w);
+}
+
+/* The likeliest tokens of each row among those that are open; returns 0, or NOT_NUMBERS. */
+int weft_best(int set, const float *open, const float *logits, const leaders *l)
+{
+#if defined(__x86_64__)
+    if (set >= 2)
+        return best_avx512(open, logits, l);
+    if (set == 1)
+        return best_avx2(open, logits, l);
+#endif
+    (void)set;
+    return best_plain(open, logits, l);
 }

@@ -8,5 +8,6 @@
 #define WIDE8 1
 #define NARROW8 1
 #define RUN run_plain
+#define BEST best_plain
 
 #include "run.h"

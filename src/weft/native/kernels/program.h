@@ -73,6 +73,7 @@ typedef struct {
     float *out;                        /* (rows, values): what the last operation gives */
     uint8_t *rounded;                  /* room for all tokens of a register in eight bits, and the steps of each token */
     float *steps;
+    const int32_t *places;             /* (rows, room): the row of the lines that holds each place of a row; null for its own */
 } batch;
 
 /* How the next token is drawn; top_k is 0 where all tokens may come. */
@@ -94,6 +95,13 @@ typedef struct {
     float *work;                       /* 4 * values */
 } writing;
 
+/* The likeliest tokens of each row. */
+typedef struct {
+    int64_t rows, values, count, threads;
+    float *best;                       /* (rows, count): logarithms of probabilities */
+    int64_t *tokens;                   /* (rows, count) */
+} leaders;
+
 /* The next token of a row, or -1 where the logits are not numbers; work holds 4 * n floats. */
 int64_t draw_token(const float *logits, int64_t n, const drawing *how, double u, float *work);
 
@@ -101,5 +109,9 @@ int run_plain(const op *ops, int64_t count, batch *at, writing *w);
 int run_avx2(const op *ops, int64_t count, batch *at, writing *w);
 int run_avx512(const op *ops, int64_t count, batch *at, writing *w);
 int run_vnni(const op *ops, int64_t count, batch *at, writing *w);
+
+int best_plain(const float *open, const float *logits, const leaders *l);
+int best_avx2(const float *open, const float *logits, const leaders *l);
+int best_avx512(const float *open, const float *logits, const leaders *l);
 
 #endif

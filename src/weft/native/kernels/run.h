@@ -10,6 +10,9 @@
 #include "embedding.h"
 #include "tokens.h"
 #include "attention.h"
+#ifdef BEST
+#include "best.h"
+#endif
 
 enum { SHARED_PRODUCTS = 16384, SHARED_NUMBERS = 8192 }; /* fewer are computed by one thread sooner than by several */
 
