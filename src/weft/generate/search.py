@@ -171,7 +171,7 @@ class Drawing:
 
     def _onward(self, session: Session, logits: Tensor) -> Tensor:
         """Write in native code where nothing has to be decided between two tokens; the last token is left to `advance`."""
-        ends = torch.tensor(sorted({end for i in self.going for end in self.rows[i].ends}))
+        ends = torch.tensor(sorted(self.rows[0].ends), dtype=torch.long)  # of all rows alike
         while self.going:
             alive = [self.rows[i] for i in self.going]
             count = min(session.ahead(), max(row.limit - len(row.ids) for row in alive) - 1)
