@@ -9,12 +9,14 @@ from torch import Tensor, nn
 
 from weft.core import Additive, Capped, LowRank, OnePlusRmsNorm, Parallel, PostNorm, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
+from weft.core.cache import Cache
+from weft.core.norms import LayerScale
 from weft.errors import ConfigError, NotNumbers
 from weft.generate import Sampling, Session, generate, stepping
 from weft.generate import session as sessions
 from weft.generate.compute import prepared
-from weft.generate.pace import Pace
 from weft.generate.session import step_program, unknown_part
+from weft.generate.thread_choice import ThreadChoice
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import Text
 from weft.models.stream import Stream
@@ -43,7 +45,7 @@ def variants() -> dict[str, Stream]:
     near = block.mix.replace(score=Capped.Config(cap=2.0), rules=(Window(radius=3),), qk_norm=OnePlusRmsNorm.Config())
     blocks = (
         block.replace(mix=near, wiring=SandwichNorm.Config(), norm=OnePlusRmsNorm.Config()),
-        block.replace(wiring=Parallel.Config()),
+        block.replace(wiring=Parallel.Config(), scale=LayerScale.Config()),
         block.replace(mix=block.mix.replace(bias=Alibi.Config(), turn=None), wiring=PostNorm.Config()),
     )
     configs = {
@@ -163,7 +165,7 @@ def test_the_number_of_threads_changes_no_bit(precision: str, monkeypatch: pytes
     model, found = prepared(randomised(config.build()).eval(), precision), []
     how = Sampling(temperature=1.0, max_tokens=7, samples=2)
     for threads in (1, 2, 3):
-        monkeypatch.setattr(stepping, "pace_of", lambda products, threads=threads: Pace(threads))
+        monkeypatch.setattr(stepping, "thread_choice", lambda products, threads=threads: ThreadChoice(threads))
         session = Session(model)
         session.start([[1]] * 8)
         session.take(torch.arange(7, -1, -1))
@@ -182,6 +184,23 @@ def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
         for step in range(9):
             session.program = None if step % 4 < 2 else program
             steps.append(session.step(torch.tensor([step, 2]) % VOCAB))
+        found.append(steps)
+    assert alike(*found)
+
+
+@needs_native
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_that_moved_without_a_copy_are_found_by_the_modules(name: str, monkeypatch: pytest.MonkeyPatch):
+    model, found, copies, take = MODELS[name], [], [], Cache.take
+    monkeypatch.setattr(Cache, "take", lambda self, rows: copies.append(rows) or take(self, rows))
+    for session in (Session(model), by_modules(model)):
+        program, steps = session.program, [session.start([[1, 2, 3], [4], [5, 6]])]
+        for step, rows in enumerate(([2, 2, 0], [1, 0, 2], [0, 2], [1, 1])):
+            session.take(torch.tensor(rows))
+            assert len(copies) == (0 if program is not None else step + 1)
+            steps.append(session.step(torch.tensor([step, 7, 8])[: len(rows)]))
+        session.program = None
+        steps += [session.step(torch.tensor([3, 4])), session.step(torch.tensor([5, 6]))]
         found.append(steps)
     assert alike(*found)
 

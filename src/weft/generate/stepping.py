@@ -9,9 +9,9 @@ from torch import Tensor
 
 from weft.core.cache import Cache
 from weft.errors import ConfigError, NotNumbers
-from weft.generate.pace import pace_of
 from weft.generate.program import Kept, Program
 from weft.generate.sampling import NOT_NUMBERS, NOT_NUMBERS_FIX, Sampling
+from weft.generate.thread_choice import thread_choice
 from weft.native import Batch, Draw, Library, Writing
 from weft.native.loading import BAD_ID, BAD_PLACE
 from weft.native.loading import NOT_NUMBERS as LOGITS_ARE_NOT_NUMBERS
@@ -62,7 +62,9 @@ class NativeSteps:
         own = torch.arange(self.line_rows, dtype=torch.int32)
         before = own[:, None].expand(-1, self.room) if self.places is None else self.places
         self.places = before[rows].contiguous()
-        self.places[:, self.cache.length :] = own[: len(rows), None]  # what is read from now on stands in each row's own line
+        self.places[:, self.cache.length :] = own[
+            : len(rows), None
+        ]  # what is read from now on stands in each row's own line
         self.batch.places = self.places.data_ptr()
         self.cache.take_all_but_lines(rows)
         self.first = self.first[rows]
@@ -128,10 +130,10 @@ class NativeSteps:
     def _run(self, writing: Writing | None = None) -> int:
         """Compute a step, or those of a writing; returns 0, or a failure."""
         at, start = self.batch, time.perf_counter()
-        at.threads = self.pace.next()
+        at.threads = self.choice.next()
         failure = self.library.run(self.program.table, at, writing)
         steps = at.fresh if writing is None else max(1, writing.drawn)
-        self.pace.note(at.threads, (time.perf_counter() - start) / steps)
+        self.choice.note(at.threads, (time.perf_counter() - start) / steps)
         return failure
 
     def _fault(self, failure: int, ids: Tensor) -> Exception:
@@ -173,7 +175,7 @@ class NativeSteps:
     def _bind_rows(self) -> None:
         """The rows as they are now in the cache."""
         rows = self.batch.rows = len(self.first)
-        self.pace, self.batch.first = pace_of(rows * self.program.products), self.first.data_ptr()
+        self.choice, self.batch.first = thread_choice(rows * self.program.products), self.first.data_ptr()
         embed = self.cache.slots("embed")
         self.position = embed.get("next position").clone()
         embed.set("next position", self.position)
@@ -201,7 +203,7 @@ class NativeSteps:
         """Registers for `fresh` new tokens in each row, and scratch memory for each thread."""
         at, registers = self.batch, self.batch.rows * fresh * self.program.widest
         at.fresh, at.scratch_size = fresh, max(self.room, at.memory_length, 4 * self.program.widest)
-        self.work = torch.empty(registers + at.scratch_size * self.pace.most)
+        self.work = torch.empty(registers + at.scratch_size * self.choice.most)
         at.work = self.work.data_ptr()
         at.scratch = at.work + registers * self.work.element_size()
         if self.program.rounded:

@@ -10,7 +10,11 @@ from weft.native.build import build, cache_folder, digest
 from weft.native.layout import BYTES, Batch, Draw, Leaders, Op, Writing
 
 INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI")
-BAD_PLACE, BAD_ID, NOT_NUMBERS = 1, 2, 3  # `enum failure`: no row of a table for a place or an id; logits are not numbers
+BAD_PLACE, BAD_ID, NOT_NUMBERS = (
+    1,
+    2,
+    3,
+)  # `enum failure`: no row of a table for a place or an id; logits are not numbers
 OFF = "WEFT_NATIVE"  # an environment variable: 0 leaves native code out
 
 

@@ -13,7 +13,7 @@ TRIALS = 3  # of each number of threads at first; the best of the latest counts
 FIRST_PAUSE, LONGEST_PAUSE = 16, 1024  # turns until the slower number of threads is tried again
 
 
-class Pace:
+class ThreadChoice:
     """The times of steps of one size by different numbers of threads, and which number is next."""
 
     def __init__(self, *choices: int):
@@ -48,11 +48,11 @@ class Pace:
         return next(threads for threads in self.times if threads != self.faster)
 
 
-_paces: dict[tuple[int, int], Pace] = {}
+_choices: dict[tuple[int, int], ThreadChoice] = {}
 
 
-def pace_of(products: int) -> Pace:
-    """The pace of steps of some multiplications, which all sessions of a process share."""
+def thread_choice(products: int) -> ThreadChoice:
+    """The choice for steps of some multiplications, which all sessions of a process share."""
     most = 1 if products < SMALL_STEP else allowed_threads()
     choices = (1, most) if most > 1 and products < LARGE_STEP else (most,)
-    return _paces.setdefault((products, most), Pace(*choices))
+    return _choices.setdefault((products, most), ThreadChoice(*choices))
