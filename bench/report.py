@@ -73,15 +73,14 @@ def with_bf16(forced: bool) -> tuple[bool, str]:
     """Whether bf16 contestants run, and the sentence that says so where they do not."""
     import torch
 
-    from weft.training.precision import pick_precision, product_rate
+    from weft.training.precision import bf16_speedup, pick_precision
 
     cpu = torch.device("cpu")
     if forced or pick_precision("auto", cpu) is torch.bfloat16:
         return True, ""
-    share = product_rate(cpu, torch.bfloat16) / product_rate(cpu, torch.float32)
     return (
         False,
-        f"bf16 is left out: products in bf16 run at {share:.2g} of fp32's speed here (--bf16 runs it all the same).",
+        f"bf16 is left out: products in bf16 run at {bf16_speedup(cpu):.2g} of fp32's speed here (--bf16 runs it all the same).",
     )
 
 

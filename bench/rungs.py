@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from weft.tasks.recipes.language import EFFICIENCY, LADDER, for_budget, step_operations, with_batch
+from weft.tasks.recipes.language import LADDER, RECIPE, for_budget, step_operations, with_batch
+from weft.tasks.sizing import Sizing
 from weft.training.precision import pick_device, pick_precision, product_rate
 
 VOCAB = 4096
@@ -27,7 +28,7 @@ WORDS = {-1: "one smaller", 0: "the one taken", 1: "one larger"}
 def trained(text: Path, minutes: float, rung: int, rate: float, tokens: int) -> dict[str, Any]:
     """Train one rung by the command line; returns what the command reports, and the rung's size."""
     size = LADDER[rung]
-    seen = EFFICIENCY * rate * 60 * minutes / step_operations(size, VOCAB)
+    seen = rate * 60 * minutes / step_operations(size, VOCAB)
     sized = with_batch(size, seen, tokens)
     own = {"dim": size.dim, "depth": size.depth, "heads": size.heads, "context": size.context, "batch": sized.batch,
            "dropout": sized.dropout, "tokenizer": "bpe", "vocab": VOCAB}  # fmt: skip
@@ -50,11 +51,11 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = str(asked.threads)  # of the commands
     torch.set_num_threads(asked.threads)
     device = pick_device()
-    rate = max(product_rate.__wrapped__(device, pick_precision("auto", device)) for _ in range(20))
+    rate = RECIPE.efficiency * product_rate(device, pick_precision("auto", device))
     tokens = asked.text.stat().st_size // 4
     found = []
     for minutes in sorted(asked.minutes):
-        taken = LADDER.index(for_budget(rate * 60 * minutes, VOCAB, tokens).size)
+        taken = LADDER.index(for_budget(Sizing(60 * minutes, rate), VOCAB, tokens).size)
         for off in (0, -1, 1):
             if not 0 <= taken + off < len(LADDER):
                 continue

@@ -92,7 +92,7 @@ def test_a_model_is_made_ready_and_steps_without_torchs_compiler():
             with torch.inference_mode():
                 Session(config.build().eval()).start([[1, 2, 3]])
         for name in tiny.PAIR_ZOO:
-            outline(tiny.TRANSLATION_MODELS[name](tiny.SIZE, vocab=tiny.VOCAB))
+            outline(tiny.translation_config(name))
         print(*sorted({"sympy", "torch._dynamo", "torch._inductor"} & set(sys.modules)))
     """
     tests = str(Path(__file__).parent)

@@ -10,6 +10,7 @@ from weft.modalities.image import Picture
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.models.zoo import ENCODER_MODELS, LANGUAGE_MODELS, Size
+from weft.models.zoo.parsing import next_word
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.models.zoo.vision import VISION_MODELS, Sight, VisionSize, small_net
 
@@ -17,7 +18,8 @@ VOCAB, CONTEXT = 11, 12
 SIZE = Size(dim=16, depth=2, heads=4, context=CONTEXT)
 ZOO = sorted(LANGUAGE_MODELS)
 ENCODER_ZOO = sorted(ENCODER_MODELS)
-PAIR_ZOO = sorted(TRANSLATION_MODELS)
+TRANSLATION_ZOO = sorted(TRANSLATION_MODELS)
+PAIR_ZOO = sorted([*TRANSLATION_MODELS, "next-word"])
 PICTURE_ZOO = sorted(VISION_MODELS)
 
 
@@ -75,9 +77,16 @@ def pictures(rows: int, height: int = 8, width: int = 8, *, seed: int = 0) -> Pi
     return Picture(torch.rand(rows, 3, height, width, generator=generator, dtype=torch.float64))
 
 
+def translation_config(name: str, size: Size = SIZE, vocab: int = VOCAB) -> Seq2Seq.Config:
+    """An encoder–decoder of the zoo, for pairs of texts or for sentences and trees."""
+    if name == "next-word":
+        return next_word(size, vocab=vocab, words=tuple(range(1, vocab, 2)), symbols=vocab, leaf=3)
+    return TRANSLATION_MODELS[name](size, vocab=vocab, dropout=0.0)
+
+
 def translation_model(
     name: str, *, vocab: int = VOCAB, context: int = 32, dtype: torch.dtype = torch.float64, seed: int = 0
 ) -> Seq2Seq:
     """An encoder–decoder of the zoo, tiny, with random weights, in float64."""
-    model = TRANSLATION_MODELS[name](replace(SIZE, context=context), vocab=vocab, dropout=0.0).build()
+    model = translation_config(name, replace(SIZE, context=context), vocab).build()
     return randomised(model, seed=seed).to(dtype).eval()

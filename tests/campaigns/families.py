@@ -24,6 +24,7 @@ from foreign_models import (
     newer_encoders,
     newer_pictures,
     pictures,
+    text_towers,
     translators,
 )
 from safetensors.torch import load_file
@@ -35,9 +36,13 @@ from weft.interop import Imported, read_folder, write_folder
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
 from weft.modalities.text import Text
+from weft.models.seq2seq import Seq2Seq
 
 MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, pictures,
-           newer_pictures, captions)  # fmt: skip
+           newer_pictures, captions, text_towers)  # fmt: skip
+FOLDED = ("cls_token", "distillation_token", "position_embeddings", "class_embedding",
+          "vision_model.embeddings.position_embedding.weight")  # fmt: skip
+TOWERS = {"clip_vision_model": "vision_model.", "clip_text_model": "text_model."}  # how weights of a tower alone begin
 TEXTS, LENGTH = 5, 18  # of each model that writes
 HEADER = ("model type", "used for", "models", "largest difference", "texts equal", "written again alike", "refused")
 
@@ -131,13 +136,16 @@ def _values(model: Any, imported: Imported) -> tuple[torch.Tensor, torch.Tensor]
 
 
 def _answer(result: Any) -> torch.Tensor:
-    return result["logits"] if "logits" in result else result["last_hidden_state"]
+    return next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
 
 
 def _inputs(model: Any) -> dict[str, torch.Tensor]:
     """Pictures, or ids, of which those of encoders are padded; what else the model asks for."""
     config, draw = model.config, torch.Generator().manual_seed(2)
     whole = partial(torch.randint, generator=draw)
+    if config.model_type in ("clip", "clip_text_model"):
+        texts = text_towers.ended_texts(getattr(config, "text_config", config), draw)
+        return texts if config.model_type != "clip" else {**texts, **_pictures(config.vision_config, draw)}
     if model.main_input_name == "pixel_values":
         return _pictures(config, draw)
     vocab = config.vocab_size
@@ -175,7 +183,7 @@ def _texts(model: Any, imported: Imported) -> Iterator[tuple[list[int], list[int
         for prompt in torch.randint(1, 61, (TEXTS, 5), generator=torch.Generator().manual_seed(3)):
             written = model.generate(prompt[None], attention_mask=torch.ones(1, 5, dtype=torch.long), **options)
             yield written[0, 5:].tolist(), greedy(ours, prompt.tolist(), LENGTH)
-    elif imported.task in ("translate", "caption"):
+    elif imported.task in ("translate", "caption") and isinstance(ours, Seq2Seq):
         model.generation_config.update(eos_token_id=None, forced_eos_token_id=None)
         for given, read in _sources(model, ours):
             opening = imported.marks.opening() if imported.task == "translate" else [3]
@@ -216,7 +224,9 @@ def _written_again(model: Any, imported: Imported, place: Path) -> None:
         raise AssertionError("the second folder differs from the first")
     theirs, written = (load_file(place / name / "model.safetensors") for name in ("theirs", "a"))
     theirs = {key.replace("decoder_encoder.layer", "decoder_layers"): value for key, value in theirs.items()}
-    folded = {key for key in written if key.endswith(("cls_token", "distillation_token", "position_embeddings"))}
+    if family in TOWERS:  # they read these names with and without what they begin with
+        theirs = {key if key in written else f"{TOWERS[family]}{key}": value for key, value in theirs.items()}
+    folded = {key for key in written if key.endswith(FOLDED)}
     odd = [key for key in theirs.keys() | written.keys() if key not in theirs or key not in written]
     odd += [key for key in written.keys() - folded - set(odd) if not torch.equal(written[key], theirs[key])]
     if odd:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from foreign_models.newer_pictures import CLIP_PICTURES, CLIP_TEXT
+
 Refusal = tuple[str, dict[str, Any]]  # in words for the page, and the keys
 
 
@@ -72,4 +74,11 @@ REFUSALS: dict[str, list[Refusal]] = {
         ("encoders other than ViT and DeiT", {"encoder": {"model_type": "swin"}}),
         ("decoders other than GPT-2", {"decoder": {"model_type": "bert"}}),
     ],
+    "clip": [
+        ("`CLIPForImageClassification`", architecture("CLIPForImageClassification")),
+        ("pictures that are not square", {"vision_config": {**CLIP_PICTURES, "image_size": [16, 24]}}),
+        ("several end ids", {"text_config": {**CLIP_TEXT, "eos_token_id": [38, 39]}}),
+    ],
+    "clip_vision_model": [("pictures that are not square", {"image_size": [16, 24]})],
+    "clip_text_model": [("several end ids", {"eos_token_id": [38, 39]})],
 }  # fmt: skip

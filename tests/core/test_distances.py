@@ -4,7 +4,20 @@ import pytest
 import torch
 from tiny import close, numbers, randomised
 
-from weft.core import Attention, Block, Cache, Disentangled, Distances, LayerNorm, LowRank, Mlp, RmsNorm, Trunk, record
+from weft.core import (
+    Attention,
+    Block,
+    Cache,
+    Capped,
+    Disentangled,
+    Distances,
+    LayerNorm,
+    LowRank,
+    Mlp,
+    RmsNorm,
+    Trunk,
+    record,
+)
 from weft.errors import ConfigError
 from weft.tokens import Tokens
 
@@ -130,10 +143,12 @@ def test_adapters_are_put_beside_the_maps_and_every_weight_learns():
 
 def test_distances_without_scores_that_use_them_are_refused_and_the_other_way_round():
     block = Block.Config(mix=Attention.Config(heads=4))
-    with pytest.raises(ConfigError, match="need each other"):
+    with pytest.raises(ConfigError, match="no attention has a Disentangled score"):
         Trunk.Config(depth=1, block=block, distances=Distances.Config(reach=3))
-    with pytest.raises(ConfigError, match="need each other"):
+    with pytest.raises(ConfigError, match="the trunk has none"):
         Trunk.Config(depth=1, block=block.replace(mix=Attention.Config(heads=4, score=Disentangled.Config())))
+    with pytest.raises(ConfigError, match="Disentangled scores cannot be capped"):
+        Capped.Config(score=Disentangled.Config())
     with pytest.raises(ConfigError, match="memory has no distances"):
         Attention.Config(heads=4, score=Disentangled.Config()).build(dim=DIM, memory_dim=DIM)
     with pytest.raises(ConfigError, match=r"Distances\.farthest"):

@@ -69,6 +69,18 @@ def test_one_hypothesis_is_the_greedy_search(name: str) -> None:
         assert best[0].ids == tuple(ids) and best[0].ended == (len(ids) < limit or token == END)
 
 
+@pytest.mark.parametrize("how", [{"beam": 1}, {"beam": 3, "best": 3}, {"temperature": 1.0, "best": 2}])
+def test_any_of_several_ends_ends_a_target(how: dict) -> None:
+    model, ends = translation_model("swift"), [END, 0, 3, 5, 7]
+    several = decode(model, SOURCES, end=ends, limits=LIMITS, how=Decoding(**how))
+    hypotheses = [h for best in several for h in best]
+    assert any(h.ended for h in hypotheses) and not any(set(ends) & set(h.ids) for h in hypotheses)
+    if how == {"beam": 1}:  # the greedy text up to the first of the ends
+        for (one,), (whole,) in zip(several, found(model, beam=1), strict=True):
+            cut = next((i for i, id in enumerate(whole.ids) if id in ends), len(whole.ids))
+            assert one.ids == whole.ids[:cut]
+
+
 def test_a_beam_as_wide_as_all_there_is_finds_the_best_of_all() -> None:
     model, limit, length_penalty = translation_model("swift", vocab=4), 3, 1.0
     source, end = np.array([0, 1]), 3

@@ -21,7 +21,9 @@ def found(model: Seq2Seq, texts: list[tuple[int, ...]], **settings: float) -> li
     rule, how = Choices(texts, END), Decoding(**settings)  # type: ignore[arg-type]
     memory = memorise(model, SOURCES, END)
     limits, keys = [rule.limit] * len(SOURCES), [[n] for n in range(len(SOURCES))]
-    best = written(model, memory, end=END, opening=[END], limits=limits, how=how, keys=keys, rule=rule)
+    best = written(
+        model, memory, end=END, opening=[END], limits=limits, how=how, keys=keys, rules=[rule] * len(SOURCES)
+    )
     assert all(h.ended for some in best for h in some)
     return [[(h.ids, h.score) for h in some] for some in best]
 
@@ -76,7 +78,7 @@ def test_what_may_follow_is_what_goes_on_some_text() -> None:
 
 def test_logits_stay_as_they_are_where_a_token_is_allowed() -> None:
     logits = torch.randn(2, VOCAB, generator=torch.Generator().manual_seed(0))
-    bounded = limited(logits, [(), (5, 1)], Choices(TEXTS, END))
+    bounded = limited(logits, [(), (5, 1)], [Choices(TEXTS, END)] * 2)
     allowed = [{1, 4, 5, 7, 8}, {2, 6}]
     for row, token in itertools.product(range(2), range(VOCAB)):
         expected = logits[row, token] if token in allowed[row] else float("-inf")

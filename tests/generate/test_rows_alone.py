@@ -5,13 +5,16 @@ import pytest
 import torch
 from foreign import perturbed
 from tiny import ZOO, language_model
+from torch import nn
 
+from weft.core import Lstm, int8
 from weft.core.int8 import Int8Weight, int8_linear, rounded_weight
+from weft.core.linear import RowwiseLinear
 from weft.core.transforms import ACTIVATIONS, same_at_every_place
 from weft.generate import Session
 from weft.generate.compute import prepared
 from weft.generate.decode import Decoding, decode
-from weft.models.zoo import Size
+from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 
 FP32_NOISE = 2e-5  # of the largest logit: fp32 sums in another order, which nothing rounds any further
@@ -51,9 +54,10 @@ def test_a_prompt_has_the_same_logits_alone_and_beside_others(name: str, precisi
 
 @slow
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
-@pytest.mark.parametrize("name", ["swift", "transformer"])
-def test_a_sentence_has_the_same_translation_and_score_alone_and_beside_others(name: str, precision: str):
-    model = perturbed(TRANSLATION_MODELS[name](Size(dim=24, depth=1, heads=2, context=32), vocab=20))
+@pytest.mark.parametrize("dim", [24, 64])
+@pytest.mark.parametrize("name", sorted(TRANSLATION_MODELS))
+def test_a_sentence_has_the_same_translation_and_score_alone_and_beside_others(name: str, dim: int, precision: str):
+    model = perturbed(TRANSLATION_MODELS[name](Size(dim=dim, depth=1, heads=2, context=32), vocab=20))
     sources = [np.array(row) for row in prompts(12, vocab=20, longest=9)]
     how = Decoding(precision=precision, beam=3, best=2)
 
@@ -63,8 +67,46 @@ def test_a_sentence_has_the_same_translation_and_score_alone_and_beside_others(n
     assert found(sources) == [found([source])[0] for source in sources]
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_rows_in_bf16_have_the_same_values_alone_and_cut_out_of_a_wider_tensor(bias: bool):
+    draw = torch.Generator().manual_seed(0)
+    layer = nn.Linear(24, 40, bias=bias).bfloat16()
+    wide = torch.randn(9, 48, generator=draw).bfloat16()
+    with torch.no_grad():
+        cut = RowwiseLinear(layer)(wide.chunk(2, -1)[1][:, None])
+        alone = [RowwiseLinear(layer)(row.chunk(2, -1)[1][:, None]) for row in wide.split(1)]
+    assert torch.equal(cut, torch.cat(alone))
+
+
+@pytest.mark.parametrize("dim", [24, pytest.param(256, marks=slow)])
+def test_a_fused_lstm_in_bf16_reads_a_row_alone_as_beside_others_and_without_its_padding(dim: int):
+    config = LANGUAGE_MODELS["lstm"](Size(dim=dim, depth=2, heads=2, context=32), vocab=20)
+    model = prepared(perturbed(config), "bf16")
+    rows = prompts(12, vocab=20, longest=9)
+    assert torch.equal(logits(model, rows), torch.cat([logits(model, [row]) for row in rows]))
+    assert all(mixer.fused for mixer in model.modules() if isinstance(mixer, Lstm))
+
+
+def test_few_rows_of_a_small_map_in_bf16_have_the_sums_of_many():
+    draw = torch.Generator().manual_seed(0)
+    for _ in range(200):
+        layer = nn.Linear(64, 20, bias=False).bfloat16()
+        x = torch.randn(36, 64, generator=draw).bfloat16()
+        with torch.no_grad():
+            layer.weight.copy_(torch.randn(20, 64, generator=draw) / 8)
+            many = RowwiseLinear(layer)(x)
+            few = torch.cat([RowwiseLinear(layer)(rows) for rows in x.split([1, 2, 3, 30])])
+        assert torch.equal(few, many)
+
+
 @pytest.mark.parametrize("width", [1, 7, 64, 1500])
-def test_sums_in_eight_bits_are_exact_in_every_kernel_at_every_number_of_rows(width: int):
+@pytest.mark.parametrize("whole_products", [True, False])
+def test_sums_in_eight_bits_are_exact_in_every_kernel_at_every_number_of_rows(
+    width: int, whole_products: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if whole_products and not int8._whole_products_pay():
+        pytest.skip("this processor has no product of whole numbers that pays")
+    monkeypatch.setattr(int8, "_whole_products_pay", lambda: whole_products)
     weight = torch.randn(9, width, generator=torch.Generator().manual_seed(0))
     x = torch.randn(33, width, generator=torch.Generator().manual_seed(1)) * torch.logspace(-3, 3, 33)[:, None]
     used = rounded_weight(weight)

@@ -6,6 +6,7 @@ from tiny import language_model
 
 from weft.errors import WeftError
 from weft.generate import Generated, Sampling, Session, generate
+from weft.generate.choices import Choices
 from weft.generate.search import TextLine
 from weft.modalities import tokenizer_making as tokenizers
 
@@ -221,3 +222,9 @@ def test_the_sign_for_unknown_characters_is_never_written():
         (made,) = search([*script, CHARACTERS.end], how=how)
         assert unknown not in made.ids and "\ufffd" not in made.text
     assert BYTES.unwritten == ()
+
+
+def test_under_a_rule_a_row_ends_where_the_rule_does_whatever_else_ends_the_model():
+    rule = Choices([written("ab")], CHARACTERS.end)
+    (made,) = search(written("jjjj"), ends=(A["j"],), rule=rule)
+    assert made == Generated("ab", tuple(written("ab")), "end")

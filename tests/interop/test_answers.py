@@ -1,21 +1,26 @@
 """Exported folders answer raw texts in the Hugging Face library as weft does: its tokenizer, its settings, its texts."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from foreign import changed, library, perturbed, randomised, saved
+from foreign_models.pictures import VIT
 
 import weft
+from weft.codecs import NumberCodec
 from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.generate.sampling import Sampling
 from weft.inspect.texts import TextVectors, text_vectors
-from weft.interop import Marks, proof, read_folder, write_folder
+from weft.interop import Marks, proof, read_folder, reference_run, write_folder
 from weft.interop.generation import read_generation, write_generation
+from weft.interop.pictures import seen
 from weft.interop.sentence_modules import read_modules, write_modules
 from weft.interop.signatures import TextPooling
 from weft.interop.tokenizer_files import marked_tokenizer
@@ -24,6 +29,7 @@ from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import ENCODER_MODELS, Size, gpt
 from weft.models.zoo.translation import transformer
+from weft.runs import exporting
 from weft.runs.exporting import export_run
 from weft.runs.trying import Trial
 
@@ -144,6 +150,12 @@ def test_words_of_another_answer_take_an_export_back(tmp_path: Path) -> None:
         trial.compare([["The"]], tmp_path)
     trial.compare([[" Tee"]], tmp_path)
     Trial("label", ["a"], ["x"]).compare([["x", "y"]], tmp_path)  # as good as each other
+    several = Trial("label", ["a"], [["x", "y"]])  # of those that may be given, y is as likely as not
+    several.compare([[["x"], ["x", "y"]]], tmp_path)
+    several.compare([[["x", "y"], ["x", "y", "z"]]], tmp_path)
+    for sure, possible in ((["z"], ["x", "y", "z"]), (["x"], ["x"])):
+        with pytest.raises(DataError):
+            several.compare([[sure, possible]], tmp_path)
     with pytest.raises(DataError):
         Trial("tags", [["a", "b"]], [["O", "X"]]).compare([[["O"], ["Y"]]], tmp_path)
 
@@ -201,6 +213,28 @@ def test_labels_that_do_not_exclude_each_other_have_probabilities_of_their_own(t
         run.evaluate(tmp_path / "data.tsv")
     with pytest.raises(ConfigError, match="regression with 4 numbers"):
         read_folder(changed(folder, problem_type="regression"))
+
+
+def test_several_labels_as_likely_as_not_are_both_right_there() -> None:
+    def model() -> SimpleNamespace:
+        return SimpleNamespace(logits=torch.tensor([[2.0, 0.0001, -0.0001, -2.0]]))
+
+    kind = "multi_label_classification"
+    model.config = SimpleNamespace(id2label=dict(enumerate("abcd")), problem_type=kind)  # type: ignore[attr-defined]
+    assert reference_run.label(model, {}) == [["a"], ["a", "b", "c"]]
+
+
+def test_an_export_that_fails_its_trial_says_that_it_was_removed_and_why(tmp_path: Path, monkeypatch) -> None:
+    words = made("bytes", mask=True)
+    model = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=words.size, head="fill"))
+    write_folder(tmp_path / "a", model, tokenizer_json=marked_tokenizer(words, *words.marks))
+    run = weft.load(tmp_path / "a")
+    monkeypatch.setattr(exporting, "prove", lambda *_: 0.5)
+    with pytest.raises(
+        DataError, match="the export was removed, because it failed its trial: its values differ by 0.5"
+    ):
+        run.export(tmp_path / "hf")
+    assert not (tmp_path / "hf").exists()
 
 
 def pooled(folder: Path, keys: dict[str, Any], kinds: str = "Transformer Pooling Normalize") -> Path:
@@ -262,3 +296,18 @@ def test_vectors_are_the_same_after_an_export(tmp_path: Path) -> None:
     run = weft.load(pooled(tmp_path / "a", {"pooling_mode_cls_token": True}, "Transformer Pooling"))
     export_run(run._loaded, tmp_path / "b")
     assert weft.load(tmp_path / "b").embed("Do you like tea?") == pytest.approx(run.embed("Do you like tea?"), abs=1e-6)
+
+
+@pytest.mark.parametrize("architecture", ["DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"])
+def test_a_picture_model_with_one_label_is_exported_in_its_unit(
+    tmp_path: Path, architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, sizes = getattr(library(), architecture), {**VIT, "num_labels": 1}
+    run = weft.load(saved(randomised(kind(kind.config_class(**sizes))), tmp_path / "a"))
+    codec = NumberCodec(NumberCodec.Config(mean=3.0, spread=2.0), read=lambda name: b"")
+    loaded = replace(run._loaded, codecs={**run._loaded.codecs, "label": codec})
+    monkeypatch.setattr(exporting, "prove", lambda *_: 0.0)
+    export_run(loaded, tmp_path / "b")
+    again, picture = read_folder(tmp_path / "b").model, torch.randn(2, 3, 24, 24)
+    expected = 2 * run.model(seen(run.model, picture)) + 3
+    assert torch.allclose(again(seen(again, picture)), expected, atol=1e-5)

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from weft.errors import ConfigError, DataError, WeftError
 from weft.interop import hub, read_folder, read_source, write_folder
+from weft.interop.families import FAMILIES
 from weft.interop.their_config import REFUSED
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size, gpt
@@ -316,3 +317,9 @@ def test_reading_takes_little_more_memory_than_the_weights(tmp_path: Path):
     peaks = list(map(int, processes.run(command, capture_output=True, text=True, check=True).stdout.split()))
     sizes = [sum(p.numel() * 4 for p in model.parameters()) for model in (small, large)]
     assert all((peak - peaks[0]) * 1024 < 1.2 * sizes[1] - sizes[0] for peak in peaks[1:])
+
+
+def test_every_model_type_that_is_read_stands_on_the_page():
+    page = (Path(__file__).parents[2] / "docs/interop.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip(" `") for line in page.splitlines() if line.startswith("| `")}
+    assert set(FAMILIES) <= rows

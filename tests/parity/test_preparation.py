@@ -210,9 +210,9 @@ def test_what_a_file_leaves_out_is_what_their_processor_does(tmp_path: Path, nam
     [
         ({"image_processor_type": "LevitImageProcessor"}, "prepared by 'LevitImageProcessor'"),
         ({"do_pad": True}, "do_pad is True"),
-        ({"size": {"longest_edge": 30}}, "size says longest_edge"),
-        ({"size": {"max_height": 30, "max_width": 30}}, "size says max_height, max_width"),
-        ({"size": {"height": 24}}, "size says height"),
+        ({"size": {"longest_edge": 30}}, "size has the keys longest_edge"),
+        ({"size": {"max_height": 30, "max_width": 30}}, "size has the keys max_height, max_width"),
+        ({"size": {"height": 24}}, "size has the keys height"),
         ({"size": "large"}, "size"),
         ({"size": {"height": 0, "width": 24}}, "height"),
         ({"resample": 9}, "resample is 9"),

@@ -23,6 +23,7 @@ from foreign import (
 )
 from foreign_models import captions, mostly_slow, newer_pictures, pictures
 from foreign_models.pictures import MAE, VIT
+from foreign_models.text_towers import ended_texts
 from safetensors.torch import load_file, save_file
 
 from weft.core import LayerNorm, LowRank, PerClassToken, Pooled, RmsNorm, record
@@ -68,17 +69,6 @@ def inputs_of(model) -> dict[str, torch.Tensor]:
     if config.model_type != "vit_mae":
         return pictures
     return {**pictures, "noise": torch.rand(2, sides[0] * sides[1] // config.patch_size**2, generator=draw)}
-
-
-def ended_texts(config, draw: torch.Generator) -> dict[str, torch.Tensor]:
-    """Three texts whose end marks stand at different places, the last of them padded by end marks."""
-    end = config.vocab_size - 1 if config.eos_token_id == 2 else config.eos_token_id
-    ids = torch.randint(3, end, (3, 9), generator=draw)
-    mask = torch.ones_like(ids)
-    for row, place in enumerate((8, 5, 2)):
-        ids[row, place:] = end
-        mask[row, place + 1 :] = 0
-    return {"input_ids": ids, "attention_mask": mask}
 
 
 def answer(result) -> torch.Tensor:

@@ -6,6 +6,7 @@ from pathlib import Path
 import processes
 import pytest
 from pictures import encoded, scene
+from trials import DATA
 
 import weft
 from weft.cli.checked import report
@@ -53,6 +54,11 @@ def test_pictures_without_classes_are_shown_and_their_tasks_named(tmp_path: Path
     assert [defect.where for defect in found.defects] == ["torn.png"]
     with pytest.raises(DataError, match="a PDF document"):
         weft.check(write(tmp_path / "a.pdf", b"%PDF-1.7"), plan=False)
+
+
+def test_trees_are_told_with_their_labels():
+    found = weft.check(DATA / "trees.mrg", plan=False)
+    assert found.task == "parse" and "labels of phrases" in report(found) and not found.defects
 
 
 @pytest.mark.slow

@@ -248,7 +248,7 @@ def test_without_data_the_sample_is_used_and_no_file_is_left(tmp_path: Path, mon
 
 
 def test_a_run_by_steps_has_the_same_size_on_every_machine(book: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda *_: pytest.fail("the machine was measured"))
+    monkeypatch.setattr("weft.tasks.sizing.product_rate", lambda *_: pytest.fail("the machine was measured"))
     plain = dict.fromkeys(("dim", "depth", "heads", "context"))
     run = train(book, out=tmp_path / "run", steps=1, precision="fp32", **plain)
     assert run.config["training"]["dim"] >= 64
@@ -257,11 +257,11 @@ def test_a_run_by_steps_has_the_same_size_on_every_machine(book: Path, tmp_path:
 def test_a_run_by_minutes_is_sized_by_the_machine(book: Path, tmp_path: Path, monkeypatch: Any) -> None:
     sizes = []
     for rate in (1e8, 1e13):
-        monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda *_, rate=rate: rate)
+        monkeypatch.setattr("weft.tasks.sizing.product_rate", lambda *_, rate=rate: rate)
         monkeypatch.setattr("weft.training.run.parameters", lambda model: 1)
         request = _request(book, minutes=10.0)
         data = RunningText().read(request.sources, None, TextTraining())
-        sizes.append(plan(LanguageModel(), request, data).work.training.dim)
+        sizes.append(plan(LanguageModel(), request, data, timing=False).work.training.dim)
     assert sizes[0] < sizes[1]
 
 

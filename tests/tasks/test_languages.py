@@ -12,6 +12,7 @@ from foreign_models.translators import END, VOCAB
 import weft
 from weft.data.languages import marks_of
 from weft.errors import ConfigError, WeftError
+from weft.runs import exporting
 from weft.runs.importing import import_run
 
 MARKS = {
@@ -131,6 +132,33 @@ def test_usual_languages_are_those_of_the_folder(tmp_path: Path):
         for named in ({}, {"target_language": "ro"}, {"target_language": "en"})
     ]
     assert losses[0] == losses[1] != losses[2]
+
+
+def test_several_ends_of_a_folder_all_end_a_translation(tmp_path: Path):
+    names, mark = words("mbart"), words("mbart").index("ro_RO")
+    model = translator(tmp_path / "a", "mbart", src_lang="en_XX", generation={"forced_bos_token_id": mark})
+    source = [names.index("en_XX"), *(names.index(word) for word in TEXT.split()), END]
+    line = generated(model, source, forced_bos_token_id=mark)[2:]
+    other = next(id for i, id in enumerate(line) if i > 1 and id > 3 and id not in line[:i] and id != mark)
+    config = json.loads((tmp_path / "a/generation_config.json").read_text())
+    (tmp_path / "a/generation_config.json").write_text(json.dumps({**config, "eos_token_id": [END, other]}))
+    (found,) = weft.load(tmp_path / "a").predict(TEXT, beam=1, max_tokens=15)
+    assert found["text"].split() == [names[id] for id in line[: line.index(other)] if names[id] not in MARKS["mbart"]]
+    assert "cut" not in found
+
+
+def test_an_export_is_written_for_the_languages_that_are_named(tmp_path: Path, monkeypatch):
+    translator(tmp_path / "a", "nllb")
+    run, names = weft.load(tmp_path / "a"), words("nllb")
+    monkeypatch.setattr(exporting, "prove", lambda *_: 0.0)
+    with pytest.raises(WeftError, match="--set target_language"):
+        run.export(tmp_path / "none")
+    run.export(tmp_path / "hf", source_language="fr", target_language="zho_Hant")
+    config = json.loads((tmp_path / "hf/generation_config.json").read_text())
+    assert config["forced_bos_token_id"] == names.index("zho_Hant")
+    assert library().AutoTokenizer.from_pretrained(tmp_path / "hf")(TEXT)["input_ids"][0] == names.index("fra_Latn")
+    with pytest.raises(ConfigError, match="does not know the language 'klingon'"):
+        run.export(tmp_path / "b", target_language="klingon")
 
 
 @pytest.mark.slow

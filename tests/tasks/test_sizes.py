@@ -17,7 +17,7 @@ import torch
 from fielded import plain_codec
 from trials import DATA
 
-from weft.codecs import GraphCodec, NumberCodec, PlaceCodec
+from weft.codecs import GapCodec, GraphCodec, NumberCodec, PlaceCodec, SymbolCodec
 from weft.data.encoded.whole_texts import TextAmount
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
@@ -32,10 +32,12 @@ from weft.tasks.recipes import (
     picture_costs,
     pictures,
     places,
+    trees,
     words,
 )
 from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
+from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget
 
 SIZES: dict[str, dict[str, Any]] = json.loads((DATA.parent / "sizes.json").read_text())
@@ -90,11 +92,21 @@ def tokenizer_of(case: Case) -> Any:
     return SimpleNamespace(size=case.vocab, kind="bpe")
 
 
+def draft_of(
+    case: Case, recipe: Any, training: Any, *, data: Any = None, codecs: Any = None, encoded: Any = None
+) -> Any:
+    """A plan in the making, with what a planner asks of it alone."""
+    request = case.request
+    sizing = Sizing.guessed(request.budget, recipe.efficiency, request.device, training.precision)
+    return Draft(request, data, codecs or {}, encoded, training, request.budget, sizing)
+
+
 def of_text(case: Case) -> dict[str, Any]:
     request = case.request
     training = first_training(CARDS[case.task].training, language.RECIPE, request, language.RECIPE.model_name(request))
     vocab = case.vocab or 0
-    config, training = language.language_model(request, training, request.budget, vocab=vocab, tokens=case.amount)
+    draft = draft_of(case, language.RECIPE, training)
+    config, training = language.language_model(draft, vocab=vocab, tokens=case.amount)
     size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": language.context_of(config)}
     return {**vars(training), **size}
 
@@ -102,9 +114,24 @@ def of_text(case: Case) -> dict[str, Any]:
 def of_pairs(case: Case) -> dict[str, Any]:
     request = case.request
     codec = SimpleNamespace(tokenizer=tokenizer_of(case))
-    encoded: Any = SimpleNamespace(codec=codec, tokens=case.amount, context=128)
+    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, symbols=None)
     training = first_training(CARDS[case.task].training, pairs.RECIPE, request, pairs.RECIPE.model_name(request))
-    return vars(pairs.encoder_decoder(Draft(request, None, {}, encoded, training, request.budget))[1])
+    return vars(pairs.encoder_decoder(draft_of(case, pairs.RECIPE, training, encoded=encoded))[1])
+
+
+def of_trees(case: Case) -> dict[str, Any]:
+    """Sentences of `amount` tokens, or trees of `amount` symbols, with 20 labels of phrases."""
+    request, name = case.request, trees.RECIPE.model_name(case.request)
+    training: Any = first_training(CARDS[case.task].training, trees.RECIPE, request, name)
+    tokenizer = tokenizer_of(case)
+    codec = SimpleNamespace(tokenizer=SimpleNamespace(**vars(tokenizer), word_starts=(1,), end=2))
+    symbols = SymbolCodec.of(["XX", *(f"{sign}{label}" for sign in "()" for label in range(20))])
+    amount = TextAmount(case.amount, 40)
+    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, amount=amount)
+    encoded.symbols = symbols if training.form == "symbols" else None
+    codecs = {"gaps": GapCodec(GapCodec.Config(opens=("", *map(str, range(100))), closes=20), read=str.encode)}
+    draft: Any = Draft(request, None, codecs, encoded, training, request.budget)  # type: ignore[type-var]
+    return vars((trees.gap_tagger if name == "gaps" else trees.tree_writer)(draft)[1])
 
 
 def of_whole_texts(case: Case) -> dict[str, Any]:
@@ -114,7 +141,7 @@ def of_whole_texts(case: Case) -> dict[str, Any]:
     training: Any = first_training(
         CARDS[case.task].training, encoders.RECIPE, request, encoders.RECIPE.model_name(request)
     )
-    return vars(encoders.new_encoder(request, training, request.budget, wanted)[1])
+    return vars(encoders.new_encoder(draft_of(case, encoders.RECIPE, training), wanted)[1])
 
 
 COSTS: dict[str, Any] = {
@@ -143,8 +170,7 @@ def drafted(case: Case) -> Any:
     training = first_training(card.training, card.task.recipe, request, card.task.model_name(request))
     codec = SimpleNamespace(config=SimpleNamespace(size=SIDE))
     encoded = SimpleNamespace(sight=Sight(SIDE, SIDE), train=range(case.amount), codec=codec)
-    data: Any = SimpleNamespace(still=False)
-    return Draft(request, data, {}, encoded, training, request.budget)
+    return draft_of(case, card.task.recipe, training, data=SimpleNamespace(still=False), encoded=encoded)
 
 
 def maker(draft: Any, task: str, model: str) -> Callable[[VisionSize], Any]:
@@ -174,8 +200,8 @@ def of_fields(case: Case, shape: tuple[int, int, int] = (2, 36, 72)) -> dict[str
     training = first_training(CARDS[case.task].training, forecasts.FORECASTING, request, name)
     codec = plain_codec(shape, history=6, ahead=6, lags=1)
     encoded: Any = SimpleNamespace(values=float(case.amount * math.prod(shape)), codec=codec)
-    data: Any = SimpleNamespace(train=range(case.amount))
-    draft = Draft(request, data, {"field": codec}, encoded, training, request.budget)
+    data, codecs = SimpleNamespace(train=range(case.amount)), {"field": codec}
+    draft = draft_of(case, forecasts.FORECASTING, training, data=data, codecs=codecs, encoded=encoded)
     return vars(forecasts.decided(training, forecasts.new_model(draft, name), codec))
 
 
@@ -187,7 +213,7 @@ def of_places(case: Case) -> dict[str, Any]:
         "label": NumberCodec(NumberCodec.Config(), read=str.encode),
     }
     encoded: Any = SimpleNamespace(train=range(case.amount))
-    return vars(places.new_field(Draft(request, None, codecs, encoded, training, request.budget))[1])
+    return vars(places.new_field(draft_of(case, places.RECIPE, training, codecs=codecs, encoded=encoded))[1])
 
 
 def of_words(case: Case) -> dict[str, Any]:
@@ -207,14 +233,15 @@ def of_graphs(case: Case) -> dict[str, Any]:
     }
     data: Any = SimpleNamespace(level="nodes" if case.task == "graph" else "graphs", thing=f"{case.task}s")
     encoded: Any = SimpleNamespace(nodes=case.amount, edges=4 * case.amount, largest=case.vocab, data=data)
-    model, training = graphs.new_model(Draft(request, data, codecs, encoded, training, request.budget), recipe)
+    draft = draft_of(case, recipe, training, data=data, codecs=codecs, encoded=encoded)
+    model, training = graphs.new_model(draft, recipe)
     return {**vars(training), "dim": model.dim, "depth": len(model.trunk.all_blocks())}
 
 
 PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "language-model": of_text,
     "translate": of_pairs,
-    "parse": of_pairs,
+    "parse": of_trees,
     "fill-mask": of_whole_texts,
     "classify-text": of_whole_texts,
     "tag-text": of_whole_texts,
@@ -260,7 +287,7 @@ def cases() -> Iterator[Case]:
 @pytest.fixture(autouse=True)
 def rated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The speed of the machine is stated."""
-    monkeypatch.setattr("weft.tasks.recipes.recipe.product_rate", lambda device, dtype: RATE)
+    monkeypatch.setattr("weft.tasks.sizing.product_rate", lambda device, dtype: RATE)
 
 
 def test_the_table_has_every_case_and_every_task() -> None:

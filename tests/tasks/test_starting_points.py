@@ -25,7 +25,7 @@ from weft.runs.importing import import_run
 from weft.tasks.decoders import language_weights, size_of_language, with_language
 from weft.tasks.finetuning import whole_parts
 from weft.training.precision import Weights
-from weft.training.run import build
+from weft.training.work import build
 
 SCENES = scenes(16, 0).train
 BRIEF: dict[str, Any] = {"steps": 2, "evaluate_every": 100, "quiet": True}

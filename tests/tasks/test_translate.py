@@ -12,7 +12,7 @@ import pytest
 import torch
 from sealing import unsealed
 from stopping import stopped_in
-from tiny import PAIR_ZOO
+from tiny import TRANSLATION_ZOO
 
 import weft
 from weft.data.readers.pair_texts import Held
@@ -54,7 +54,7 @@ def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run) -> None:
     monkeypatch.setattr("weft.objectives.measures.translation.RESAMPLES", 5)
 
 
-@pytest.mark.parametrize("model", PAIR_ZOO)
+@pytest.mark.parametrize("model", TRANSLATION_ZOO)
 def test_every_model_trains_translates_and_loads_again(model: str, pairs: Path, tmp_path: Path) -> None:
     run = train(pairs, model=model, out=tmp_path / "run")
     assert run.report["model"] == model and run.report["metrics"]["bleu"] >= 0
@@ -65,7 +65,7 @@ def test_every_model_trains_translates_and_loads_again(model: str, pairs: Path, 
     assert weft.load(run.folder).predict(texts, beam=3, best=2) == found
 
 
-@pytest.mark.parametrize("model", PAIR_ZOO)
+@pytest.mark.parametrize("model", TRANSLATION_ZOO)
 def test_stopped_and_resumed_is_never_stopped(
     model: str, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,8 +282,11 @@ def test_trees_are_learned_and_measured(tmp_path: Path) -> None:
     assert found["text"].startswith("(") and found["text"].count("(") == found["text"].count(")")
     assert [w for w in ("the", "dog", "sees", "cat", ".") if f" {w})" not in found["text"]] == []
     assert "(" in run.task.shown(found)
-    view = run.look("the dog sees the cat.", target="(S (NP (XX the) (XX dog)) (VP (XX sees) (NP (XX the) (XX cat))))")
-    assert "(NP the dog)" in view.text() and {"(S", "NP)", "word"} <= set(view.to_json()["target_words"])
+    tree = "(S (NP (XX the) (XX dog)) (VP (XX sees) (NP (XX the) (XX cat)))"
+    view = run.look("the dog sees the cat.", target=f"{tree} (XX .))")
+    assert "(NP the dog)" in view.text() and {"(S", "NP)", "dog"} <= set(view.to_json()["target_words"])
+    with pytest.raises(DataError, match="expected a tree over the words 'the dog sees the cat .'"):
+        run.look("the dog sees the cat.", target=f"{tree})")
     assert "decoder, over the source" in run.look("the dog sees the cat.", token="1").text()
     (tmp_path / "bad.mrg").write_text("(S (NP (DT the) (NN dog))\n")
     with pytest.raises(DataError, match="line 1"):

@@ -24,12 +24,13 @@ from weft.training.folder import RunFolder
 from weft.training.job import State
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
-from weft.training.run import Outcome, Work, perform
+from weft.training.run import Outcome, perform
 from weft.training.schedule import Budget, Horizon
 from weft.training.score import HeldOutScore
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.watching import divergence, doing_well
+from weft.training.work import Work
 from weft.training.world import World
 
 VOCAB, CONTEXT, BATCH, STEPS = 11, 8, 4, 10

@@ -14,15 +14,16 @@ from weft.data.windows import TextWindows
 from weft.errors import Interrupted
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
-from weft.training import checkpoint, loop, pace, run
+from weft.training import checkpoint, loop, pace, run, trial
 from weft.training.claim import claim
 from weft.training.job import State
 from weft.training.pace import Pace
 from weft.training.progress import Progress
-from weft.training.run import Budget, Outcome, Work, perform
-from weft.training.schedule import Horizon
+from weft.training.run import Outcome, perform
+from weft.training.schedule import Budget, Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
+from weft.training.work import Work
 from weft.training.world import World
 
 VOCAB, CONTEXT, BATCH = 11, 8, 4
@@ -168,13 +169,13 @@ def test_a_run_by_steps_looks_as_often_as_it_is_told(tmp_path: Path, go: Any) ->
 
 def test_measuring_the_steps_of_a_short_run_stops_where_they_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     hours = Hours(step=20.0)
-    monkeypatch.setattr(run.time, "perf_counter", lambda: hours.now)
+    monkeypatch.setattr(trial.time, "perf_counter", lambda: hours.now)
     config = LANGUAGE_MODELS["gpt"](SIZE, vocab=VOCAB)
     for minutes, steps in ((1, 1), (5, 2), (60, 7)):
         hours.now = 0.0
         work = Work(config, NextToken.Config(), SlowText(hours), Training(precision="fp32", batch=BATCH),
                     Budget(minutes=minutes))  # fmt: skip
-        assert run.step_seconds(work, torch.device("cpu")) == 20 and hours.now == 20 * steps
+        assert trial.step_seconds(work, torch.device("cpu")) == 20 and hours.now == 20 * steps
 
 
 @pytest.mark.parametrize(("seconds", "samples", "most"), [(None, 10**6, None), (10.0, 8, None), (10.0, 20, None),

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft.cli import output
-from weft.cli.words import Broken, Json, Out, RunFolder, examples, load_run
+from weft.cli.words import Broken, Json, Out, RunFolder, examples, load_run, settings_of
 
 commands = typer.Typer()
 
@@ -41,6 +41,7 @@ def import_(
     epilog=examples(
         "weft export runs/book-1 --to hf --out book-hf       for transformers: AutoModel, AutoTokenizer",
         "weft export runs/book-1 --to onnx --out book-onnx   for onnxruntime; free batch and length",
+        "weft export runs/nllb --out nllb-de --set target_language=de   a translator of several languages, into German",
         "weft export runs/words-1 --to word2vec --out words.txt   vectors of words as text; as words.bin binary",
     )
 )
@@ -51,6 +52,14 @@ def export(
         typer.Option(metavar="FOLDER", help="The folder to write, or the file of word vectors; it must not exist yet."),
     ],
     to: Annotated[str, typer.Option(metavar="NAME", help="hf, onnx or word2vec.")] = "hf",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="For translators of several languages: source_language and target_language, which the export is written for.",
+        ),
+    ] = None,
     broken: Broken = False,
     json: Json = False,
 ) -> None:
@@ -59,4 +68,5 @@ def export(
     from weft.runs.exporting import check_target
 
     check_target(to)
-    output.exported(load_run(run, broken=broken).export(out, to=to), json)  # type: ignore[arg-type]
+    loaded = load_run(run, broken=broken)
+    output.exported(loaded.export(out, to=to, **settings_of(set_, loaded.export)), json)  # type: ignore[arg-type]

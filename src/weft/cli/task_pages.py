@@ -28,6 +28,7 @@ def _as_json(card: Any) -> dict[str, Any]:
     return {"task": card.name, "summary": card.summary, "data": card.files, "models": dict(card.models),
             "presets": dict(card.presets), "settings": _defaults(card.training), "predict": _defaults(task.Predict),
             "evaluate": _defaults(task.Evaluate) if task.Evaluate else {},
+            "export": _defaults(task.Export) if task.Export else {},
             "look": _defaults(task.Look) if task.Look else {}}  # fmt: skip
 
 
@@ -49,7 +50,13 @@ def _page(card: Any) -> Iterator[str]:
         for name, text in entries.items():
             yield from _row(f"    {name:<{width}}  ", text)
     task = card.task
-    used = {"train": card.training, "predict": task.Predict, "evaluate": task.Evaluate, "look": task.Look}
+    used = {
+        "train": card.training,
+        "predict": task.Predict,
+        "evaluate": task.Evaluate,
+        "export": task.Export,
+        "look": task.Look,
+    }
     for command, settings in used.items():
         if settings is None:
             continue

@@ -4,12 +4,14 @@ from weft.codecs.classes import ClassCodec
 from weft.codecs.codec import Codec, Codecs, codecs_from_json
 from weft.codecs.colours import ColourCodec
 from weft.codecs.field import FieldCodec
+from weft.codecs.gaps import GapCodec
 from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.codecs.picture import PictureCodec, Preparation, Resample
 from weft.codecs.places import PlaceCodec
 from weft.codecs.several import SeveralCodec
+from weft.codecs.symbols import SymbolCodec
 from weft.codecs.tags import TagCodec
 from weft.codecs.text import TextCodec, TextMarks
 from weft.codecs.usual_answers import UsualAnswers
@@ -21,6 +23,7 @@ __all__ = [
     "Codecs",
     "ColourCodec",
     "FieldCodec",
+    "GapCodec",
     "GraphCodec",
     "LabelCodec",
     "NumberCodec",
@@ -29,6 +32,7 @@ __all__ = [
     "Preparation",
     "Resample",
     "SeveralCodec",
+    "SymbolCodec",
     "TagCodec",
     "TextCodec",
     "TextMarks",

@@ -14,5 +14,5 @@ class ChosenLanguages(Config):
 
     about: ClassVar[Mapping[str, str]] = {
         "source_language": "the language of the input, where the model knows several: en, English or the model's own mark",
-        "target_language": "the language to translate into, likewise",
+        "target_language": "the language to translate into, where the model knows several: de, German or the model's own mark",
     }

@@ -68,7 +68,7 @@ class TextCodec(Codec):
     class Config(Codec.Config):
         """Models from elsewhere may have an `opening` and an `end` of their own; by default both are the tokenizer's end.
 
-        A language model may have several `ends`, of which any ends what it writes.
+        Models from elsewhere may have several `ends`, of which any ends what they write.
 
         `languages` are tokens that mark the language of a source or target, and `language` is the one that these texts
         have. A target begins with it; it stands `before` a source, or `after` its end.
@@ -141,6 +141,11 @@ class TextCodec(Codec):
             return TextMarks(own, (end,))
         whole = opening if len(opening) > 1 or role == "caption" else (*opening, *own)
         return TextMarks(whole, (end,), opening)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The ids of which any ends what a model writes."""
+        return self.config.ends or self.marks.after[:1] or (self.tokenizer.end,)
 
     def _language_marks(self, end: int) -> TextMarks:
         """The marks of a source or target whose language is marked. Some decoders start with the language itself."""

@@ -1,5 +1,6 @@
 """The trunk and its parts: rules and scope, scores and kernels, mixers, transforms, blocks, heads, the cache."""
 
+from weft.core.abreast import Abreast
 from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block, Parallel, Plain, PostNorm, PreNorm, SandwichNorm, Wiring
@@ -19,7 +20,7 @@ from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
+    "Abreast", "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
     "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
     "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score", "SilentInit",
     "SineInit", "Slots", "Stride",

@@ -7,7 +7,7 @@ and keys of them, as it does of tokens.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -95,6 +95,7 @@ class Disentangled(Score):
 
         terms: tuple[Literal["c2p", "p2c"], ...] = ("c2p", "p2c")
         maps: Literal["shared", "own"] = "shared"
+        of_distances: ClassVar[bool] = True
 
         def check(self) -> None:
             super().check()

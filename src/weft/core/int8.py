@@ -6,7 +6,9 @@ Products of whole numbers are added without rounding, so that every kernel gives
 kernel is used is decided here alone, by `Int8Weight`.
 """
 
+import time
 import warnings
+from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
@@ -18,6 +20,7 @@ from torch.nn import functional as F
 WEIGHT_LIMIT = 127  # the largest absolute value of a weight
 ROW_LIMITS = (127, 63)  # of an activation: eight bits, or seven where a processor cannot add two larger products
 TILE_OUTPUTS = 16  # of the tiles that native code reads: `TILE` in native/kernels/linear8.h
+TRIED_ROWS, TRIES = 16, 5  # of the product by which kernels are compared
 EXACT_SUM = 2**24  # whole numbers up to this size have an exact fp32
 
 
@@ -86,7 +89,18 @@ def int8_linear(
 
 
 def _sums(rows: Float[Tensor, "R D"], whole: Int8[Tensor, "E D"]) -> Float[Tensor, "R E"]:
-    """W8 q on any device: in fp32, so few columns at a time that no sum can be rounded; then in whole numbers."""
+    """W8 q on any device: by a product of whole numbers on a CPU that has one worth using, else in fp32.
+
+    In fp32 few columns are taken at a time, so that no sum can be rounded; the weights are made fp32 at each call, which
+    saves memory and takes longer than a model in fp32.
+    """
+    wide = rows.shape[1] > 1  # torch's product of whole numbers misreads the layout of a single column
+    if wide and rows.device.type == "cpu" and _whole_products_pay():
+        return torch._int_mm(rows.to(torch.int8), whole.t()).to(rows.dtype)
+    return _fp32_sums(rows, whole)
+
+
+def _fp32_sums(rows: Float[Tensor, "R D"], whole: Int8[Tensor, "E D"]) -> Float[Tensor, "R E"]:
     most = EXACT_SUM // (WEIGHT_LIMIT * ROW_LIMITS[0])
     if rows.shape[1] <= most:
         return F.linear(rows, whole.to(rows.dtype))
@@ -112,15 +126,46 @@ def _packed_limit() -> int | None:
     """The largest activation with which the packed kernel adds exactly on this processor; None where there is none."""
     if "fbgemm" not in torch.backends.quantized.supported_engines:
         return None
-    whole, scale = torch.full((8, 256), WEIGHT_LIMIT, dtype=torch.int8), torch.ones(8)
-    whole[4:] = -WEIGHT_LIMIT
     try:
-        packed = _packed(whole, scale)
+        packed = _packed(_extremes(8), torch.ones(8))
         for limit in ROW_LIMITS:
-            rows = torch.tensor([limit, -limit]).float()[:, None].expand(2, 256).contiguous()
+            rows = _extremes(2).float().clamp(-limit, limit)
             found = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(rows, 1.0, limit + 1, packed)
-            if torch.equal(found, _sums(rows, whole)):
+            if torch.equal(found, _fp32_sums(rows, _extremes(8))):
                 return limit
     except (RuntimeError, AttributeError):  # a build of torch without it
         pass
     return None
+
+
+@cache
+def _whole_products_pay() -> bool:
+    """Whether torch's product of whole numbers is exact on this processor, and faster than fp32: some builds only define it.
+
+    Both give the same sums, so that this decides over time alone.
+    """
+    rows, whole = _extremes(TRIED_ROWS), _extremes(256)
+    try:
+        if not torch.equal(torch._int_mm(rows, whole.t()).float(), _fp32_sums(rows.float(), whole)):
+            return False
+    except (RuntimeError, AttributeError):  # a build of torch without it
+        return False
+    asked = rows.float()
+    return _seconds(lambda: torch._int_mm(asked.to(torch.int8), whole.t())) < _seconds(lambda: _fp32_sums(asked, whole))
+
+
+def _extremes(rows: int) -> Int8[Tensor, "R D"]:
+    """Rows of the largest numbers, half of them negative: what a kernel that adds inexactly fails on."""
+    found = torch.full((rows, 256), WEIGHT_LIMIT, dtype=torch.int8)
+    found[rows // 2 :] = -WEIGHT_LIMIT
+    return found
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """The shortest time of a few tries."""
+    found = []
+    for _ in range(TRIES):
+        before = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - before)
+    return min(found)

@@ -8,6 +8,8 @@ from torch.nn import functional as F
 from weft.config import Config as BaseConfig
 from weft.config import Part
 
+SMALL_PRODUCT = 16**3  # rows times inputs times outputs, up to which torch has another kernel for bf16
+
 
 class Out(nn.Linear):
     """A linear map that writes into the residual stream; many initialisations treat these maps specially."""
@@ -16,15 +18,18 @@ class Out(nn.Linear):
 def linear(
     x: Float[Tensor, "*lead D"], weight: Float[Tensor, "E D"], bias: Float[Tensor, "E"] | None
 ) -> Float[Tensor, "*lead E"]:
-    """W x + b; in use, a single row in bf16 gets the sums that it would get among others.
+    """W x + b; in use, few rows in bf16 get the sums that they would get among many.
 
-    For one row libraries have a kernel that adds in another order, and bf16 makes a step of 0.4 % of the last digit. From
-    two rows on a row's sums do not depend on the others.
+    For one row, and for small products, torch has kernels that add in another order, and bf16 makes a step of 0.4 % of the
+    last digit. So few rows get rows of zeros beside them. Rows that do not lie one behind the other are copied first:
+    otherwise the offsets would be added after rounding, and a single row always lies so.
     """
-    alone = x.dtype is torch.bfloat16 and x.numel() == x.shape[-1] and not torch.is_grad_enabled()
-    if not alone:
+    if x.dtype is not torch.bfloat16 or torch.is_grad_enabled():
         return F.linear(x, weight, bias)
-    return F.linear(x.reshape(1, -1).expand(2, -1), weight, bias)[:1].reshape(*x.shape[:-1], -1)
+    rows = x.reshape(-1, x.shape[-1])
+    missing = max(2, SMALL_PRODUCT // weight.numel() + 1) - len(rows)
+    many = rows if missing <= 0 else F.pad(rows, (0, 0, 0, missing))
+    return F.linear(many, weight, bias)[: len(rows)].reshape(*x.shape[:-1], -1)
 
 
 class RowwiseLinear(nn.Linear):

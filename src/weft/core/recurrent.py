@@ -75,6 +75,8 @@ class Recurrent(Mixer):
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         self.dim = dim
+        # whether padded rows are computed without their padding, by the kernel that an unpadded row has
+        self.rows_apart = False
         reads = config.read is not None and memory_dim is not None
         self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
         self.memory_vector = config.start.build(dim=memory_dim) if reads else None
@@ -95,12 +97,20 @@ class Recurrent(Mixer):
         elif self.read is not None and known:
             x = torch.cat([x, self.read(x, at, slots)], -1)
         if known and (at.tokens.unpadded or (at.tokens.padded_behind and slots is None)):
-            outputs, state = self.whole(x, start)  # padding behind changes nothing before it, and no state is kept
+            # padding behind changes nothing before it, and no state is kept
+            outputs, state = self.whole(x, start, kept=slots is not None)
+        elif known and self.rows_apart and self.fused:
+            outputs, state = self.without_padding(x, start, at.tokens, kept=slots is not None)
         else:
             outputs, state = self.stepwise(x, start, at, slots)
         if slots is not None:
             slots.set("state", state)
         return outputs
+
+    @property
+    def fused(self) -> bool:
+        """Whether `whole` is one kernel for all tokens."""
+        return False
 
     def first_state(self, x: Tensor, at: Pass, slots: Slots | None = None) -> State:
         """The first state: zeros, or computed from a vector of the memory."""
@@ -134,9 +144,22 @@ class Recurrent(Mixer):
         states = torch.stack(outputs, 1)
         return states if self.output is None else self.output(x, states, torch.stack(contexts, 1)), state
 
-    def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """`stepwise` for all tokens at once, by a faster kernel where there is one."""
+    def whole(self, x: Tensor, state: State, *, kept: bool = False) -> tuple[Tensor, State]:
+        """`stepwise` for all tokens at once, by a faster kernel where there is one; `kept` says that more steps follow."""
         return self.stepwise(x, state, Pass(Tokens.line(x)), None)
+
+    def without_padding(self, x: Tensor, state: State, tokens: Tokens, *, kept: bool) -> tuple[Tensor, State]:
+        """`whole` for the rows with the same number of real tokens at a time, which alone are read."""
+        outputs, ends = x.new_zeros(*x.shape[:2], self.dim), tuple(one.clone() for one in state)
+        counts = tokens.valid.sum(1)
+        for count in sorted(set(counts.tolist()) - {0}):
+            rows = counts == count
+            real = tokens.valid & rows[:, None]
+            some, new = self.whole(x[real].unflatten(0, (-1, count)), tuple(one[rows] for one in state), kept=kept)
+            outputs[real] = some.flatten(0, 1)
+            for end, one in zip(ends, new, strict=True):
+                end[rows] = one
+        return outputs, ends
 
     def context(self, h: Float[Tensor, "B D"], at: Pass, slots: Slots | None, t: int) -> Float[Tensor, "B D"]:
         """The context vector that the state reads from the memory at step t."""
@@ -169,14 +192,25 @@ class Lstm(Recurrent):
     step = staticmethod(lstm_step)
     parts, gates = 2, 4
 
-    def whole(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """Torch's fused LSTM on the same weights, where they are plain."""
-        if not isinstance(self.x, nn.Linear) or isinstance(self.x, RowwiseLinear):
-            return super().whole(x, state)
+    @property
+    def fused(self) -> bool:
+        return isinstance(self.x, nn.Linear)
+
+    def whole(self, x: Tensor, state: State, *, kept: bool = False) -> tuple[Tensor, State]:
+        """Torch's fused LSTM on the same weights, where they are plain.
+
+        For one row alone it adds in another order than for several: in bf16, where that shows, the row is computed twice.
+        It also packs its weights at each call, which takes longer than the equations of a single step of decoding in bf16.
+        """
+        rows, rowwise = len(x), isinstance(self.x, RowwiseLinear)
+        if not self.fused or (rowwise and kept and x.shape[1] == 1):
+            return super().whole(x, state, kept=kept)
+        if rowwise and rows == 1:
+            x, state = x.expand(2, -1, -1), tuple(one.expand(2, -1) for one in state)
         weights = [self.x.weight, self.h.weight, self.x.bias, self.h.bias]
-        start = [s[None] for s in state]
+        start = [one[None] for one in state]
         outputs, h, c = torch.lstm(x, start, weights, True, 1, 0.0, self.training, False, True)
-        return outputs, (h[0], c[0])
+        return outputs[:rows], (h[0, :rows], c[0, :rows])
 
 
 def _one_query(at: Pass, t: int) -> Scope:

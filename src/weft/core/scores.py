@@ -1,6 +1,7 @@
 """Scores: how well a query fits a key. Knows nothing of masks, positions or values."""
 
 import math
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -20,6 +21,7 @@ class Score(Part, nn.Module):
         """The kinds of score; a softmax temperature above 1 flattens the weights, below 1 sharpens them."""
 
         temperature: float = 1.0
+        of_distances: ClassVar[bool] = False  # whether it depends on the distance between two tokens too
 
         def check(self) -> None:
             if self.temperature <= 0:
@@ -79,6 +81,9 @@ class Capped(Score):
             super().check()
             if self.cap <= 0:
                 raise ConfigError(f"must be above 0, found {self.cap}", where="Capped.cap")
+            if self.score.of_distances:
+                problem = f"{type(self.score).__qualname__.removesuffix('.Config')} scores cannot be capped"
+                raise ConfigError(problem, where="Capped.score", fix="cap a Dot or an Additive score, or use no cap")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()

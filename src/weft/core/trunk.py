@@ -13,7 +13,7 @@ from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block
 from weft.core.cache import Cache
-from weft.core.distances import Disentangled, Distances
+from weft.core.distances import Distances
 from weft.core.linear import Gpt2Init, Init
 from weft.core.memories import Across, MemoryUse, Prefix
 from weft.core.norms import LayerNorm, Norm
@@ -64,9 +64,13 @@ class Trunk(Part, nn.Module):
                 problem = f"a bias for all layers needs one number of heads, found {sorted(self.biased_heads())}"
                 raise ConfigError(problem, where="Trunk.bias")
             scores = [block.mix.score for block in self.all_blocks() if isinstance(block.mix, Attention.Config)]
-            if any(isinstance(score, Disentangled.Config) for score in scores) != (self.distances is not None):
-                problem = "disentangled scores and vectors of distances need each other"
-                raise ConfigError(problem, where="Trunk.distances", fix="set both, or neither")
+            disentangled = any(score.of_distances for score in scores)
+            if disentangled and self.distances is None:
+                problem = "a Disentangled score compares tokens with vectors of distances, and the trunk has none"
+                raise ConfigError(problem, where="Trunk.distances", fix="set distances, or choose another score")
+            if self.distances is not None and not disentangled:
+                problem = "there are vectors of distances, and no attention has a Disentangled score to use them"
+                raise ConfigError(problem, where="Trunk.distances", fix="leave them out, or use Disentangled scores")
             if isinstance(self.memory, Prefix.Config) and any(block.reads for block in self.all_blocks()):
                 problem = "a memory that is a prefix of the line is read by what mixes the line"
                 raise ConfigError(problem, where="Trunk.memory", fix="leave out the blocks' read")

@@ -5,6 +5,7 @@ Hugging Face library, so that a model finds the same texts there. One hypothesis
 do not touch each other: one that is done leaves.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -57,15 +58,25 @@ class BeamSearch:
     runs), or at its limit of tokens.
     """
 
-    def __init__(self, end: int, limits: list[int], how: Beam, rule: Rule | None = None, *, forced: int = 0):
-        """`limits` are the most tokens of each source's target, the end not counted; `rule` says what may be written.
+    def __init__(
+        self,
+        end: int | Collection[int],
+        limits: list[int],
+        how: Beam,
+        rules: Sequence[Rule] | None = None,
+        *,
+        forced: int = 0,
+    ):
+        """`end` is the id that ends a target, or several of which any does.
 
+        `limits` are the most tokens of each source's target, the end not counted; `rules` say what may be written there.
         `forced` tokens at the start of each target are given, and count in its length.
 
         A target is scored as if everything might be written: under a rule, `beam` as large as the number of targets that
         it allows finds the best of them for certain.
         """
-        self.end, self.limits, self.how, self.rule, self.forced = end, limits, how, rule, forced
+        self.ends = frozenset((end,) if isinstance(end, int) else end)
+        self.limits, self.how, self.rules, self.forced = limits, how, rules, forced
         self.ended: list[list[Hypothesis]] = [[] for _ in limits]
         self.going = list(range(len(limits)))
         self.running: list[list[tuple[int, ...]]] = [[()] for _ in limits]
@@ -79,7 +90,7 @@ class BeamSearch:
     def advance(self, logits: Float[Tensor, "R V"]) -> Move | None:
         """Extend the hypotheses that run by one token each."""
         beam, sources = self.how.beam, len(self.going)
-        scores, parents, tokens = self._offers(logits.float(), min(2 * beam, logits.shape[1]))
+        scores, parents, tokens = self._offers(logits.float(), min((1 + len(self.ends)) * beam, logits.shape[1]))
         self.length += 1
         kept: list[tuple[int, list[Offer]]] = []
         for place in range(sources):
@@ -107,7 +118,10 @@ class BeamSearch:
         """The best continuations of each source: log-probability, which hypothesis it continues, with which token."""
         sources = len(self.going)
         written = [ids for running in self.running for ids in running]
-        best, tokens = likeliest(limited(logits, written, self.rule, self.how.never), logits, each)
+        rules = None
+        if self.rules is not None:
+            rules = [self.rules[i] for i, running in zip(self.going, self.running, strict=True) for _ in running]
+        best, tokens = likeliest(limited(logits, written, rules, self.how.never), logits, each)
         best = best.view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]
@@ -121,7 +135,7 @@ class BeamSearch:
         for number, (score, parent, token) in enumerate(offers):
             if score == float("-inf"):  # not allowed
                 break
-            if token == self.end:
+            if token in self.ends:
                 if number < beam:
                     ids = self.running[place][parent]
                     ended.append(Hypothesis(ids, score, self.rank(score, self.length), True))

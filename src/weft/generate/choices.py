@@ -1,4 +1,4 @@
-"""Choices: the texts that a search may write, as a tree of their beginnings. Knows ids alone."""
+"""Rules of what a search may write next, and the simplest of them: `Choices`, some texts of which one is written. Knows ids alone."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -13,9 +13,9 @@ from weft.errors import ConfigError, DataError
 
 @runtime_checkable
 class Rule(Protocol):
-    """What a search may write next."""
+    """What a search may write next. A search has a rule for each row: two rows may be under different ones."""
 
-    def allowed(self, written: Sequence[int]) -> Sequence[int]:
+    def allowed(self, written: Sequence[int]) -> Sequence[int] | np.ndarray:
         """The tokens that may follow what was written, the end among them where it may end; never none."""
         ...
 
@@ -50,19 +50,22 @@ class Choices:
 
 
 def limited(
-    logits: Float[Tensor, "R V"], written: Sequence[Sequence[int]], rule: Rule | None, never: Sequence[int] = ()
+    logits: Float[Tensor, "R V"],
+    written: Sequence[Sequence[int]],
+    rules: Sequence[Rule] | None,
+    never: Sequence[int] = (),
 ) -> Float[Tensor, "R V"]:
-    """Logits of rows, with minus infinity for tokens that may not follow what each row has written, or `never` come."""
+    """Logits of rows, with minus infinity for tokens that may not follow what a row has written by its rule, or `never` come."""
     if never:
         odd = next((id for id in never if not 0 <= id < logits.shape[1]), None)
         if odd is not None:
             raise ConfigError(f"the model has tokens 0 to {logits.shape[1] - 1}, found {odd}", where="never")
         logits = logits.index_fill(1, torch.tensor(never, device=logits.device), float("-inf"))
-    if rule is None:
+    if rules is None:
         return logits
-    each = [rule.allowed(ids) for ids in written]
-    rows = torch.tensor([row for row, tokens in enumerate(each) for _ in tokens], device=logits.device)
-    tokens = torch.tensor([token for tokens in each for token in tokens], device=logits.device)
+    each = [np.asarray(rule.allowed(ids), np.int64) for rule, ids in zip(rules, written, strict=True)]
+    rows = torch.from_numpy(np.repeat(np.arange(len(each)), [len(tokens) for tokens in each])).to(logits.device)
+    tokens = torch.from_numpy(np.concatenate(each)).to(logits.device)
     bounded = torch.full_like(logits, float("-inf"))
     bounded[rows, tokens] = logits[rows, tokens]
     return bounded

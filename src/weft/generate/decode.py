@@ -1,7 +1,7 @@
 """Decoding of sources by an encoder–decoder: many at once, of any lengths, each as if it were alone."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ class Decoding(Beam, Compute):
         "early_stopping": "stop once `beam` answers have ended, even if a better one could follow",
         "best": "answers to give for each input, the best first",
         "never": "ids of tokens that are never written",
-        "precision": "fp32, bf16 or int8",
+        "precision": Compute.about["precision"],
         "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
         "top_k": "drop all but the k likeliest tokens when drawing",
         "top_p": "drop tokens beyond this share of the probability when drawing",
@@ -64,23 +64,26 @@ def decode(
     model: Seq2Seq,
     sources: Sequence[np.ndarray],
     *,
-    end: int,
+    end: int | Sequence[int],
     limits: Sequence[int],
     how: Decoding,
     opening: Sequence[int] = (),
     after: Sequence[int] = (),
+    rules: Sequence[Rule] | None = None,
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
 
-    Targets go on from `opening`, which is not part of them; by default from the end token. The ids `after` stand behind
-    each source; by default the end token does.
+    A target ends at the id `end`, or at any of several. Targets go on from `opening`, which is not part of them; by default
+    from the first end. The ids `after` stand behind each source; by default the first end does. `rules` say what may be
+    written, one for each source.
     Sources of like length are computed together; `listen` is called with the number of sources done.
     """
+    ends = [end] if isinstance(end, int) else list(end)
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))
     found: list[list[Hypothesis]] = [[] for _ in sources]
     width, start = (how.beam if how.temperature == 0 else how.best), 0
-    used = prepared(model, how.precision)
+    used: Any = prepared(model, how.precision)
     while start < len(order):
         stop = start + 1
         most = min(max(1, MAX_HYPOTHESES // width), max(1, MAX_SOURCE_TOKENS // (len(sources[order[start]]) + 1)))
@@ -88,9 +91,10 @@ def decode(
             stop += 1
         rows = order[start:stop]
         some, longest = [sources[i] for i in rows], [limits[i] for i in rows]
-        memory, keys = memorise(used, some, *(after or (end,))), [source.tolist() for source in some]  # type: ignore[arg-type]
-        opened = list(opening) or [end]
-        targets = written(used, memory, end=end, opening=opened, limits=longest, how=how, keys=keys)  # type: ignore[arg-type]
+        memory, keys = memorise(used, some, *(after or ends[:1])), [source.tolist() for source in some]
+        bound = None if rules is None else [rules[i] for i in rows]
+        opened = list(opening) or ends[:1]
+        targets = written(used, memory, end=ends, opening=opened, limits=longest, how=how, keys=keys, rules=bound)
         for i, best in zip(rows, targets, strict=True):
             found[i] = best
         start = stop
@@ -103,21 +107,21 @@ def written(
     model: Seq2Seq,
     memory: Tokens,
     *,
-    end: int,
+    end: int | Sequence[int],
     opening: list[int],
     limits: list[int],
     how: Decoding,
     keys: Sequence[list[int]],
-    rule: Rule | None = None,
+    rules: Sequence[Rule] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best targets of each row of a memory, the best first. Where they are drawn, a row's key decides the draw.
 
-    `rule` says what may be written.
+    A target ends at the id `end`, or at any of several. `rules` say what may be written, one for each row.
     """
     capacity = max(limits) + len(opening)
     if how.temperature == 0:
         session = Session(model.target, memory=memory, capacity=capacity)
-        beam = BeamSearch(end, limits, how, rule, forced=len(opening) - 1)
+        beam = BeamSearch(end, limits, how, rules, forced=len(opening) - 1)
         search(session, [opening for _ in limits], beam)
         return beam.found()
     many = torch.arange(len(limits)).repeat_interleave(how.best).to(memory.x.device)
@@ -127,7 +131,8 @@ def written(
         for key, limit in zip(keys, limits, strict=True)
         for i in range(how.best)
     ]
-    search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True, rule=rule))
+    each = None if rules is None else [rule for rule in rules for _ in range(how.best)]
+    search(session, [row.prompt for row in rows], Drawing(rows, how.drawing, scored=True, rules=each))
     drawn = [Hypothesis(tuple(row.ids), row.score, row.score, row.ended == "end") for row in rows]
     groups = [drawn[i : i + how.best] for i in range(0, len(drawn), how.best)]
     return [sorted(group, key=lambda h: -h.score) for group in groups]

@@ -129,19 +129,21 @@ class Drawing:
         listen: Listener | None = None,
         *,
         scored: bool = False,
-        rule: Rule | None = None,
+        rules: Sequence[Rule] | None = None,
     ):
-        self.rows, self.how, self.listen, self.scored, self.rule = rows, how, listen, scored, rule
+        """`scored` adds up each row's log-probability; `rules` say what each row may write."""
+        self.rows, self.how, self.listen, self.scored, self.rules = rows, how, listen, scored, rules
         self.going = [i for i, row in enumerate(rows) if row.ended is None]
         same_ends = len({row.ends for row in rows}) == 1
-        self.plain = not scored and rule is None and how.repetition_penalty == 1.0 and same_ends
+        self.plain = not scored and rules is None and how.repetition_penalty == 1.0 and same_ends
 
     def advance(self, logits: Tensor) -> Move | None:
         """Draw a token for every row that goes on."""
         if not self.going:
             return None
         alive = [self.rows[i] for i in self.going]
-        open_to = limited(logits, [row.ids for row in alive], self.rule, self.how.never)
+        rules = None if self.rules is None else [self.rules[i] for i in self.going]
+        open_to = limited(logits, [row.ids for row in alive], rules, self.how.never)
         chosen = next_tokens(open_to, _seen(alive, self.how, logits), self.how, [row.generator for row in alive])
         if self.scored:
             scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()
@@ -199,13 +201,16 @@ def generate(
     *,
     ends: Collection[int] = (),
     listen: Listener | None = None,
+    rule: Rule | None = None,
 ) -> list[list[Generated]]:
-    """`how.samples` continuations of each prompt; `listen(row, text)` hears text as it comes.
+    """`how.samples` continuations of each prompt under a rule; `listen(row, text)` hears text as it comes.
 
-    A text ends at any of `ends`, by default at the tokenizer's end.
+    A text ends at any of `ends`, by default at the tokenizer's end; under a rule at that too, with which rules end.
     """
+    ends = (*ends, tokenizer.end) if ends and rule is not None else ends
     rows = [TextLine(tokenizer, prompt, how, i, ends) for prompt in prompts for i in range(how.samples)]
-    drawing = Drawing(rows, how.replace(never=(*how.never, *tokenizer.unwritten)), listen)
+    how = how.replace(never=(*how.never, *tokenizer.unwritten))
+    drawing = Drawing(rows, how, listen, rules=None if rule is None else [rule] * len(rows))
     if drawing.going:
         search(session, [rows[i].prompt for i in drawing.going], drawing)
     done = [Generated(row.text, tuple(row.ids), row.ended or "length") for row in rows]

@@ -3,7 +3,7 @@
 `Alignment` is the data: by pieces as the model sees them, or by words as people do. The picture is drawn in `matrix`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
 
 Span = tuple[int, int]  # the characters of a text from start up to end
 Spans = tuple[Span | None, ...]  # None: a token without text, such as the end
+Cut = Callable[[str], list[Span]]  # where each word of a text begins and ends
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,13 @@ class Alignment:
         """The average over all layers and heads, as one head of one layer."""
         return replace(self, weights=self.weights.mean((0, 1), keepdims=True))
 
-    def by_words(self, source: str, target: str) -> "Alignment":
-        """The same by whole words of the two texts, whose characters the spans count.
+    def by_words(self, source: str, target: str, cut: Cut = word_spans) -> "Alignment":
+        """The same by whole words of the two texts, whose characters the spans count; `cut` says what a word is.
 
         What was read of a word is the sum over its pieces; what a word read is the average over its pieces that read.
         """
-        columns, rows = _words(source, self.source, self.source_spans), _words(target, self.target, self.target_spans)
+        columns = _words(source, self.source, self.source_spans, cut)
+        rows = _words(target, self.target, self.target_spans, cut)
         summed = np.stack([self.weights[..., word.pieces].sum(-1) for word in columns], -1) if columns else self.weights
         return Alignment(
             source=tuple(word.label for word in columns),
@@ -92,7 +94,7 @@ class _Word:
     pieces: list[int]
 
 
-def _words(text: str, labels: Sequence[str], spans: Spans) -> list[_Word]:
+def _words(text: str, labels: Sequence[str], spans: Spans, cut: Cut) -> list[_Word]:
     """The pieces of a text put together by words, in the order of the pieces; no piece and no word is lost.
 
     A piece belongs to the word it has most characters of; white space alone to the word after it. A word of which no
@@ -102,7 +104,7 @@ def _words(text: str, labels: Sequence[str], spans: Spans) -> list[_Word]:
         raise DataError("the pieces do not say which characters they cover", where="alignment", fix="give their spans")
     if max((span[1] for span in spans if span), default=0) > len(text):
         raise DataError(f"the pieces cover more than the {len(text)} characters of the text", where="alignment")
-    words = word_spans(text)
+    words = cut(text)
     owner = [_owner(span, words) for span in spans]
     owned = set(owner)
     reach = {n: list(words[n]) for n in owned if n is not None}

@@ -23,6 +23,7 @@ from weft.inspect.figures import (
     writable,
     written,
 )
+from weft.inspect.tree_crown import Crown, draw_crown, frame_cells
 from weft.inspect.views import ALL, AttentionChoice
 
 MAX_LABEL = 24  # characters of a label
@@ -41,18 +42,22 @@ def draw(
     title: str = "",
     notes: Sequence[str] = (),
     unscaled: int = 0,
+    crown: Crown | None = None,
 ) -> bytes:
     """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in a panel of its own below it.
 
     Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
-    `notes` are sentences below the matrix. The first `unscaled` columns do not count for the scale of the colours.
+    `notes` are sentences below the matrix. The first `unscaled` columns do not count for the scale of the colours. A
+    `crown` is a tree above the words of the source, which then stand upright, each below its line.
     """
     chosen = alignment.of(choice)
     with sheet(format) as on:
         figure = on.figure
-        labels = _Labels(chosen)
+        labels = _Labels(chosen, pieces=crown is None)
         panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen), unscaled=unscaled)
-        panel.place(0.0, 0.0)
+        panel.place(0.0, 0.0, upright=crown is not None)
+        if crown is not None:
+            panel.crown(crown)
         panel.scale(_scale_note(chosen, choice))
         below = [*([labels.note] if labels.note else []), *(line for note in notes for line in textwrap.wrap(note, 80))]
         panel.heading(title, below)
@@ -68,11 +73,11 @@ def _cell(alignment: Alignment) -> float:
 
 
 class _Labels:
-    """The words along both sides, as they can be drawn."""
+    """The words along both sides, as they can be drawn; in `pieces` of a text white space is made visible."""
 
-    def __init__(self, alignment: Alignment):
+    def __init__(self, alignment: Alignment, *, pieces: bool):
         self.source, self.target = (
-            [_drawable(label) for label in side] for side in (alignment.source, alignment.target)
+            [_drawable(label, pieces) for label in side] for side in (alignment.source, alignment.target)
         )
         self.fonts = {"source": fonts.families(self.source), "target": fonts.families(self.target)}
         used = [*self.fonts["source"], *self.fonts["target"]]
@@ -88,8 +93,8 @@ def _first(sides: list[str]) -> str:
     return " and ".join({"source": "at the left", "target": "at the top"}[side] for side in sides)
 
 
-def _drawable(label: str) -> str:
-    shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label)
+def _drawable(label: str, pieces: bool) -> str:
+    shown = BLANK.sub(lambda found: VISIBLE.get(found[0], "␣"), label) if pieces else label
     return writable(shown if len(shown) <= MAX_LABEL else shown[: MAX_LABEL - 1] + "…")
 
 
@@ -104,7 +109,7 @@ class _Panel:
             float(weights.max(initial=0.0)) > self.top
         )  # some cells have more than the darkest colour stands for
 
-    def place(self, x: float, y: float, *, top: float | None = None, named: bool = True) -> None:
+    def place(self, x: float, y: float, *, top: float | None = None, named: bool = True, upright: bool = False) -> None:
         """Draw the cells at a place, with words along them where `named`; `top` is the weight of the darkest."""
         rows, columns = self.weights.shape
         self.x, self.y = x, y
@@ -131,9 +136,14 @@ class _Panel:
             axis.grid(which="minor", color=LINES, linewidth=0.6)
         self.axis = axis
         if named:
-            self._name(rows, columns)
+            self._name(rows, columns, 90 if upright else 50)
 
-    def _name(self, rows: int, columns: int) -> None:
+    def crown(self, crown: Crown) -> None:
+        """Draw a tree above the words, and frame what it says is framed."""
+        draw_crown(self.axis, crown, above=self._above(), cell=self.cell)
+        frame_cells(self.axis, crown.framed)
+
+    def _name(self, rows: int, columns: int, turn: int) -> None:
         size = float(np.clip(self.cell * 40, 5.5, 10.5))
         step = max(1, int(np.ceil(size * 1.15 / 72 / self.cell)))  # cells smaller than a line of text: not every word
         fits = [breadth(label) * size / 72 < self.cell * 0.95 for label in self.labels.source]
@@ -142,8 +152,9 @@ class _Panel:
             label = self.labels.source[number]
             upright = all(fits) or (east and len(label) == 1)  # short words, and signs beside those of CJK
             self.axis.text(
-                number if upright else number + 0.04, -0.5 - 0.06 / self.cell, label, va="bottom",
-                ha="center" if upright else "left", rotation=0 if upright else 50, rotation_mode="anchor",
+                number if upright or turn == 90 else number + 0.04, -0.5 - 0.06 / self.cell, label,
+                va="bottom" if upright or turn < 90 else "center", ha="center" if upright else "left",
+                rotation=0 if upright else turn, rotation_mode="anchor",
                 fontsize=size, color=INK, family=self.labels.fonts["source"],
             )  # fmt: skip
         for number in range(0, rows, step):

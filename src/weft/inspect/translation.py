@@ -1,8 +1,7 @@
 """What a translation looked at: the alignment of its words as a picture, a page or text, and one token step by step."""
 
-import html
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +10,7 @@ import torch
 
 from weft.codecs import TextMarks
 from weft.codecs.languages import ChosenLanguages
+from weft.config import Config
 from weft.core.memories import Prefix
 from weft.core.recording import Reading, record
 from weft.data.batch import PaddedIds
@@ -35,8 +35,8 @@ class Look(AttentionChoice):
     pieces: bool = False
 
 
-class LookAtTranslation(ChosenLanguages):
-    """Settings of a look at a translation."""
+class LookAtWriting(Config):
+    """Settings of a look at what an encoder–decoder writes."""
 
     layer: int | None = None
     head: int | None = None
@@ -48,7 +48,6 @@ class LookAtTranslation(ChosenLanguages):
     side: Side = "across"
 
     about: ClassVar[Mapping[str, str]] = {
-        **ChosenLanguages.about,
         "layer": "one layer of the decoder, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
         "every": "every head of every layer in a panel of its own",
@@ -63,6 +62,12 @@ class LookAtTranslation(ChosenLanguages):
     def chosen(self) -> Look:
         """The layers and heads to show."""
         return Look(layer=self.layer, head=self.head, every=self.every, pieces=self.pieces)
+
+
+class LookAtTranslation(LookAtWriting, ChosenLanguages):
+    """Settings of a look at a translation."""
+
+    about: ClassVar[Mapping[str, str]] = {**ChosenLanguages.about, **LookAtWriting.about}
 
 
 class TranslationView(View):
@@ -85,8 +90,6 @@ class TranslationView(View):
         The ids `after` stand behind the source; by default the end does.
         """
         self.model, self.tokenizer, self.how, self.answer = model, tokenizer, how, answer
-        self.drawn = ""  # what the target says, drawn in characters, as a tree
-        self.named: Callable[[str], str] = str  # how a word of the target is shown
         self.source_ids, self.target_ids = [*source, *(after or (marks.end,))], [*target, marks.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
         given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).raw()
@@ -111,8 +114,7 @@ class TranslationView(View):
     @cached_property
     def alignment(self) -> Alignment:
         """The same, of whole words unless pieces are wanted."""
-        found = self.pieces if self.how.pieces else self.pieces.by_words(self.source, self.target)
-        return replace(found, target=tuple(map(self.named, found.target)))
+        return self.pieces if self.how.pieces else self.pieces.by_words(self.source, self.target)
 
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The alignment as a picture."""
@@ -121,15 +123,13 @@ class TranslationView(View):
 
     def page(self) -> bytes:
         """The alignment as a page that needs nothing else."""
-        drawn = f"<pre>{html.escape(self.drawn)}</pre>" if self.drawn else ""
         matrices = svg_figure(matrix.draw(self.alignment, self.how, format="svg"))
-        return page(self.source, drawn + matrices, self.answer or Answer(((self.target, None),), "target"))
+        return page(self.source, matrices, self.answer or Answer(((self.target, None),), "target"))
 
     def text(self) -> str:
         """For each word of the translation, what was read most, in words."""
         said = self.target if self.answer is None else str(self.answer)
-        drawn = [self.drawn, ""] if self.drawn else []
-        return "\n".join([self.source, said, "", *drawn, *most_read(self.alignment.of(self.how).mean())])
+        return "\n".join([self.source, said, "", *most_read(self.alignment.of(self.how).mean())])
 
     def steps(self, token: str | int = 1, *, side: Side = "across") -> Steps:
         """The numbers of one head for one token: its query, the keys, scores, softmax and the sum of values.
@@ -137,7 +137,7 @@ class TranslationView(View):
         `token` is a word or piece of the side that reads, or its place from 1. The token that reads is the one before
         the one that is written, except in the encoder.
         """
-        source, target = self.pieces.source, tuple(map(self.named, self.pieces.target))
+        source, target = self.pieces.source, self.pieces.target
         return seq2seq_readers(self.model, self._readings, source, target, side).steps(token, self.how)
 
     def table(self, token: str | int = 1, *, side: Side = "across") -> str:

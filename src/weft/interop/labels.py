@@ -20,7 +20,7 @@ def with_labels(data: dict[str, Any], where: str) -> tuple[dict[str, Any], tuple
     if count is not None and names and len(names) != count:
         remarks.append(f"num_labels is {count} and id2label names {len(names)}: labels are called LABEL_0, LABEL_1 ...")
     if not names or count not in (None, len(names)):
-        names = tuple(f"LABEL_{i}" for i in range(count or USUAL))
+        names = _numbered(count or USUAL)
     if len(set(names)) < len(names):
         names = tuple(name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names))
         remarks.append("several labels have one name: their numbers stand behind it")
@@ -28,6 +28,16 @@ def with_labels(data: dict[str, Any], where: str) -> tuple[dict[str, Any], tuple
         problem = f"problem_type is regression with {len(names)} numbers; weft reads models of one"
         raise ConfigError(problem, where=where)
     return {**data, "id2label": {str(i): name for i, name in enumerate(names)}}, names, remarks
+
+
+def write_labels(count: int) -> dict[str, Any]:
+    """The keys of a config.json for labels that nobody named."""
+    names = _numbered(count)
+    return {"id2label": {str(i): name for i, name in enumerate(names)}, "label2id": {n: i for i, n in enumerate(names)}}
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"LABEL_{i}" for i in range(count))
 
 
 def _names(known: Any, where: str) -> tuple[str, ...]:

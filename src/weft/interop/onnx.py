@@ -81,16 +81,16 @@ def prove_onnx(folder: Path, shown: Signature, unit: float | None = None) -> flo
         write_tensors(files[0], {f"{i}.{name}": t for i, trial in trials.items() for name, t in trial.items()})
         run_reference(REFERENCE_RUN, folder, files, who="onnxruntime", where="model.onnx")
         theirs = read_tensors(files[1])
-    return max(
-        _difference(shown, name, trial, theirs[f"{i}.{name}"], unit)
-        for i, trial in trials.items()
-        for name in shown.outputs
-    )
+    largest = 0.0
+    for i, inputs in trials.items():
+        with torch.inference_mode():
+            ours = shown.values(inputs)
+        for name, values in ours.items():
+            largest = max(largest, _difference(shown, name, inputs, values, theirs[f"{i}.{name}"], unit))
+    return largest
 
 
-def _difference(shown: Signature, name: str, inputs: Inputs, theirs: Tensor, unit: float | None) -> float:
-    with torch.inference_mode():
-        ours = shown.values(inputs)[name]
+def _difference(shown: Signature, name: str, inputs: Inputs, ours: Tensor, theirs: Tensor, unit: float | None) -> float:
     sizes = ", ".join(f"{given} {list(t.shape)}" for given, t in inputs.items())
     where = f"{name} of {sizes}"
     if theirs.shape != ours.shape:

@@ -115,9 +115,3 @@ def as_grid(values: Tensor, model: Model, inputs: Mapping[str, Tensor]) -> Tenso
         return values
     rows = -(-inputs["pixel_values"].shape[2] // only_pictures(model.config).stride)  # type: ignore[arg-type]
     return values.mT.unflatten(-1, (rows, -1))
-
-
-def write_labels(count: int) -> dict[str, Any]:
-    """Names for the labels of a head, where nobody gave any."""
-    names = [f"LABEL_{i}" for i in range(count)]
-    return {"id2label": {str(i): name for i, name in enumerate(names)}, "label2id": {n: i for i, n in enumerate(names)}}

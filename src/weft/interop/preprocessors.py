@@ -155,6 +155,7 @@ def _resize(given: TheirConfig, known: Processor) -> dict[str, Any]:
 
 
 def _by_names(given: TheirConfig, size: Mapping[str, Any]) -> dict[str, Any]:
+    """What pictures are scaled to, from a size with named keys: both sides, or the shortest and the longest one."""
     inner = given.inner("size")
     assert inner is not None
     keys = {key for key, value in size.items() if value is not None}
@@ -163,8 +164,8 @@ def _by_names(given: TheirConfig, size: Mapping[str, Any]) -> dict[str, Any]:
     if keys in ({"shortest_edge"}, {"shortest_edge", "longest_edge"}):
         longest = {"longest": inner.whole("longest_edge")} if "longest_edge" in keys else {}
         return {"shortest": inner.whole("shortest_edge"), **longest}
-    problem = f"size says {', '.join(sorted(map(str, keys))) or 'nothing'}, by which weft scales no pictures"
-    fix = "known: height and width; shortest_edge; shortest_edge and longest_edge"
+    problem = f"size has the keys {', '.join(sorted(map(str, keys))) or '(none)'}: weft cannot scale pictures by these"
+    fix = "give size as height and width, as shortest_edge, or as shortest_edge and longest_edge"
     raise ConfigError(problem, where=given.where, fix=fix)
 
 

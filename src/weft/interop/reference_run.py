@@ -3,7 +3,8 @@
     python reference_run.py FOLDER INPUTS.safetensors OUTPUTS.safetensors [ASKED.json ANSWERS.json]
 
 ASKED.json has `texts`, whose ids are wanted, and may have a `kind` of questions with `inputs` and `settings`; every input
-gets the answers that count as right there: all that are within TIE of the best. Imports nothing of weft's, so that numbers
+gets the answers that count as right there: all that are within TIE of the best. Where labels do not exclude each other, it
+gets those that are surely given and those that may be, which differ where a value is within TIE of 0. Imports nothing of weft's, so that numbers
 and answers are the other library's alone, by its own tokenizer, processor and settings.
 """
 
@@ -70,10 +71,10 @@ def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def label(model: Any, given: Any) -> list[Any]:
-    """The labels of the greatest values; all above 0 where each is a question of its own; a number for one value."""
+    """The labels of the greatest values; the sure and the possible ones where any may be given; a number for one value."""
     values, names = model(**given).logits[0], model.config.id2label
     if model.config.problem_type == "multi_label_classification":
-        return [sorted(names[i] for i, value in enumerate(values.tolist()) if value > 0)]
+        return [sorted(names[i] for i, value in enumerate(values.tolist()) if value > edge) for edge in (TIE, -TIE)]
     if len(values) == 1:
         return values.tolist()
     return [names[i] for i, value in enumerate(values.tolist()) if value >= float(values.max()) - TIE]

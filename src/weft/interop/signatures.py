@@ -208,7 +208,7 @@ class PairSignature(Signature):
     def __init__(self, model: Seq2Seq):
         super().__init__(model)
         source, target = _table(model.source), _table(model.target)
-        self.vocab, self.vocabs = min(source.vocab, target.vocab), (source.vocab, target.vocab)
+        self.vocab, self.vocabs = source.vocab, (source.vocab, target.vocab)  # targets may be symbols of their own
         self.contexts = (source.context, target.context)
         self.inputs = {
             "encoder_input_ids": Port("int64", ("batch", "length"), f"ids of the source, below {source.vocab}"),

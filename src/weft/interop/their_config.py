@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from weft.errors import ConfigError, listed
+from weft.interop.labels import with_labels
 
 T = TypeVar("T")
 
@@ -103,7 +104,7 @@ class TheirConfig:
     def labels(self) -> int:
         """How many labels a head tells apart."""
         self._asked |= {"id2label", "num_labels"}
-        return len(self.data["id2label"]) if self.data.get("id2label") else self.whole("num_labels", 2)
+        return len(with_labels(self.data, self.where)[1])
 
     def truth(self, key: str, default: bool | None = None) -> bool:
         """True or false."""

@@ -14,6 +14,7 @@ from weft.core.cache import Slots
 from weft.core.norms import Norm
 from weft.core.transforms import dropout
 from weft.errors import ConfigError
+from weft.modalities.counting import Counted
 from weft.modalities.embedder import Embedder
 from weft.position import Place
 from weft.tokens import Tokens
@@ -85,7 +86,8 @@ class TextEmbed(Embedder):
         `scale` multiplies the table's vectors: sqrt(D) in the original transformer. `norm` is of the table's vectors,
         `last_norm` of the whole sum. `segments` vectors tell texts in one row apart (Devlin et al., 2019). With `narrow`
         all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020). With `end`, a text ends
-        at the first id that is this one: what stands behind it is padding.
+        at the first id that is this one: what stands behind it is padding. `counted` gives the tokens a further
+        coordinate: how many of some ids were met so far.
         """
 
         vocab: int
@@ -101,6 +103,7 @@ class TextEmbed(Embedder):
         std: float = 0.02
         scale: float = 1.0
         dropout: float = 0.0
+        counted: Counted.Config | None = None
 
         def check(self) -> None:
             if self.vocab < 1 or self.context < 1:
@@ -132,6 +135,7 @@ class TextEmbed(Embedder):
         if self.segments is not None:
             nn.init.normal_(self.segments.weight, std=config.std)
         self.place = config.place.build(dim=width) if config.place else None
+        self.counted = config.counted.build(vocab=config.vocab) if config.counted else None
         self.norm = config.norm.build(dim=width) if config.norm else None
         self.last_norm = config.last_norm.build(dim=width) if config.last_norm else None
         self.widen = nn.Linear(width, dim) if config.narrow else None
@@ -145,6 +149,8 @@ class TextEmbed(Embedder):
         x = self._named(raw, slots)
         if self.place is not None:
             x = self.place(x, coords)
+        if self.counted is not None:
+            coords[self.counted.axis] = self.counted(raw.ids, raw.valid, slots)
         if self.last_norm is not None:
             x = self.last_norm(x)
         x = dropout(x, self.rate, self.training)
@@ -155,7 +161,7 @@ class TextEmbed(Embedder):
             valid, behind = self._ended(raw, slots), behind or valid is None
         if self.reading == "free":
             return Tokens.free(x, valid=valid, coords=coords, padded_behind=behind, line_axis="position")
-        return Tokens.line(x, valid=valid, position=position, padded_behind=behind)
+        return Tokens.line(x, valid=valid, position=position, coords=coords, padded_behind=behind)
 
     def _named(self, raw: Text, slots: Slots | None) -> Float[Tensor, "B N E"]:
         """What the ids and segments say by themselves, wherever they stand."""

@@ -105,6 +105,18 @@ class Tokenizer:
             return marks_of(self._library, list(self.names), self._where)
         return (self.end,), (self.end,)
 
+    @property
+    def token_bytes(self) -> Sequence[bytes] | None:
+        """The bytes of each token, where a text is its tokens' bytes joined; special tokens have none."""
+        return self._bytes
+
+    @cached_property
+    def word_starts(self) -> tuple[int, ...]:
+        """The ids that begin with the space before a word; none where the tokens of a text do not show their spaces."""
+        if self._bytes is None or not self.cuts_at_words:
+            return ()
+        return tuple(id for id, content in enumerate(self._bytes) if content.startswith(b" "))
+
     def encode(self, text: str) -> np.ndarray:
         """The ids of a text, with no mark at its start or end."""
         if self._lookup is not None:

@@ -1,6 +1,6 @@
 """What is predicted and how it is scored: the only place with a loss. One file a loss, none a modality."""
 
-from weft.objectives.at_tokens import MaskedToken, NextToken, Tags, TokenLabels, TokenNumbers
+from weft.objectives.at_tokens import MaskedToken, NextToken, SplitTags, Tags, TokenLabels, TokenNumbers
 from weft.objectives.classify import Classify
 from weft.objectives.contrast import Contrast
 from weft.objectives.distil import Distil
@@ -13,4 +13,4 @@ from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.target_token import TargetToken
 
 __all__ = ["Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
-           "PairCount", "Reconstruct", "Tags", "TargetToken", "Term", "TokenLabels", "TokenNumbers"]  # fmt: skip
+           "PairCount", "Reconstruct", "SplitTags", "Tags", "TargetToken", "Term", "TokenLabels", "TokenNumbers"]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import nn
 from torch.nn import functional as F
 
@@ -59,6 +60,37 @@ class Tags(TokenClass):
 
     unit = "words"
     judged_by_errors = True
+
+
+class SplitTags(Objective):
+    """-sum log p(tag | word in its sentence) for tags of several parts: a tag is one number in a mixed radix.
+
+    The logits of all parts stand side by side, and the parts count as independent: log p(tag) is the sum over its parts.
+    """
+
+    class Config(Objective.Config):
+        """`sizes` are the numbers of ways that each part has; the last one counts single steps."""
+
+        sizes: tuple[int, ...]
+
+    unit = "words"
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def __call__(self, model: nn.Module, batch: Batch[Any, AtTokens]) -> Loss:
+        return added([self.one(model, part) for part in batch.each])
+
+    def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
+        """The loss of samples that are computed at once."""
+        x, targets = part.wanted.picked(model.encode(part.given.raw()).x)
+        logits, rest, total = model.head.values(x), targets.long(), x.new_zeros(())
+        wrong = torch.zeros_like(targets, dtype=torch.bool)
+        for size, some in zip(reversed(self.config.sizes), reversed(logits.split(self.config.sizes, -1)), strict=True):
+            truth, rest = rest % size, rest // size
+            total = total + F.cross_entropy(some, truth, reduction="sum")
+            wrong |= some.detach().argmax(-1) != truth
+        return Loss(total, targets.numel(), None if model.training else int(wrong.sum()))
 
 
 class TokenLabels(TokenClass):

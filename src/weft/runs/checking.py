@@ -169,7 +169,7 @@ def _read(card: Card, asked: Asked, progress: Progress, *, skip: float | None = 
     """The data as the task reads it; a share `skip` of its rows may be bad, where the user says nothing else."""
     check_words(card, asked)
     settings = dict(asked.training_settings)
-    if "skip" in field_types(card.training):
+    if card.reader.skips_rows and "skip" in field_types(card.training):
         settings.setdefault("skip", skip)
     elif "skip" in settings:
         raise ConfigError("no such setting", where="--set skip", fix=f"{card.name} reads no rows that could be bad")

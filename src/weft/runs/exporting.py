@@ -9,8 +9,19 @@ from typing import Any, Literal
 
 import torch
 
-from weft.codecs import ClassCodec, Codec, GraphCodec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
+from weft.codecs import (
+    ClassCodec,
+    Codec,
+    GraphCodec,
+    NumberCodec,
+    PictureCodec,
+    SeveralCodec,
+    SymbolCodec,
+    TagCodec,
+    TextCodec,
+)
 from weft.config import Config, field_types
+from weft.core import PerClassToken
 from weft.errors import DataError, WeftError
 from weft.inspect.texts import TextVectors
 from weft.interop import Marks, prove, write_folder, write_onnx
@@ -64,9 +75,8 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
     model = _from_unit(run, model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
-    labels = next(
-        (tuple(c.names) for c in run.codecs.values() if isinstance(c, ClassCodec | SeveralCodec | TagCodec)), ()
-    )
+    answers = (run.codecs.get(end) for end in ("label", "tags"))
+    labels = next((tuple(c.names) for c in answers if isinstance(c, ClassCodec | SeveralCodec | TagCodec)), ())
     marks = _marks(run, codec)
     text = None if codec is None else _written(codec, run.codecs.get("source"))
     kind_of_labels, trial = _problem(run), None
@@ -119,10 +129,12 @@ def _in_unit(run: Loaded, model: Model) -> tuple[Model, float | None]:
     if not isinstance(codec, NumberCodec):
         return model, None
     twin: Any = copy.deepcopy(model)
-    last, scale = twin.head.out, codec.config
+    scale = codec.config
+    maps: Any = twin.head.outs if isinstance(twin.head, PerClassToken) else (twin.head.out,)
     with torch.no_grad():
-        last.weight.copy_(last.weight.double() * scale.spread)
-        last.bias.copy_(codec.restored(last.bias))
+        for last in maps:
+            last.weight.copy_(last.weight.double() * scale.spread)
+            last.bias.copy_(codec.restored(last.bias))
     return twin, max(scale.spread, abs(scale.mean) / MIN_SPREAD_PARTS)
 
 
@@ -144,7 +156,7 @@ def _from_unit(run: Loaded, model: Model) -> Model:
 def _proved(
     folder: Path, model: Model, codec: TextCodec | None, marks: Marks, trial: Trial | None, tolerance: float
 ) -> float:
-    """The largest difference; an export with other values or other answers than the run's is taken back."""
+    """The largest difference; an export with other values or other answers than the run's is removed."""
     vocab = None if codec is None else codec.tokenizer.size
     special = marks.ids() | (set() if codec is None else set(codec.tokenizer.special.tolist()))
     inputs = trial_inputs(model, vocab, special)
@@ -152,8 +164,11 @@ def _proved(
         difference = prove(folder, model, inputs, USUAL if codec is not None else (), trial)
         if not difference <= tolerance:
             raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, DataError):
+            error.problem = f"the export was removed, because it failed its trial: {error.problem}"
+            error.args = (error.problem, error.where, error.fix)
         raise
     return difference
 
@@ -169,7 +184,8 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
         return replace(known, first=codec.marks.before[1]) if codec is not None and named else known
     if codec is None:
         return Marks()
-    end, marks = codec.tokenizer.end, codec.marks
+    end, target = codec.tokenizer.end, run.codecs.get("target")
+    marks = target.marks if isinstance(target, SymbolCodec) else codec.marks
     if not isinstance(run.model, Seq2Seq):
         return Marks(bos=end, eos=(end,), pad=end)
     first = marks.before[1] if codec.config.languages and len(marks.before) > 1 else None

@@ -182,19 +182,20 @@ def _text_codecs(imported: Imported, task: str | None, tokenizer: Tokenizer) -> 
     """The ends that are texts, with the marks that their makers put around them."""
     text = TextCodec.Config(digest=tokenizer.digest)
     opening, end = tuple(imported.marks.opening()) or None, next(iter(imported.marks.eos), None)
+    ends = imported.marks.eos
     if task == "language-model":
         before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
-        return {"text": text.replace(role="line", opening=before, ends=imported.marks.eos)}
+        return {"text": text.replace(role="line", opening=before, ends=ends)}
     if task == "translate":
         known = LanguageMarks.read(tokenizer, imported.marks, imported.tokenizer_config)
         text = text.replace(languages=known.tokens, language_place=known.place, end=end)
-        target = text.replace(role="target", opening=opening, language=known.target)
+        target = text.replace(role="target", opening=opening, ends=ends, language=known.target)
         return {"source": text.replace(role="source", language=known.source), "target": target}
     if isinstance(imported.model, DualEncoder):
         _check_end(imported.model, tokenizer)
         return {"caption": text}
     if task == "caption":
-        return {"caption": text.replace(role="caption", opening=opening, end=end)}
+        return {"caption": text.replace(role="caption", opening=opening, end=end, ends=ends)}
     return {"text": text}
 
 

@@ -164,11 +164,19 @@ class Run:
         with self._used(**ways_of(settings)):
             return self.task.embedded(self._loaded, many, settings)
 
-    def export(self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
-        """Write the model for another tool, which proves in a process of its own that it computes the same."""
+    def export(
+        self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf", **settings: Any
+    ) -> dict[str, Any]:
+        """Write the model for another tool, which proves in a process of its own that it computes the same.
+
+        A translator of several languages is written for `source_language` and `target_language`.
+        """
         from weft.runs.exporting import export_run
 
-        return export_run(self._loaded, out, to)
+        run = self._loaded
+        if settings:
+            run = self.task.prepared(run, with_settings((self.task.Export or NoSettings)(), settings))
+        return export_run(run, out, to)
 
     def look(self, input: Any = None, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook, and `save` writes it to a file.

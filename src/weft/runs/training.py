@@ -32,10 +32,11 @@ from weft.training.claim import claim
 from weft.training.folder import RunFolder, check_place
 from weft.training.precision import pick_device
 from weft.training.progress import Progress, read_counter
-from weft.training.run import Outcome, Work, parameters, perform
+from weft.training.run import Outcome, parameters, perform
 from weft.training.schedule import Budget
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
+from weft.training.work import Work
 from weft.training.world import World
 
 
@@ -78,9 +79,10 @@ def _request(asked: Asked, card: Card, device: torch.device, origin: Loaded | No
 
 
 def planned_lines(asked: Asked, card: Card, data: AnyData, progress: Progress) -> dict[str, str]:
-    """The lines of the plan for data that was read; nothing is written and nothing trained."""
+    """The lines of the plan for data that was read; nothing is written, nothing trained and no step timed."""
     with torch.random.fork_rng(devices=[]):
-        return dict(plan(card.task, _request(asked, card, pick_device(), None, progress), data).lines)
+        request = _request(asked, card, pick_device(), None, progress)
+        return dict(plan(card.task, request, data, timing=False).lines)
 
 
 def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> Run:

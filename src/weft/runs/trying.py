@@ -4,7 +4,7 @@ The other library has to come to the same answers by its own tokenizer, processo
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,27 +74,35 @@ class Trial:
             return all(not near or tag in near for tag, near in zip(ours, theirs, strict=True))
         if isinstance(ours, float):
             return abs(ours - theirs[0]) <= self.within
+        if isinstance(ours, list):  # labels that are given together: all the sure ones, and none but the possible ones
+            sure, possible = theirs
+            return set(sure) <= set(ours) <= set(possible)
         if "text" in self.kind:
             return bool(ours.strip() == theirs[0].strip())
         return ours in theirs
 
 
 def trial_of(run: Loaded, tolerance: float) -> Trial | None:
-    """What an export of a run is tried with; None where it has no answers: without a head, a tokenizer or a mask."""
+    """What an export of a run is tried with; None where it has no answers: without a head, a tokenizer or a mask.
+
+    Answers that are numbers may differ by twice the `tolerance`.
+    """
     task = run.config.get("task")
-    kinds: dict[str, Callable[[Loaded, float], Trial | None]] = {
+    kinds: dict[str, Callable[[Loaded], Trial | None]] = {
         "translate": _translated, "parse": _translated, "language-model": _continued, "fill-mask": _blanks,
         "classify-text": _labels, "tag-text": _tags, "classify-images": _pictures, "caption": _pictures,
     }  # fmt: skip
     tokenizers = [codec.tokenizer for codec in run.codecs.values() if isinstance(codec, TextCodec)]
     if task not in kinds or (task != "classify-images" and not tokenizers):
         return None
+    if task == "parse" and not isinstance(run.codecs.get("target"), TextCodec):
+        return None  # trees that are not written as text
     if task == "fill-mask" and (
         tokenizers[0].mask is None or not isinstance(getattr(run.model, "head", None), PerToken)
     ):
         return None
-    found = kinds[task](run, tolerance)
-    return found if found is not None and found.inputs else None
+    found = kinds[task](run)
+    return replace(found, within=2 * tolerance) if found is not None and found.inputs else None
 
 
 def _predicted(run: Loaded, inputs: Sequence[Any], **settings: Any) -> list[dict[str, Any]]:
@@ -102,7 +110,7 @@ def _predicted(run: Loaded, inputs: Sequence[Any], **settings: Any) -> list[dict
     return task.predict(run, inputs, with_settings(run.usual(task.Predict), settings), None)  # type: ignore[no-any-return]
 
 
-def _translated(run: Loaded, tolerance: float) -> Trial:
+def _translated(run: Loaded) -> Trial:
     writer, how = TextWriter(run), _searched(run, Decoding)
     texts = [text for text in _texts(run, "source") if len(writer.source_ids([text])[0]) < writer.context][:MOST]
     forced = len(writer.target.marks.written_from) - 1  # tokens of the opening that count as written there
@@ -136,7 +144,7 @@ def _plain(found: Sequence[Sequence[Answer]]) -> dict[int, str]:
     return {i: found[i][0][0] for i, ended in every.items() if len(ended) == 1}
 
 
-def _continued(run: Loaded, tolerance: float) -> Trial:
+def _continued(run: Loaded) -> Trial:
     codec, context = run.codec("text", TextCodec), context_of(run.model.config)
     most = max(1, min(WRITTEN, context // 2))
     texts = [_fitting(codec, text, context - most - len(codec.marks.before)) for text in _texts(run, "text")]
@@ -146,7 +154,7 @@ def _continued(run: Loaded, tolerance: float) -> Trial:
     return Trial("text", texts, [one["text"] for one in found], settings)
 
 
-def _blanks(run: Loaded, tolerance: float) -> Trial:
+def _blanks(run: Loaded) -> Trial:
     codec, context = run.codec("text", TextCodec), context_of(run.model.config)
     texts = []
     for text in _texts(run, "text"):
@@ -158,17 +166,17 @@ def _blanks(run: Loaded, tolerance: float) -> Trial:
     return Trial("blank", texts[:MOST], [one["candidates"][0]["token"] for one in found])
 
 
-def _labels(run: Loaded, tolerance: float) -> Trial:
+def _labels(run: Loaded) -> Trial:
     texts = _texts(run, "text")[:MOST]
-    return Trial("label", texts, _said(run, _predicted(run, texts)), within=2 * tolerance)
+    return Trial("label", texts, _said(run, _predicted(run, texts)))
 
 
-def _tags(run: Loaded, tolerance: float) -> Trial:
+def _tags(run: Loaded) -> Trial:
     found = _predicted(run, _texts(run, "text")[:MOST])
     return Trial("tags", [one["words"] for one in found], [one["tags"] for one in found])
 
 
-def _pictures(run: Loaded, tolerance: float) -> Trial | None:
+def _pictures(run: Loaded) -> Trial | None:
     """Pictures of the model's own size."""
     embed = run.model.config.reader().embed
     if not isinstance(embed, PictureEmbed.Config) or embed.channels != 3:
@@ -181,7 +189,7 @@ def _pictures(run: Loaded, tolerance: float) -> Trial | None:
         noise = draw.normal(0, 20, (height, width, 3))
         inputs.append((127 + 90 * np.stack(waves, -1) + noise).clip(0, 255).astype(np.uint8))
     if run.config["task"] == "classify-images":
-        return Trial("picture label", inputs, _said(run, _predicted(run, inputs)), within=2 * tolerance)
+        return Trial("picture label", inputs, _said(run, _predicted(run, inputs)))
     how = _searched(run, Captioning)
     writer, frames = PictureWriter(run), given_pictures(run, inputs, Ground())[1]
     plain = _plain(writer.write(frames, how))

@@ -169,7 +169,7 @@ class AnswerWriter:
             limits=[limit] * len(given),
             how=how,
             keys=_keys(given) if how.temperature else [[]] * len(given),
-            rule=rule,
+            rules=None if rule is None else [rule] * len(given),
         )
         names = {} if choices is None else choices.texts
         decode = self.texts.answer.decode

@@ -1,6 +1,6 @@
 """Blanks filled in by a run's encoder: candidates for them, and how likely hidden tokens are. Knows no files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -28,16 +28,30 @@ def filler(run: Loaded) -> Stream:
     return model
 
 
+def single_token(tokenizer: Tokenizer, word: str) -> int:
+    """The token that a word is in running text; a blank is one token, so a word of several cannot fill it."""
+    for spelt in (f" {word}", word) if tokenizer.cuts_at_words else (word,):
+        ids = tokenizer.encode(spelt)
+        if len(ids) == 1 and ids[0] not in tokenizer.special:
+            return int(ids[0])
+    problem = f"{word!r} is not one token of this model, and a blank holds one"
+    raise WeftError(problem, where="--set choices", fix="choose among shorter or more usual words")
+
+
 @torch.inference_mode()
 def candidates(
-    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, places: np.ndarray, top: int
+    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, places: np.ndarray, top: int, choices: Sequence[str] = ()
 ) -> list[list[Prediction]]:
-    """For each blank the likeliest tokens that are not special, and how likely they are."""
+    """For each blank the likeliest tokens that are not special, and how likely they are; of `choices` only, where given."""
     assert model.head is not None
     model.eval()
     values = model.head.values(model.encode(Text(torch.from_numpy(ids)[None])).x[0, torch.from_numpy(places)])
     shares = values.softmax(-1)[:, : tokenizer.size]
     shares[:, torch.from_numpy(tokenizer.special)] = 0
+    if choices:
+        some = torch.tensor([single_token(tokenizer, one) for one in choices])
+        open_to = torch.zeros_like(shares).index_fill_(1, some, 1.0) * shares
+        shares, top = open_to / open_to.sum(-1, keepdim=True), min(top, len(set(some.tolist())))
     best = shares.topk(min(top, shares.shape[1]))
     return [
         [

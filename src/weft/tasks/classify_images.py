@@ -47,12 +47,10 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     starts_from = ("reconstruct-images", "distill-images", "caption")
     Look = LookAtPicture
 
-    class Predict(Ground):
+    class Predict(Ground, labels.TopLabels):
         """Settings of a prediction."""
 
-        top: int = 0
-
-        about: ClassVar[Mapping[str, str]] = {"top": "the likeliest classes to list; 0: all", **Ground.about}
+        about: ClassVar[Mapping[str, str]] = {**labels.TopLabels.about, **Ground.about}
 
     def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
         album, kind = data.train, data.kind or "classes"
@@ -118,7 +116,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
         names, frames = pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, pictures.classifier_of(run))
-        return labels.predictions(labels.codec_of(run.codecs), values, names, how.top)
+        return labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)

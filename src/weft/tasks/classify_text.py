@@ -63,7 +63,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         return LabelledIds.of(data, text_of(codecs), labels.codec_of(codecs))
 
     def sized(self, draft: LabelDraft) -> tuple[Stream.Config, LabelTraining]:
-        return encoders.new_encoder(draft.request, draft.training, draft.budget, _wanted(draft))
+        return encoders.new_encoder(draft, _wanted(draft))
 
     def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Stream.Config, LabelTraining]:
         same = encoders.keeps_head(origin, draft.codecs, "label")
@@ -97,7 +97,9 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         ids = codec.ids(texts)
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
-        found = labels.predictions(run.codec("label", LabelCodec), text_values(stream_of(run), rows), texts, how.top)
+        found = labels.predictions(
+            run.codec("label", LabelCodec), text_values(stream_of(run), rows), texts, how.top, how.choices
+        )
         return [{**one, **({"unread_end": n} if n else {})} for one, n in zip(found, unread, strict=True)]
 
     def shown(self, prediction: Prediction) -> str:

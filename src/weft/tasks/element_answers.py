@@ -50,7 +50,7 @@ def predicted(run: Loaded, given: Given, how: AskElements) -> list[Prediction]:
                 nodes = [{"node": graph.node(i), **answer} for i, answer in enumerate(answers)]
                 found.append({"input": shown, "nodes": nodes})
             else:
-                found += labels.predictions(codec, values, [shown], how.top)
+                found += labels.predictions(codec, values, [shown], how.top, how.choices)
     if how.output is not None:
         path = Path(how.output)
         names = codec.names if isinstance(codec, ClassCodec) else ()

@@ -52,8 +52,12 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         """Settings of a prediction."""
 
         top: int = 5
+        choices: tuple[str, ...] = ()
 
-        about: ClassVar[Mapping[str, str]] = {"top": "candidates for each blank"}
+        about: ClassVar[Mapping[str, str]] = {
+            "top": "candidates for each blank",
+            "choices": "words to choose from, separated by commas; each must be one token of the model",
+        }
 
         def check(self) -> None:
             if self.top < 1:
@@ -70,7 +74,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         return replace(encoded, minutes=_amount(encoded).minutes)
 
     def sized(self, draft: MaskDraft) -> tuple[Stream.Config, MaskTraining]:
-        return encoders.new_encoder(draft.request, draft.training, draft.budget, _wanted(draft))
+        return encoders.new_encoder(draft, _wanted(draft))
 
     def continued(self, draft: MaskDraft, origin: Loaded) -> tuple[Stream.Config, MaskTraining]:
         return encoders.continued_encoder(origin, draft.training, _wanted(draft), same_head=True)
@@ -95,7 +99,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
             if not len(places):
                 fix = "write ___ where a word is missing"
                 raise WeftError("there is no blank to fill in", where=repr(text[:60]), fix=fix)
-            best = candidates(model, tokenizer, ids, places, how.top)
+            best = candidates(model, tokenizer, ids, places, how.top, how.choices)
             found.append({"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})})
         return found
 

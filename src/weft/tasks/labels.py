@@ -28,8 +28,12 @@ class TopLabels(Config):
     """Settings of a prediction of labels."""
 
     top: int = 0
+    choices: tuple[str, ...] = ()
 
-    about: ClassVar[Mapping[str, str]] = {"top": "how many of the likeliest labels to list; 0 lists all"}
+    about: ClassVar[Mapping[str, str]] = {
+        "top": "how many of the likeliest labels to list; 0 lists all",
+        "choices": "labels to choose from, separated by commas; by default all",
+    }
 
     def check(self) -> None:
         if self.top < 0:
@@ -68,9 +72,25 @@ def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray 
 # Predicted
 
 
-def predictions(codec: LabelCodec, values: Tensor, inputs: Sequence[object], top: int = 0) -> list[Prediction]:
-    """The answer for each input: a label with probabilities, or a value."""
+def predictions(
+    codec: LabelCodec, values: Tensor, inputs: Sequence[object], top: int = 0, choices: Sequence[str] = ()
+) -> list[Prediction]:
+    """The answer for each input: a label with probabilities, one of `choices` where some are given, or a value."""
+    if choices:
+        codec, values = chosen(codec, values, choices)
     return [{"input": one, **said} for one, said in zip(inputs, codec.decode(values, top), strict=True)]
+
+
+def chosen(codec: LabelCodec, values: Tensor, choices: Sequence[str]) -> tuple[ClassCodec, Tensor]:
+    """The codec and the logits of some classes alone: their probabilities add up to one."""
+    if not isinstance(codec, ClassCodec):
+        raise ConfigError("the labels are numbers, of which none can be chosen", where="choices", fix="leave it out")
+    for name in choices:
+        if name not in codec.names:
+            raise ConfigError(f"there is no label {name!r}", where="choices", fix=nearest(name, codec.names))
+    names = tuple(dict.fromkeys(choices))
+    numbers = [codec.names.index(name) for name in names]
+    return ClassCodec(ClassCodec.Config(names=names), read=lambda name: b""), values[:, numbers]
 
 
 def in_a_line(prediction: Prediction) -> str:

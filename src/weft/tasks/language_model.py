@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, final
+from typing import cast, final
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.source import Source
 from weft.data.split import CorpusPart
 from weft.data.windows import TextWindows, count_windows, score_windows
-from weft.generate import Sampling, Session, generate
-from weft.generate.compute import Compute, prepared
+from weft.generate import Session, generate
+from weft.generate.compute import prepared
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities import tokenizer_making as tokenizers
@@ -24,6 +24,7 @@ from weft.modalities.encoding import encode_pieces
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
+from weft.tasks.continuing import Continuing
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
@@ -49,10 +50,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     reads_lines = True
     Look = LookAtText
 
-    class Predict(Sampling, Compute):
-        """Settings of a prediction."""
-
-        about = {**Sampling.about, **Compute.about}
+    Predict = Continuing
 
     def codecs(self, data: TextData, training: TextTraining, known: Codecs) -> Codecs:
         if "text" in known:
@@ -71,9 +69,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def sized(self, draft: TextDraft) -> tuple[Stream.Config, TextTraining]:
         tokenizer, tokens = text_of(draft.codecs).tokenizer, len(draft.encoded.train)
-        config, training = language_model(
-            draft.request, draft.training, draft.budget, vocab=tokenizer.size, tokens=tokens
-        )
+        config, training = language_model(draft, vocab=tokenizer.size, tokens=tokens)
         config = with_model_settings(config, draft.request)
         check_vocabulary(config, tokenizer.size)
         size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": context_of(config)}
@@ -97,17 +93,20 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return str(self.predict(run, [""], self.Predict(max_tokens=SAMPLE), None)[0]["text"])
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+    def predict(
+        self, run: Loaded, inputs: Sequence[object], how: Continuing, listen: Listen | None
+    ) -> list[Prediction]:
         codec, texts = text_of(run.codecs), only_texts(inputs)
         prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts)]
-        model: Any = prepared(run.model, how.precision)
+        model, rule = cast(Stream, prepared(run.model, how.precision)), how.rule(codec.tokenizer)
         session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
-        many = generate(session, codec.tokenizer, prompts, how, ends=codec.config.ends, listen=listen)
+        many = generate(session, codec.tokenizer, prompts, how, ends=codec.ends, listen=listen, rule=rule)
         return [
             {
                 "prompt": text,
                 "text": one.text,
                 **({"sample": i} if how.samples > 1 else {}),
+                **({"cut": True} if rule is not None and one.ended == "length" else {}),
                 **_unread(text, prompt, session.window, codec),
             }
             for text, prompt, made in zip(texts, prompts, many, strict=True)

@@ -1,89 +1,115 @@
-"""parse: learn to parse sentences from bracketed trees. Sentence in, tree out, as one sequence of symbols."""
+"""parse: learn to parse sentences from bracketed trees. Sentence in, tree out: symbol by symbol, or by tags of gaps."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import final
 
-from weft.codecs import Codecs
+from weft.codecs import Codecs, GapCodec
 from weft.codecs.text import only_texts
 from weft.data.datasets.pairs import PairData, grouped, tree_pair
+from weft.data.encoded.gaps import gap_ids
 from weft.data.encoded.pairs import PairIds
+from weft.data.encoded.tagged import TaggedIds
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.trees import read_tree, read_trees
 from weft.data.source import Source
 from weft.data.trees import draw, labelled_f1, parse_linear
-from weft.data.trees.symbols import apart, from_symbols, to_symbols
+from weft.data.trees.symbols import apart, to_symbols
+from weft.errors import ConfigError
 from weft.generate.decode import Decoding
-from weft.inspect.translation import LookAtTranslation
+from weft.inspect.tree_view import LookAtTree
 from weft.inspect.views import View
-from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
-from weft.objectives import TargetToken
-from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
+from weft.objectives import Objective, SplitTags, TargetToken
+from weft.tasks.gap_tagging import GapTagger
+from weft.tasks.recipes.language import context_of
+from weft.tasks.recipes.pairs import batch_in_words
+from weft.tasks.recipes.trees import (
+    RECIPE,
+    ParseDraft,
+    ParseIds,
+    check_form,
+    gap_tagger,
+    tree_codecs,
+    tree_facts,
+    tree_writer,
+)
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import PairTraining
+from weft.tasks.settings import ParseTraining
 from weft.tasks.task import Task
-from weft.tasks.writing import Answer, TextWriter, answer_all
-from weft.tasks.writing_looking import written_view
+from weft.tasks.tree_looking import look_at_tree
+from weft.tasks.tree_writing import TreeWriter, spelling
+from weft.tasks.writing import Answer
 from weft.training.progress import Progress
 
 
 @final
-class Parse(Task[PairData, PairIds, PairTraining]):
-    """Constituency parsing as translation into brackets (Vinyals et al., 2015; Vaswani et al., 2017)."""
+class Parse(Task[PairData, ParseIds, ParseTraining]):
+    """Constituency parsing as translation into brackets (Vinyals et al., 2015; Vaswani et al., 2017), or as tagging."""
 
     name = "parse"
-    training = PairTraining
+    training = ParseTraining
     recipe = RECIPE
     unit = "token"
     Predict = Decoding
-    Look = LookAtTranslation
+    Look = LookAtTree
 
-    def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:
-        return pair_codecs(data, training, known, to_symbols)
+    def codecs(self, data: PairData, training: ParseTraining, known: Codecs) -> Codecs:
+        return tree_codecs(data, training, known, to_symbols)
 
     def encode(
-        self, data: PairData, codecs: Codecs, training: PairTraining, known: Model.Config | None, progress: Progress
-    ) -> PairIds:
-        return PairIds.of(data, codecs, training.context, to_symbols)
+        self, data: PairData, codecs: Codecs, training: ParseTraining, known: Model.Config | None, progress: Progress
+    ) -> ParseIds:
+        if "gaps" in codecs:
+            return gap_ids(data, codecs)
+        return PairIds.of(data, codecs, training.context, spelling(codecs))
 
-    def sized(self, draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
-        return encoder_decoder(draft)
+    def sized(self, draft: ParseDraft) -> tuple[Model.Config, ParseTraining]:
+        check_form(draft)
+        return gap_tagger(draft) if "gaps" in draft.codecs else tree_writer(draft)
 
-    def objective(self, encoded: PairIds, codecs: Codecs, training: PairTraining) -> TargetToken.Config:
+    def objective(self, encoded: ParseIds, codecs: Codecs, training: ParseTraining) -> Objective.Config:
+        gaps = codecs.get("gaps")
+        if isinstance(gaps, GapCodec):
+            return SplitTags.Config(sizes=gaps.sizes)
         return TargetToken.Config(smoothing=training.smoothing)
 
-    def source(self, encoded: PairIds, codecs: Codecs, model: Model.Config, training: PairTraining) -> Source:
-        return encoded.source(training.tokens or 1024, training.seed)
+    def source(self, encoded: ParseIds, codecs: Codecs, model: Model.Config, training: ParseTraining) -> Source:
+        tokens, seed = training.tokens or 1024, training.seed
+        if isinstance(encoded, TaggedIds):
+            return encoded.source(context_of(model), tokens=tokens, rows=training.rows, seed=seed)
+        return encoded.source(tokens, seed)
 
-    def batch_in_words(self, training: PairTraining, source: Source) -> str:
+    def batch_in_words(self, training: ParseTraining, source: Source) -> str:
         return batch_in_words(training, source)
 
     def ability(self, run: Loaded) -> str:
         return "Parses sentences"
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
-        return pair_facts(run)
+        return tree_facts(run)
 
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
         texts = only_texts(inputs)
-        found = parsed(TextWriter(run), texts, how)
+        if "gaps" in run.codecs:
+            if how.best > 1 or how.temperature > 0:
+                problem = "a tagger of gaps finds the one best tree"
+                raise ConfigError(problem, where="best" if how.best > 1 else "temperature", fix="leave it out")
+            found = GapTagger(run).write([apart(text) for text in texts])
+        else:
+            found = TreeWriter(run).write([apart(text) for text in texts], how)
         return [_prediction(text, one) for text, best in zip(texts, found, strict=True) for one in best]
 
     def shown(self, prediction: Prediction) -> str:
         return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
-    def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
-        """The tree, and which words of the sentence were read for each of its symbols."""
+    def look(self, run: Loaded, input: object, how: LookAtTree) -> View:
+        """The tree, and which words of the sentence were read for each of its brackets."""
         (text,) = only_texts([input])
-        given = how if how.target is None else how.replace(target=to_symbols(str(read_tree(how.target))))
-        view = written_view(run, apart(text), given, "tree")
-        if words := apart(text).split():
-            tree = parse_linear(from_symbols(view.target), words).tree
-            view.drawn, view.named, view.answer = draw(tree), _spelt, view.answer and view.answer.as_said(str(tree))
-        return view if how.token is None else view.step_view(how.token, how.side)
+        return look_at_tree(run, text, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])
@@ -92,30 +118,16 @@ class Parse(Task[PairData, PairIds, PairTraining]):
         self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
     ) -> Measured:
         """Labelled bracket precision, recall and F1 as evalb has them, and the share of outputs that were well formed."""
-        found = answer_all(run, held_out, parsed, to_symbols, progress)
+        if "gaps" in run.codecs:
+            found = GapTagger(run).answers(held_out, progress)
+        else:
+            found = TreeWriter(run).answers(run, held_out, progress)
         gold = [read_tree(one.references[0]) for one in found.held]
-        trees = [
-            parse_linear(from_symbols(text), one.source.split())
-            for text, one in zip(found.answers, found.held, strict=True)
-        ]
+        trees = [parse_linear(text, one.source.split()) for text, one in zip(found.answers, found.held, strict=True)]
         scores = labelled_f1(gold, [one.tree for one in trees], well_formed=[one.well_formed for one in trees])
         shares = {name: float(scores[name]) for name in ("f1", "precision", "recall", "exact", "well_formed")}
+        found = replace(found, answers=[str(one.tree) for one in trees])
         return found.measured(shares, {name: int(scores[name]) for name in ("matched", "gold", "found")})
-
-
-def parsed(
-    writer: TextWriter, texts: Sequence[str], how: Decoding, progress: Progress | None = None
-) -> list[list[Answer]]:
-    """The symbols of trees; marks that stick to words are taken for words of their own."""
-    return writer.write([apart(text) for text in texts], how, progress)
-
-
-def _spelt(symbol: str) -> str:
-    """A symbol of a tree as people read it: (NP opens a phrase, NP) closes it, and a word stands for itself."""
-    bare = symbol.strip()
-    if bare[:1] in ("o", "c") and len(bare) > 1:
-        return f"({bare[1:]}" if bare[0] == "o" else f"{bare[1:]})"
-    return "word" if bare == "XX" else symbol
 
 
 def _prediction(text: str, answer: Answer) -> Prediction:
@@ -123,7 +135,7 @@ def _prediction(text: str, answer: Answer) -> Prediction:
     words = apart(text).split()
     if not words:
         return {"source": text, "text": "", "score": 0.0, "well_formed": True}
-    tree = parse_linear(from_symbols(symbols), words)
+    tree = parse_linear(symbols, words)
     well_formed = tree.well_formed and hypothesis.ended
     return {
         "source": text,

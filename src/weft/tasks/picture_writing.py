@@ -104,7 +104,7 @@ class PictureWriter:
         hypotheses = written(
             used,
             used.memorise(picture),
-            end=self.marks.end,
+            end=self.caption.ends,
             opening=opening,
             limits=[limit] * len(picture),
             how=how,

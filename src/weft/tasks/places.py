@@ -99,7 +99,7 @@ def predicted(run: Loaded, inputs: Sequence[object], how: AskField) -> list[Pred
     if not len(places):
         return []
     values = values_at(stream_of(run), codec.encode(places))
-    found = labels.predictions(label, values, names, how.top)
+    found = labels.predictions(label, values, names, how.top, how.choices)
     if kind == ".png":
         raise ConfigError(
             "a picture is of the whole field", where="output", fix="leave the places out, or write a .csv"

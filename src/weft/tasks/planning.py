@@ -1,10 +1,10 @@
 """From a request to the work of a run, and back to it when the run is resumed: one flow for every task.
 
-read -> codecs -> encode -> budget -> model -> source -> Work
+read -> codecs -> encode -> budget -> model -> source -> Work, and once more from `model` on where its steps were timed
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import torch
@@ -26,16 +26,21 @@ from weft.tasks.recipes.recipe import choose_budget
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Draft, Json, Request
 from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.sizing import Sizing
 from weft.tasks.task import Task
 from weft.training.folder import RunFolder
 from weft.training.precision import pick_precision
 from weft.training.progress import Progress
-from weft.training.run import Work, size_of
+from weft.training.run import size_of
 from weft.training.schedule import Budget
+from weft.training.trial import undisturbed_step_seconds
+from weft.training.work import Work
 
 M = TypeVar("M", bound=Model.Config)
 AnyTask = Task[Any, Any, Any]
 AnyData = Dataset[Any, Any]
+AnyDraft = Draft[Any, Any, Any]
+SIZES = {"dim", "depth"}  # settings by which a user says the size
 
 
 @dataclass(frozen=True)
@@ -47,47 +52,69 @@ class Plan:
     lines: Mapping[str, str]
 
 
-def plan(task: AnyTask, request: Request, data: AnyData) -> Plan:
-    """Decide everything that the user left open."""
-    origin, name = request.origin, task.model_name(request)
-    training = first_training(task.training, task.recipe, request, name)
+def plan(task: AnyTask, request: Request, data: AnyData, *, timing: bool = True) -> Plan:
+    """Decide everything that the user left open; with `timing`, the size by a few steps that are timed."""
+    origin = request.origin
+    training = first_training(task.training, task.recipe, request, task.model_name(request))
     codecs = task.codecs(data, training, request.known)
     known = None if origin is None else origin.model.config
     encoded = task.encode(data, codecs, training, known, request.progress)
     request.progress.stop()
     budget = choose_budget(request, encoded.minutes)
-    draft = Draft(request, data, codecs, encoded, training, budget)
+    sizing = Sizing.guessed(budget, task.recipe.efficiency, request.device, training.precision)
+    draft = Draft(request, data, codecs, encoded, training, budget, sizing)
+    work = _work(task, draft)
+    if timing and sizing.worth_timing and not SIZES.intersection(request.settings):
+        draft = replace(draft, sizing=_timed(sizing, work, request))
+        work = _work(task, draft, work)
+    lines = {
+        **encoded.lines(),
+        "model": _model_line(request, work),
+        **({"sized": words} if (words := draft.sizing.in_words()) else {}),
+        "training": _training_line(request, work, task.batch_in_words(work.training, work.source)),
+    }
+    return Plan(work, data, lines)
+
+
+def _timed(sizing: Sizing, work: Work, request: Request) -> Sizing:
+    """The choice of a size anew, by the speed of a few training steps with the size that was guessed."""
+    size_of(work.model, training=True)  # refuses what does not fit into memory
+    request.progress.say("timing a few steps, to choose the size")
+    seconds = undisturbed_step_seconds(work, request.device)
+    return sizing.timed(work.training.batch / work.source.per_epoch / seconds)
+
+
+def _work(task: AnyTask, draft: AnyDraft, before: Work | None = None) -> Work:
+    """What is trained, for a draft; `before` is that of an earlier one on the same data, whose parts are kept."""
+    request, codecs, encoded = draft.request, draft.codecs, draft.encoded
+    origin = request.origin
     model, training = task.sized(draft) if origin is None else task.continued(draft, origin)
     start = _start(task, request, codecs, model)
     training = with_learned_parts(training, model, start or {})
-    source = task.source(encoded, codecs, model, training)
-    record = DataRecord.of(data, request.sources, request.valid, encoded.amounts)
-    work = Work(
+    same = before is not None and (model, training) == (before.model, before.training)
+    record = DataRecord.of(draft.data, request.sources, request.valid, encoded.amounts)
+    sizing = draft.sizing.record()
+    return Work(
         model=model,
         objective=task.objective(encoded, codecs, training),
-        source=source,
+        source=before.source if same and before else task.source(encoded, codecs, model, training),
         training=training,
-        budget=budget,
+        budget=draft.budget,
         record={
             "task": task.name,
-            "model_name": name,
+            "model_name": task.model_name(request),
             "preset": request.preset,
             "from": None if origin is None else str(origin.folder.path.absolute()),
             "began_with": {word: run.described for word, run in request.runs.items()},
             "data": record.to_json(),
             "codecs": {end: codec.config.to_json() for end, codec in codecs.items()},
+            **({} if sizing is None else {"sizing": sizing}),
         },
-        files={**files_of(codecs), **task.kept_files(encoded)},
+        files={**files_of(codecs), **task.kept_files(encoded)} if before is None else before.files,
         start=start,
         frozen=frozen_parts(task.recipe, training, model),
         illustrate=task.illustrate(encoded, model),
     )
-    lines = {
-        **encoded.lines(),
-        "model": _model_line(request, name, model, training),
-        "training": _training_line(request, training, budget, task.batch_in_words(training, source)),
-    }
-    return Plan(work, data, lines)
 
 
 def _start(task: AnyTask, request: Request, codecs: Codecs, model: Model.Config) -> dict[str, Tensor] | None:
@@ -168,7 +195,8 @@ def check_vocabulary(config: Stream.Config, vocab: int, where: str = "model.embe
         raise ConfigError(problem, where=f"--set {where}.vocab", fix="leave it out, or set vocab with tokenizer=bpe")
 
 
-def _training_line(request: Request, training: SizedTraining, budget: Budget, batch: str) -> str:
+def _training_line(request: Request, work: Work, batch: str) -> str:
+    training, budget = work.training, work.budget
     precision = "bf16" if pick_precision(training.precision, request.device) is torch.bfloat16 else "fp32"
     if budget.minutes is not None:
         length = duration(60 * budget.minutes)
@@ -177,9 +205,10 @@ def _training_line(request: Request, training: SizedTraining, budget: Budget, ba
     return f"{length} on {request.device.type} in {precision}, {batch}, lr {training.lr:g}"
 
 
-def _model_line(request: Request, name: str, config: Model.Config, training: SizedTraining) -> str:
+def _model_line(request: Request, work: Work) -> str:
     words = {"from": "from", "decoder": "decoder from"}
     start = "".join(f", {words[word]} {run.folder.path}" for word, run in request.runs.items())
-    kept = " (what was learned stays as it is)" if training.freeze else f" (LoRA of rank {training.lora})"
-    size = count(size_of(config, training=True))
-    return f"{name}, {in_words(config)}, {size} parameters{start}" + (kept if training.freeze or training.lora else "")
+    lora, freeze = getattr(work.training, "lora", None), getattr(work.training, "freeze", False)
+    kept = " (what was learned stays as it is)" if freeze else f" (LoRA of rank {lora})" if lora else ""
+    size = count(size_of(work.model, training=True))
+    return f"{work.record['model_name']}, {in_words(work.model)}, {size} parameters{start}{kept}"

@@ -62,6 +62,12 @@ PAIR_MODELS = {
     "lstm": "LSTM encoder and decoder through one context vector",
     "lstm-attention": "the same with a new context at each step, by additive attention",
 }
+PARSE_MODELS = {
+    "next-word": "the default: swift whose decoder is given the encoding of the next unread word at each step",
+    "gaps": "an encoder that tags what opens before each word and how much closes after it; the best tree is computed",
+    **PAIR_MODELS,
+    "swift": "an encoder–decoder that is not told at which word it is: rotary, squared ReLU, Muon",
+}
 PAIR_PRESETS = {
     "tiny": "2+2 layers, 64 wide: trains in seconds",
     "mini": "2+2 layers, 128 wide",
@@ -165,8 +171,8 @@ CARDS: dict[str, Card] = {
             example="the dog sees the old man in the park .",
             home="parse.Parse",
             reads="pairs.Trees",
-            training=settings.PairTraining,
-            models=PAIR_MODELS,
+            training=settings.ParseTraining,
+            models=PARSE_MODELS,
             presets=PAIR_PRESETS,
         ),
         Card(

@@ -14,6 +14,7 @@ from weft.errors import WeftError
 from weft.models.stream import Model
 from weft.tasks.record import DataRecord
 from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.sizing import Sizing
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 from weft.training.schedule import Budget
@@ -131,6 +132,7 @@ class Draft(Generic[D, E, S]):
     encoded: E
     training: S
     budget: Budget
+    sizing: Sizing
 
     def codec(self, name: str, kind: type[C]) -> C:
         """The codec of one end."""

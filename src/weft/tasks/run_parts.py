@@ -11,10 +11,12 @@ from weft.codecs import (
     Codec,
     Codecs,
     FieldCodec,
+    GapCodec,
     GraphCodec,
     LabelCodec,
     PictureCodec,
     PlaceCodec,
+    SymbolCodec,
     TagCodec,
     TextCodec,
     UsualAnswers,
@@ -38,9 +40,9 @@ from weft.models.word_vectors import WordVectors
 
 @dataclass(frozen=True)
 class RunParts:
-    """The kinds of codec by end, of model, and of what embeds the model's input."""
+    """The kinds of codec by end, of which any may stand there, of model, and of what embeds the model's input."""
 
-    ends: Mapping[str, type[Codec]]
+    ends: Mapping[str, type[Codec] | tuple[type[Codec], ...]]
     models: tuple[type[Model], ...]
     embed: type[Embedder] | None
 
@@ -49,7 +51,7 @@ PARTS: Mapping[str, RunParts] = {
     "language-model": RunParts({"text": TextCodec}, (Stream,), TextEmbed),
     "fill-mask": RunParts({"text": TextCodec}, (Stream,), TextEmbed),
     "translate": RunParts({"source": TextCodec, "target": TextCodec}, (Seq2Seq,), TextEmbed),
-    "parse": RunParts({"source": TextCodec, "target": TextCodec}, (Seq2Seq,), TextEmbed),
+    "parse": RunParts({"source": TextCodec, "target": (TextCodec, SymbolCodec)}, (Seq2Seq,), TextEmbed),
     "classify-text": RunParts({"text": TextCodec, "label": LabelCodec}, (Stream,), TextEmbed),
     "tag-text": RunParts({"text": TextCodec, "tags": TagCodec}, (Stream,), TextEmbed),
     "classify-images": RunParts({"picture": PictureCodec, "label": LabelCodec}, (Stream,), PictureEmbed),
@@ -68,10 +70,12 @@ PARTS: Mapping[str, RunParts] = {
     "sets": RunParts({"graph": GraphCodec, "label": LabelCodec}, (Stream,), GraphEmbed),
 }
 
+TAGGED_PARSE = RunParts({"text": TextCodec, "gaps": GapCodec}, (Stream,), TextEmbed)  # of a run whose codecs have gaps
+
 
 def check_parts(task: str, codecs: Codecs, model: Model.Config, where: str, *, imported: bool) -> None:
     """Refuse a run whose parts are not those of its task. An imported model may come without codecs."""
-    parts = PARTS[task]
+    parts = TAGGED_PARSE if task == "parse" and "gaps" in codecs else PARTS[task]
     if not isinstance(model, tuple(kind.Config for kind in parts.models)):
         kinds = " or ".join(kind.__name__ for kind in parts.models)
         raise ConfigError(f"a run of the task {task} has a {kinds}", where=f"{where}: model")
@@ -80,11 +84,20 @@ def check_parts(task: str, codecs: Codecs, model: Model.Config, where: str, *, i
         raise ConfigError(problem, where=f"{where}: model")
     for name, kind in parts.ends.items():
         if not isinstance(codecs.get(name), kind) and not (imported and name not in codecs):
-            raise ConfigError(f"a run of the task {task} has a {kind.__name__} here", where=f"{where}: codecs.{name}")
-    for name in ("label", "tags"):
+            kinds = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+            raise ConfigError(f"a run of the task {task} has a {kinds} here", where=f"{where}: codecs.{name}")
+    for name in ("label", "tags", "gaps"):
         codec = codecs.get(name)
         outputs = model.outputs if isinstance(model, Stream.Config) and model.head is not None else None
-        if isinstance(codec, ClassCodec | TagCodec) and outputs not in (None, len(codec.names)):
-            problem = f"there are {len(codec.names)} names, and the model has {outputs} outputs"
+        names = _outputs_for(codec)
+        if names is not None and outputs not in (None, names):
+            problem = f"there are {names} names, and the model has {outputs} outputs"
             fix = "config.json and the weights are of different runs"
             raise ConfigError(problem, where=f"{where}: codecs.{name}", fix=fix)
+
+
+def _outputs_for(codec: Codec | None) -> int | None:
+    """The number of outputs of a model whose answers this codec names; None where it does not say."""
+    if isinstance(codec, ClassCodec | TagCodec):
+        return len(codec.names)
+    return sum(codec.sizes) if isinstance(codec, GapCodec) else None

@@ -63,7 +63,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         return TaggedIds.of(data, text_of(codecs), tags)
 
     def sized(self, draft: TagDraft) -> tuple[Stream.Config, TagTraining]:
-        return encoders.new_encoder(draft.request, draft.training, draft.budget, _wanted(draft))
+        return encoders.new_encoder(draft, _wanted(draft))
 
     def continued(self, draft: TagDraft, origin: Loaded) -> tuple[Stream.Config, TagTraining]:
         same = encoders.keeps_head(origin, draft.codecs, "tags")

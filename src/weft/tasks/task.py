@@ -48,6 +48,7 @@ class Task(ABC, Generic[D, E, S]):
     keeps: ClassVar[tuple[str, ...]] = ()  # names of the files that a run keeps of its training data (`kept_files`)
     Predict: ClassVar[type[Config]]  # settings of a prediction
     Evaluate: ClassVar[type[Config] | None] = None  # settings of an evaluation
+    Export: ClassVar[type[Config] | None] = None  # settings of an export
     Look: ClassVar[type[Config] | None] = None  # settings of a look inside
 
     # What training needs
@@ -125,7 +126,7 @@ class Task(ABC, Generic[D, E, S]):
         """A prediction as plain text."""
 
     def prepared(self, run: Loaded, how: Any) -> Loaded:
-        """The run as it is to be measured; `how` is an `Evaluate`."""
+        """The run as it is to be measured or exported; `how` is an `Evaluate` or an `Export`."""
         return run
 
     @abstractmethod

@@ -40,7 +40,7 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     recipe = RECIPE
     unit = "token"
     Predict = Translating
-    Evaluate = ChosenLanguages
+    Evaluate = Export = ChosenLanguages
     Look = LookAtTranslation
 
     def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.codecs import TextCodec
+from weft.codecs import SymbolCodec, TextCodec
 from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import scored as micro_batches
 from weft.data.readers.pair_texts import Held
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
+from weft.generate.choices import Rule
 from weft.generate.decode import Decoding, decode
 from weft.modalities.words import sentences
 from weft.models.seq2seq import Seq2Seq
@@ -28,6 +29,7 @@ UNSPACED = re.compile(r"[。！？]$")  # ends a sentence that no space follows
 SHOWN = 5  # examples in an evaluation
 
 Answer = tuple[str, Hypothesis]
+Bound = Callable[[str, int], Rule]  # a text and the most tokens of its answer -> what may be written
 
 
 def seq2seq(run: Loaded) -> Seq2Seq:
@@ -41,7 +43,9 @@ class TextWriter:
 
     def __init__(self, run: Loaded):
         self.model = seq2seq(run)
-        self.source, self.target = run.codec("source", TextCodec), run.codec("target", TextCodec)
+        self.source = run.codec("source", TextCodec)
+        target = run.codecs.get("target")
+        self.target = target if isinstance(target, SymbolCodec) else run.codec("target", TextCodec)
         self.context = context_of(self.model.config)
         self.ratio = run.data.amounts.get("ratio", USUAL_RATIO)
 
@@ -55,8 +59,13 @@ class TextWriter:
         before = self.target.marks.before[1:]
         return [np.concatenate((np.array(before, ids.dtype), ids)) for ids in self.target.ids(texts)]
 
-    def write(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
-        """The best answers to each text, with their tokens and scores. A blank text has an empty answer."""
+    def write(
+        self, texts: Sequence[str], how: Decoding, progress: Progress | None = None, bound: Bound | None = None
+    ) -> list[list[Answer]]:
+        """The best answers to each text, with their tokens and scores. A blank text has an empty answer.
+
+        `bound` gives the rule under which a text is answered.
+        """
         asked = [text for text in texts if text.strip()]
         ids, after = self.source_ids(asked), self.source.marks.after
         for text, one in zip(asked, ids, strict=True):
@@ -68,10 +77,20 @@ class TextWriter:
                 )
         done = None if progress is None else counter(progress, len(asked), "answered")
         limits = [how.max_tokens or self.limit(len(one) + 1) for one in ids]
-        marks = self.target.marks
-        opening, end = list(marks.written_from), marks.end
+        opening, ends = list(self.target.marks.written_from), self.target.ends
+        rules = None if bound is None else [bound(text, limit) for text, limit in zip(asked, limits, strict=True)]
         found = iter(
-            decode(self.model, ids, end=end, limits=limits, how=how, opening=opening, after=after, listen=done)
+            decode(
+                self.model,
+                ids,
+                end=ends,
+                limits=limits,
+                how=how,
+                opening=opening,
+                after=after,
+                rules=rules,
+                listen=done,
+            )
         )
         if progress is not None:
             progress.stop()
@@ -103,8 +122,8 @@ class TextWriter:
         fitting = [(s, t) for s, t in zip(sources, targets, strict=True) if len(t) < self.context]
         if not fitting:
             return 0.0, 0
-        marks, behind = self.target.marks, self.source.marks.after[1:]
-        rows = PairRows(fitting, marks.end, marks.start, behind)
+        marks, after = self.target.marks, self.source.marks.after
+        rows = PairRows(fitting, marks.end, marks.start, after)
         return scored(TargetToken.Config(), self.model, micro_batches(rows))
 
 

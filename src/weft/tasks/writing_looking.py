@@ -12,12 +12,6 @@ from weft.tasks.writing import TextWriter
 
 def look_at_writing(run: Loaded, text: str, how: LookAtTranslation, *, called: str) -> View:
     """The alignment of a text with what the model writes for it, or with a target that is given; or one token of it."""
-    view = written_view(run, text, how, called)
-    return view if how.token is None else view.step_view(how.token, how.side)
-
-
-def written_view(run: Loaded, text: str, how: LookAtTranslation, called: str) -> TranslationView:
-    """The alignment of a text with what the model writes for it, or with a target that is given."""
     writer = TextWriter(in_languages(run, how))
     marks = writer.target.marks
     if how.target is None:
@@ -29,6 +23,6 @@ def written_view(run: Loaded, text: str, how: LookAtTranslation, called: str) ->
         loss, _ = writer.score([(text, how.target)])
         answer = Answer(((how.target, math.exp(-loss)),), f"given {called}")
     source = writer.source_ids([text])[0].tolist()
-    tokenizer = writer.target.tokenizer
-    after = writer.source.marks.after
-    return TranslationView(writer.model, tokenizer, source, target, how.chosen, marks=marks, after=after, answer=answer)
+    tokenizer, after = writer.source.tokenizer, writer.source.marks.after
+    view = TranslationView(writer.model, tokenizer, source, target, how.chosen, marks=marks, after=after, answer=answer)
+    return view if how.token is None else view.step_view(how.token, how.side)

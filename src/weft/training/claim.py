@@ -17,7 +17,8 @@ from weft.training.board import require_board
 from weft.training.folder import RunFolder, check_place
 from weft.training.leftovers import sweep_checkpoints
 from weft.training.places import fresh_folder, resume_command
-from weft.training.run import Work, size_of
+from weft.training.run import size_of
+from weft.training.work import Work
 from weft.training.world import World
 
 CHECKPOINT_BYTES_PER_WEIGHT = 16  # the weight, the best so far, and the state of the optimizer

@@ -19,6 +19,9 @@ AMOUNTS = ("pairs", "pictures", "train", "held_out", "captions", "documents", "b
 
 def upgraded(config: Json, where: str) -> Json:
     """A config.json of any format as the newest has it."""
+    training = config.get("training")
+    if config.get("task") == "parse" and isinstance(training, dict) and training.get("type") == "PairTraining":
+        config = {**config, "training": {**training, "type": "ParseTraining"}}
     if config.get("format") != 1:
         return {**config, "format": 3}
     try:

@@ -1,7 +1,7 @@
 """Devices and precision: where to compute, in which number format, and the fp32 master copy behind bf16 weights."""
 
-import statistics
 import time
+from collections.abc import Sequence
 from functools import cache
 
 import torch
@@ -13,6 +13,8 @@ from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors
 
 MIN_BF16_SPEEDUP = 1.3  # bf16 products over fp32 products a second, above which the rounding is worth it
+RATE_SECONDS, COMPARED_SECONDS = 0.25, 0.05  # that products are timed for: to know their rate, to compare two formats
+FEWEST_PRODUCTS = 5
 
 
 def pick_device() -> torch.device:
@@ -25,15 +27,32 @@ def pick_device() -> torch.device:
 @cache
 def product_rate(device: torch.device, dtype: torch.dtype, size: int = 512) -> float:
     """Measured speed of a matrix product of a trunk's kind, in multiply-adds times two a second."""
-    x, w = (torch.randn(n, size, device=device, dtype=dtype) for n in (2 * size, size))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        y = torch.nn.functional.linear(x, w)
-        if device.type != "cpu":
-            float(y[0, 0])
-        times.append(time.perf_counter() - start)
-    return 2 * 2 * size**3 / statistics.median(times[1:])
+    return _best_rates(device, (dtype,), size, RATE_SECONDS)[0]
+
+
+@cache
+def bf16_speedup(device: torch.device) -> float:
+    """How many times as fast products in bf16 are as products in fp32."""
+    rounded, exact = _best_rates(device, (torch.bfloat16, torch.float32), 512, COMPARED_SECONDS)
+    return rounded / exact
+
+
+def _best_rates(device: torch.device, dtypes: Sequence[torch.dtype], size: int, seconds: float) -> list[float]:
+    """The rate of the fastest product in each number format: other programs only ever make one slower.
+
+    Formats take turns, so that what disturbs one disturbs the others too.
+    """
+    factors = [tuple(torch.ones(n, size, device=device, dtype=one) for n in (2 * size, size)) for one in dtypes]
+    times: list[list[float]] = [[] for _ in dtypes]
+    began = time.perf_counter()
+    while len(times[0]) < FEWEST_PRODUCTS or time.perf_counter() - began < seconds * len(dtypes):
+        for (x, w), found in zip(factors, times, strict=True):
+            start = time.perf_counter()
+            y = torch.nn.functional.linear(x, w)
+            if device.type != "cpu":
+                float(y[0, 0])
+            found.append(time.perf_counter() - start)
+    return [2 * 2 * size**3 / max(min(found[1:]), 1e-9) for found in times]
 
 
 def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
@@ -44,8 +63,7 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
         return torch.bfloat16
     if wanted != "auto":
         raise ConfigError(f"expected auto, fp32 or bf16, found {wanted!r}", where="precision")
-    faster = product_rate(device, torch.bfloat16) > MIN_BF16_SPEEDUP * product_rate(device, torch.float32)
-    return torch.bfloat16 if faster else torch.float32
+    return torch.bfloat16 if bf16_speedup(device) > MIN_BF16_SPEEDUP else torch.float32
 
 
 class Weights:

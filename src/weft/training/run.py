@@ -1,13 +1,8 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
-import hashlib
-import json
-import math
 import os
-import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,66 +11,25 @@ from torch import Tensor, nn
 
 from weft.amounts import count
 from weft.core.threads import suited_threads
-from weft.data.source import Source
 from weft.errors import ConfigError, StorageError, listed, placed
-from weft.models.outline import built, outline, own_tensors
+from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model
-from weft.objectives.objective import Objective
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown
 from weft.training import loop
 from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
 from weft.training.folder import RunFolder
-from weft.training.optimizer import Optimizer
-from weft.training.precision import Weights, pick_device, pick_precision
+from weft.training.precision import Weights, pick_device
 from weft.training.progress import Progress
-from weft.training.schedule import Budget, Horizon
+from weft.training.schedule import Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
+from weft.training.trial import step_seconds
+from weft.training.work import SINGLE_THREAD_WEIGHTS, Work, build
 from weft.training.world import World
-from weft.version import VERSION
 
-SINGLE_THREAD_WEIGHTS = 200_000  # weights in matrices, below which a training step is fastest on one thread
 TRAINING_BYTES_PER_WEIGHT = 16  # the weight, its gradient, and the state of the optimizer
-MEASURING_SHARE = 0.1  # the most of a run by minutes that goes into measuring its steps beforehand
-
-
-@dataclass(frozen=True)
-class Work:
-    """What is to be trained. `record` and `files` go into the run folder as they are."""
-
-    model: Model.Config
-    objective: Objective.Config
-    source: Source
-    training: Training
-    budget: Budget
-    record: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    start: Mapping[str, Tensor] | None = (
-        None  # weights to begin with, instead of fresh ones, for all of the model or parts
-    )
-    frozen: tuple[str, ...] = ()  # parts of the model that learn nothing
-    illustrate: Callable[[Any], Mapping[str, bytes]] | None = None  # pictures drawn of the model now and then
-
-    def config(self) -> dict[str, Any]:
-        """All of it as config.json has it."""
-        parts = {"model": self.model, "objective": self.objective, "training": self.training}
-        plain = {name: part.to_json() for name, part in parts.items()}
-        return {**self.record, **plain, "budget": vars(self.budget), "fingerprint": self.source.fingerprint}
-
-    def identity(self) -> dict[str, str]:
-        """What must be the same in all processes, in few letters."""
-        parts = {"weft": VERSION, "torch": torch.__version__, "data": self.source.fingerprint}
-        plain = {name: json.dumps(value, sort_keys=True, default=str) for name, value in self.config().items()}
-        names = ("model", "objective", "training", "budget")
-        return parts | {name: hashlib.sha256(plain[name].encode()).hexdigest() for name in names}
-
-    def decided(self, device: torch.device) -> "Work":
-        """With the precision that `auto` means here and now, so that a resumed run computes as it began."""
-        dtype = pick_precision(self.training.precision, device)
-        name = {torch.float32: "fp32", torch.bfloat16: "bf16"}[dtype]
-        return replace(self, training=self.training.replace(precision=name))
 
 
 @dataclass(frozen=True)
@@ -214,18 +168,6 @@ def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model
     return show
 
 
-def build(
-    config: Model.Config, seed: int, start: Mapping[str, Tensor] | None = None, frozen: Sequence[str] = ()
-) -> Model:
-    """The model with its first weights: drawn from the seed, or those that are given."""
-    torch.manual_seed(seed)
-    model = built(config)
-    if start is not None:
-        weights = Weights(model, torch.float32)
-        weights.load({**weights.tensors(), **start})
-    return model.freeze(*frozen)
-
-
 def size_of(config: Model.Config, *, training: bool) -> int:
     """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
     size = parameters(outline(config))
@@ -252,27 +194,3 @@ def _memory() -> float:
 def parameters(model: nn.Module) -> int:
     """The number of weights."""
     return sum(p.numel() for p in model.parameters())
-
-
-def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
-    """Measured seconds of a training step, on a model that is thrown away; fewer steps are tried where they are slow."""
-    import numpy as np
-
-    model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
-    dtype = pick_precision(work.training.precision, device)
-    weights = Weights(model, dtype)
-    optimizer = Optimizer(weights, work.training, fast=dtype)
-    objective = work.objective.build()
-    job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None,
-                   lambda *args, **more: True, lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
-    times: list[float] = []
-    for step in range(steps + 2):
-        if sum(times) > MEASURING_SHARE * (work.budget.seconds or math.inf):
-            break
-        start = time.perf_counter()
-        sums = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)
-        weights.collect()
-        optimizer.step(sums.count, 1e-6)
-        weights.clear()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[2:] or times[-1:])

@@ -12,8 +12,27 @@ from weft.errors import ConfigError
 from weft.training.schedule import Budget
 
 TEXTS = ("weft", "task", "model_name", "preset", "from", "fingerprint")
-OBJECTS = ("model", "objective", "training", "budget", "data", "codecs", "result", "base", "began_with", "imported")
-NEVER_NONE = ("result", "codecs", "began_with", "imported", "data")  # are left out where there is nothing to say
+OBJECTS = (
+    "model",
+    "objective",
+    "training",
+    "budget",
+    "data",
+    "codecs",
+    "result",
+    "base",
+    "began_with",
+    "imported",
+    "sizing",
+)
+NEVER_NONE = (
+    "result",
+    "codecs",
+    "began_with",
+    "imported",
+    "data",
+    "sizing",
+)  # are left out where there is nothing to say
 OF_A_TASK = (
     "model",
     "objective",

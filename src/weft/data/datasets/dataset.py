@@ -36,9 +36,13 @@ class Dataset(Generic[T, H]):
 
 
 class Reader(ABC, Generic[D]):
-    """Reads one kind of data. `sample` names a run on the data that ships with weft."""
+    """Reads one kind of data. `sample` names a run on the data that ships with weft.
+
+    `skips_rows` says whether bad rows can be left out, where the settings of the training have a number of them.
+    """
 
     sample: ClassVar[str]
+    skips_rows: ClassVar[bool] = True
 
     def judge(self, survey: Survey) -> Judgement:
         """Whether the files are data of this kind. By default never: someone has to ask for the task."""

@@ -74,6 +74,7 @@ class Trees(Reader[PairData]):
     """Sentences with their bracketed trees."""
 
     sample = "trees"
+    skips_rows = False
 
     def judge(self, survey: Survey) -> Judgement:
         return trees.judge(survey)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.amounts import count
-from weft.codecs import Codecs, TextCodec
+from weft.codecs import Codecs, SymbolCodec, TextCodec
 from weft.data.batch import PaddedIds, Samples
 from weft.data.datasets.pairs import PairData
 from weft.data.like_lengths import LikeLengthSource
@@ -15,25 +15,25 @@ from weft.errors import DataError, listed
 
 @dataclass(frozen=True)
 class PairRows:
-    """Pairs of ids. A source is read up to the `end`; a target stands between a `start` and the end.
+    """Pairs of ids. A source is read up to the ids `after` it; a target stands between a `start` and the `end`.
 
-    The ids `behind` follow the end of a source: there some models have its language.
+    By default the end of a target stands after a source too. Some models have the language of a source there.
     """
 
     pairs: Sequence[tuple[np.ndarray, np.ndarray]]
     end: int
     start: int
-    behind: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
 
     def lengths(self) -> np.ndarray:
         """Of source and target, with the end that each is given to read."""
-        more = 1 + len(self.behind)
+        more = len(self.after) or 1
         return np.array([(len(source) + more, len(target) + 1) for source, target in self.pairs], np.int64)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, PaddedIds]:
         """Some of the pairs, marks put where they belong."""
         some = [self.pairs[row] for row in rows]
-        source = PaddedIds.of([np.append(source, (self.end, *self.behind)) for source, _ in some])
+        source = PaddedIds.of([np.append(source, self.after or (self.end,)) for source, _ in some])
         target = PaddedIds.of([np.concatenate(([self.start], target, [self.end])) for _, target in some])
         return Samples(source, target)
 
@@ -49,7 +49,7 @@ class PairIds:
 
     data: PairData
     given: TextCodec
-    codec: TextCodec
+    codec: TextCodec | SymbolCodec
     train: Sequence[Ids]
     held_out: Sequence[Ids]
     context: int
@@ -59,7 +59,7 @@ class PairIds:
     def of(data: PairData, codecs: Codecs, context: int | None, spelt: Callable[[str], str]) -> "PairIds":
         """Texts to ids, targets as they are `spelt` for the model."""
         given, codec = codecs["source"], codecs["target"]
-        assert isinstance(given, TextCodec) and isinstance(codec, TextCodec)
+        assert isinstance(given, TextCodec) and isinstance(codec, TextCodec | SymbolCodec)
         train = _ids(given, codec, [(pair.source, spelt(pair.target)) for pair in data.train])
         held = _ids(given, codec, [(one.source, spelt(one.references[0])) for one in data.held_out])
         longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
@@ -72,14 +72,19 @@ class PairIds:
         return PairIds(data, given, codec, fitting, held_fitting, context, len(train) - len(fitting))
 
     @property
+    def symbols(self) -> SymbolCodec | None:
+        """The codec of the targets where these are no texts."""
+        return self.codec if isinstance(self.codec, SymbolCodec) else None
+
+    @property
     def tokens(self) -> int:
         """Target tokens to train on."""
         return sum(len(target) + 1 for _, target in self.train)
 
     def source(self, tokens: int, seed: int) -> LikeLengthSource[PaddedIds, PaddedIds]:
         """The samples: micro-batches of about `tokens` tokens a side."""
-        marks, behind = self.codec.marks, self.given.marks.after[1:]
-        train, held = (PairRows(pairs, marks.end, marks.start, behind) for pairs in (self.train, self.held_out))
+        marks, after = self.codec.marks, self.given.marks.after
+        train, held = (PairRows(pairs, marks.end, marks.start, after) for pairs in (self.train, self.held_out))
         return LikeLengthSource(train, held, tokens=tokens, fingerprint=self.data.fingerprint, seed=seed)
 
     @property
@@ -106,7 +111,8 @@ class PairIds:
         held = data.rule.partition(" (")[0]
         if data.overlap:
             held += f"; {data.overlap:,} of its sources are also trained on"
-        tokens = f"{self.codec.in_words()}, for both sides; {count(self.tokens)} target tokens to train on"
+        sides = "for both sides" if self.symbols is None else f"{self.symbols.in_words()} to write"
+        tokens = f"{self.given.in_words()}, {sides}; {count(self.tokens)} target tokens to train on"
         return {**lines, "held out": held, "tokens": tokens}
 
 
@@ -116,10 +122,10 @@ def length_ratio(pairs: Sequence[Ids]) -> float:
     return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
 
 
-def _ids(given: TextCodec, codec: TextCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+def _ids(given: TextCodec, codec: TextCodec | SymbolCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
     """Sources behind the marks that stand before them, targets behind all marks but the start."""
-    both = codec.ids(text for pair in pairs for text in pair)
-    led = (_behind(given.marks.before, both[::2]), _behind(codec.marks.before[1:], both[1::2]))
+    sources, targets = given.ids(one for one, _ in pairs), codec.ids(other for _, other in pairs)
+    led = (_behind(given.marks.before, sources), _behind(codec.marks.before[1:], targets))
     return list(zip(*led, strict=True))
 
 

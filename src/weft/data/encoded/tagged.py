@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 
 from weft.codecs import TagCodec, TextCodec
 from weft.data.batch import AtTokens, PaddedIds, Samples, padded
+from weft.data.datasets import Dataset
 from weft.data.datasets.tagged import TaggedData
 from weft.data.encoded.whole_texts import TextAmount
 from weft.data.like_lengths import LikeLengthSource
@@ -39,7 +41,7 @@ class TaggedRows:
 class TaggedIds:
     """Sentences as ids, without marks and uncut, with their tags: they are framed when a model's context is known."""
 
-    data: TaggedData
+    data: Dataset[Any, Any]
     codec: TextCodec
     train: TaggedRows
     held_out: TaggedRows

@@ -97,5 +97,6 @@ class Ground(Config):
     }
 
     def check(self) -> None:
+        super().check()
         if self.metres is not None and not 0 < self.metres < math.inf:
             raise ConfigError(f"must be above 0, found {self.metres}", where="metres")

@@ -5,7 +5,8 @@ import re
 from weft.data.readers.trees import read_tree
 from weft.data.trees.linearised import linearise
 
-APART = re.compile(r"([.,:;!?()\"]+)(?=\s|$)")  # marks that treebanks write as words of their own
+APART = re.compile(r"([,:;!?()\"]+(?=\s|$)|[.,:;!?()\"]+$)")  # marks that treebanks write as words of their own
+ALONE = re.compile(r"(^|\s)[.,:;!?()\"]+(\s|$)")
 
 
 def to_symbols(tree: str) -> str:
@@ -20,5 +21,9 @@ def from_symbols(text: str) -> str:
 
 
 def apart(sentence: str) -> str:
-    """A sentence whose marks stand apart from words, as treebanks have them."""
-    return " ".join(APART.sub(r" \1", sentence).split())
+    """A sentence whose marks stand apart from words, as treebanks have them.
+
+    A full stop within a sentence belongs to its word, as in U.S. One in which a mark stands alone is left as it is.
+    """
+    sentence = sentence.strip()
+    return " ".join((sentence if ALONE.search(sentence) else APART.sub(r" \1", sentence)).split())

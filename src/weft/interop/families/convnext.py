@@ -10,7 +10,8 @@ from weft.core import Head, LayerNorm, Mlp, Pooled, Summary, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
-from weft.interop.pictures import PictureFamily, as_grid, write_labels
+from weft.interop.labels import write_labels
+from weft.interop.pictures import PictureFamily, as_grid
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table

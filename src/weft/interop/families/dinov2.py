@@ -8,7 +8,8 @@ from weft.errors import ConfigError
 from weft.interop.families import patches
 from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
-from weft.interop.pictures import PictureFamily, write_labels
+from weft.interop.labels import write_labels
+from weft.interop.pictures import PictureFamily
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import Joined, SameTensor, Unused, WeightRule, layers
 from weft.interop.tables import Table

@@ -17,6 +17,7 @@ from weft.core import Dense, Head, Mlp, PerToken, Pooled, Summary
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.sizes import first_block
 from weft.interop.family import ACTIVATIONS, Family, only
+from weft.interop.labels import write_labels
 from weft.interop.rules import Ignored, SameTensor, Tied, Unused, WeightRule
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
@@ -92,7 +93,7 @@ class Encoder(Family):
             given.only(key, False)
         kind = architecture.removeprefix(self.stem)
         asks = kind in (CLASS, TAGS)
-        return stream.replace(head=self.head(kind, stream, given), outputs=_labels(given) if asks else None)
+        return stream.replace(head=self.head(kind, stream, given), outputs=given.labels() if asks else None)
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         """Files of the bare model may lack the pooler, and config.json does not say it."""
@@ -105,8 +106,7 @@ class Encoder(Family):
         embed = only(stream.embed, TextEmbed.Config, "embed")
         kind = _kind(stream.head)
         asks = kind in (CLASS, TAGS)
-        names = {str(i): f"LABEL_{i}" for i in range(stream.outputs or 0)}
-        labels = {"id2label": names, "label2id": {name: int(i) for i, name in names.items()}} if asks else {}
+        labels = write_labels(stream.outputs or 0) if asks else {}
         dropout = {self.dropouts[0]: getattr(stream.head, "dropout", None)} if kind == CLASS else {}
         known = {"model_type": self.name, "architectures": [self.stem + kind], "initializer_range": embed.std}
         return {**known, **self.keys(stream), **labels, **dropout, "tie_word_embeddings": True}
@@ -157,8 +157,3 @@ def _kind(head: Head.Config | None) -> str:
     if isinstance(head, Pooled.Config):
         return CLASS
     return FILL if only(head, PerToken.Config, "head").tied else TAGS
-
-
-def _labels(given: TheirConfig) -> int:
-    names = given.data.get("id2label")
-    return len(names) if isinstance(names, dict) and names else given.whole("num_labels", 2)

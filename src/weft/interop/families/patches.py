@@ -14,8 +14,9 @@ from weft.core import Attention, Block, Dense, LayerNorm, Mlp, PerClassToken, Su
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
+from weft.interop.labels import write_labels
 from weft.interop.picture_rules import Fixed, Folded, Permuted
-from weft.interop.pictures import only_pictures, with_embed, with_stream, write_labels
+from weft.interop.pictures import only_pictures, with_embed, with_stream
 from weft.interop.rules import Joined, SameTensor, WeightRule, layers
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig

@@ -9,7 +9,8 @@ from weft.codecs import Preparation
 from weft.core import Pooled, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import only
-from weft.interop.pictures import PictureFamily, as_grid, write_labels
+from weft.interop.labels import write_labels
+from weft.interop.pictures import PictureFamily, as_grid
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.tables import Table

@@ -1,8 +1,8 @@
 """Encoders of texts: sizes that suit a budget, the settings that go with them, and heads on what was learned before."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from weft.codecs import Codecs, TextCodec
 from weft.core.heads import Head
@@ -17,14 +17,13 @@ from weft.models.zoo.encoders import Wanted
 from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import context_of, trunk_weights
-from weft.tasks.recipes.recipe import Recipe, Rounds, TokensPerWeight, operations_in, with_own_numbers
-from weft.tasks.request import Loaded, Request
+from weft.tasks.recipes.recipe import Recipe, Rounds, TokensPerWeight, with_own_numbers
+from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import EncoderTraining
-from weft.training.schedule import Budget
+from weft.tasks.sizing import Sizing
 
-EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
-OF_TEXTS = Rounds(12)  # through the data that a model should make in its budget
-OF_RUNNING_TEXT = TokensPerWeight(4.0, at_least=True)  # tokens seen for each weight of the trunk, to learn blanks
+OF_TEXTS = Rounds(6)  # through the data that a model should make in its budget
+OF_RUNNING_TEXT = TokensPerWeight(2.0, at_least=True)  # tokens seen for each weight of the trunk, to learn blanks
 HIDDEN_SHARE = 0.15  # of the tokens of running text have logits
 USUAL_LENGTH = 64  # tokens that attention is reckoned over
 LADDER = (
@@ -52,6 +51,7 @@ RECIPE = Recipe(
         "bert": {"lr": 1e-3, "optimizer": "adamw", "weight_decay": 0.01},
     },
     of_preset={"small": "bert", "base": "bert", "large": "bert"},
+    efficiency=0.2,
 )
 LEAST_CONTEXT, MOST_CONTEXT = 64, 512  # unless the user sets a context; in between, twice a long text of the data
 USUAL_DROPOUT = 0.1
@@ -101,24 +101,26 @@ def step_operations(size: Size, wanted: EncoderWanted) -> float:
     return 6 * (trunk_weights(size) + logits) + 12 * size.depth * size.dim * USUAL_LENGTH
 
 
-def for_budget(operations: float, wanted: EncoderWanted) -> Size:
+def for_budget(sizing: Sizing, wanted: EncoderWanted) -> Size:
     """The largest size that sees the data often enough, or running text as far as its weights are worth."""
+    tokens = wanted.amount.tokens
 
-    def seen(size: Size) -> float:
-        return EFFICIENCY * operations / step_operations(size, wanted)
+    def rule(ladder: Sequence[Size], seen: Callable[[Size], float]) -> Size:
+        if wanted.running:
+            return OF_RUNNING_TEXT.choose(ladder, seen, trunk_weights)
+        return OF_TEXTS.choose(ladder, seen, tokens)
 
-    if wanted.running:
-        return OF_RUNNING_TEXT.choose(LADDER, seen, trunk_weights)
-    return OF_TEXTS.choose(LADDER, seen, wanted.amount.tokens)
+    return sizing.choose(LADDER, lambda size: step_operations(size, wanted), tokens, rule)
 
 
-def new_encoder(request: Request, training: T, budget: Budget, wanted: EncoderWanted) -> tuple[Stream.Config, T]:
+def new_encoder(draft: Draft[Any, Any, T], wanted: EncoderWanted) -> tuple[Stream.Config, T]:
     """A model for texts, and the settings with everything decided.
 
     Texts in use are longer and of rarer words than those learned from, so there is room for twice their length.
     """
+    request, training = draft.request, draft.training
     name = RECIPE.model_name(request)
-    size = PRESETS.get(request.preset or "") or for_budget(operations_in(request, training, budget), wanted)
+    size = PRESETS.get(request.preset or "") or for_budget(draft.sizing, wanted)
     if not wanted.running:
         size = replace(size, context=min(MOST_CONTEXT, max(LEAST_CONTEXT, 2 * wanted.amount.longest)))
     size = with_own_numbers(size, training)

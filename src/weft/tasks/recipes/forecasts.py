@@ -11,19 +11,16 @@ from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
 from weft.tasks.planning import with_model_settings
-from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, operations_in
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ForecastTraining
 
 ForecastDraft = Draft[FieldData, SeenFields, ForecastTraining]
-EFFICIENCY = (
-    0.3  # the share of the bare matrix-multiply rate that a training step reaches, the making of windows included
-)
 MOST_TOKENS = 640  # of a window, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 CELLS_AT_ONCE = 800_000  # cells of the windows that are computed at once: bounds the memory of a step
 VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
-ROUNDS = Rounds(30, 40_000)
+ROUNDS = Rounds(15, 20_000)
 
 PRESETS = {
     "tiny": FieldSize(dim=64, depth=2, heads=2),
@@ -50,6 +47,7 @@ FORECASTING = Recipe(
     of_preset={},
     fixed=(*OF_A_TRUNK, "patch", "halo", "span", "history", "ahead"),
     kept=("dim", "depth", "heads", "patch", "halo", "span", "history", "ahead"),
+    efficiency=0.15,  # the making of windows included
 )
 
 
@@ -64,10 +62,14 @@ def new_model(draft: ForecastDraft, name: str) -> Stream.Config:
 
     preset = draft.request.preset
     sizes = [_with_own_numbers(size, draft, span) for size in (LADDER if preset is None else (PRESETS[preset],))]
-    work = EFFICIENCY * operations_in(draft.request, training, draft.budget)
     allowed = [size for size in sizes if 12 * size.dim**2 * size.depth * VALUES_PER_WEIGHT <= draft.encoded.values]
     windows = len(draft.data.train)
-    chosen = ROUNDS.choose(allowed or sizes[:1], lambda size: work / cost(make(size), draft), windows)
+    chosen = draft.sizing.choose(
+        allowed or sizes[:1],
+        lambda size: cost(make(size), draft),
+        windows,
+        lambda some, seen: ROUNDS.choose(some, seen, windows),
+    )
     return with_model_settings(make(chosen), draft.request)
 
 

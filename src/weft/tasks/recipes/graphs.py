@@ -13,12 +13,12 @@ from weft.models.zoo import Size
 from weft.models.zoo.graphs import GRAPH_MODELS, SET_MODELS, Wanted
 from weft.position import Kinds
 from weft.tasks.planning import with_model_settings
-from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, operations_in, with_own_numbers
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ElementTraining
 
-EFFICIENCY = 0.03  # the share of the bare matrix-multiply rate that a training step reaches: nodes are few and narrow
-OF_ELEMENTS = Rounds(300)  # through the data that a model should make in its budget
+EFFICIENCY = 0.06  # nodes are few and narrow
+OF_ELEMENTS = Rounds(600)  # through the data that a model should make in its budget
 LADDER = (
     Size(dim=64, depth=2, heads=4, context=1),
     Size(dim=64, depth=4, heads=4, context=1),
@@ -51,6 +51,7 @@ GRAPHS: Recipe[Size] = Recipe(
     of_preset={},
     fixed=FIXED,
     kept=FIXED,
+    efficiency=EFFICIENCY,
 )
 SETS: Recipe[Size] = Recipe(
     models=SET_MODELS,
@@ -60,6 +61,7 @@ SETS: Recipe[Size] = Recipe(
     of_preset={},
     fixed=FIXED,
     kept=FIXED,
+    efficiency=EFFICIENCY,
 )
 T = TypeVar("T", bound=ElementTraining)
 
@@ -74,14 +76,14 @@ def step_operations(size: Size, encoded: EncodedGraphs) -> float:
 def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -> tuple[Stream.Config, T]:
     """A model for graphs or sets, and the settings with everything decided."""
     request, training, encoded = draft.request, draft.training, draft.encoded
-    operations = EFFICIENCY * operations_in(request, training, draft.budget)
-
-    def seen(size: Size) -> float:
-        return operations / step_operations(size, encoded)
-
     name = recipe.model_name(request)
     ladder = LADDER[:1] if name == "appnp" else LADDER  # which reaches far by its averages, not by layers
-    size = PRESETS.get(request.preset or "") or OF_ELEMENTS.choose(ladder, seen, encoded.nodes)
+    size = PRESETS.get(request.preset or "") or draft.sizing.choose(
+        ladder,
+        lambda size: step_operations(size, encoded),
+        encoded.nodes,
+        lambda some, seen: OF_ELEMENTS.choose(some, seen, encoded.nodes),
+    )
     size = with_own_numbers(size, training)
     codec, level = draft.codec("graph", GraphCodec).config, draft.data.level
     sparse = codec.bags and level == "nodes"

@@ -6,18 +6,18 @@ a ratio that depends on how much one token says.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
-from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
-from weft.tasks.request import Request
+from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, with_own_numbers
+from weft.tasks.request import Draft
 from weft.tasks.settings import TextTraining
-from weft.training.schedule import Budget
+from weft.tasks.sizing import Sizing
 
-EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
-CHARACTERS, WORD_PIECES = TokensPerWeight(4.0), TokensPerWeight(8.0)  # characters and bytes say less than word pieces
+CHARACTERS, WORD_PIECES = TokensPerWeight(2.4), TokensPerWeight(4.8)  # characters and bytes say less than word pieces
 CHARACTERS_VOCAB = 1024
 LADDER = (
     Size(dim=64, depth=2, heads=2, context=64),
@@ -31,7 +31,8 @@ LADDER = (
     Size(dim=512, depth=10, heads=16, context=512),
     Size(dim=768, depth=12, heads=12, context=1024),
 )
-MANY_STEPS = 8000  # beyond this many steps larger batches learn as much from each token
+MANY_STEPS = 4800  # beyond this many steps larger batches learn as much from each token
+FEW_EPOCHS, MANY_EPOCHS = 4.8, 18.0  # from which on a text is learned by heart without dropout, or with little
 RECIPE = Recipe(
     models=LANGUAGE_MODELS,
     presets=PRESETS,
@@ -45,6 +46,7 @@ RECIPE = Recipe(
     of_preset={},
     kept=(*OF_A_READER, "batch"),
     frozen=(),
+    efficiency=0.3,
 )
 
 
@@ -68,15 +70,16 @@ def step_operations(size: Size, vocab: int) -> float:
     return 6 * (trunk_weights(size) + size.dim * vocab) + 12 * size.depth * size.dim * size.context
 
 
-def for_budget(operations: float, vocab: int, data_tokens: int) -> Sized:
-    """The size whose tokens per weight come nearest to the best ratio, for a number of floating-point operations."""
-
-    def seen(size: Size) -> float:
-        return EFFICIENCY * operations / step_operations(size, vocab)
-
+def for_budget(sizing: Sizing, vocab: int, data_tokens: int) -> Sized:
+    """The size whose tokens per weight come nearest to the best ratio."""
     rule = CHARACTERS if vocab <= CHARACTERS_VOCAB else WORD_PIECES
-    size = rule.choose(LADDER, seen, trunk_weights)
-    return with_batch(size, seen(size), data_tokens)
+    size = sizing.choose(
+        LADDER,
+        lambda size: step_operations(size, vocab),
+        data_tokens,
+        lambda ladder, seen: rule.choose(ladder, seen, trunk_weights),
+    )
+    return with_batch(size, sizing.operations / step_operations(size, vocab), data_tokens)
 
 
 def with_batch(size: Size, tokens: float, data_tokens: int) -> Sized:
@@ -85,17 +88,20 @@ def with_batch(size: Size, tokens: float, data_tokens: int) -> Sized:
     while tokens / (batch * size.context) > MANY_STEPS and batch < 512:
         batch *= 2
     epochs = tokens / max(1, data_tokens)
-    return Sized(size, batch, dropout=0.0 if epochs < 8 else 0.1 if epochs < 30 else 0.2, tokens=tokens)
+    return Sized(
+        size, batch, dropout=0.0 if epochs < FEW_EPOCHS else 0.1 if epochs < MANY_EPOCHS else 0.2, tokens=tokens
+    )
 
 
 def language_model(
-    request: Request, training: TextTraining, budget: Budget, *, vocab: int, tokens: int
+    draft: Draft[Any, Any, TextTraining], *, vocab: int, tokens: int
 ) -> tuple[Stream.Config, TextTraining]:
     """A model for a number of tokens to train on, and the settings that go with it."""
+    request, training = draft.request, draft.training
     if request.preset is not None:
         sized = with_batch(PRESETS[request.preset], 0.0, tokens)
     else:
-        sized = for_budget(operations_in(request, training, budget), vocab, tokens)
+        sized = for_budget(draft.sizing, vocab, tokens)
     size = with_own_numbers(replace(sized.size, context=max(2, min(sized.size.context, tokens - 1))), training)
     dropout = sized.dropout if training.dropout is None else training.dropout
     config = LANGUAGE_MODELS[RECIPE.model_name(request)](size, vocab=vocab, dropout=dropout)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.codecs import Codecs, TextCodec
 from weft.data.datasets.pairs import PairData
@@ -15,14 +15,15 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.planning import check_vocabulary, with_model_settings
-from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, operations_in, with_own_numbers
+from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, with_own_numbers
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import PairTraining
+from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget
 
-EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
-SIZING = TokensPerWeight(1.5)  # target tokens seen for each weight of both trunks
-FEW_STEPS, MANY_STEPS = 500, 8000  # fewer are too few to learn in; more learn as much from larger micro-batches
+SIZING = TokensPerWeight(0.75)  # target tokens seen for each weight of both trunks
+FEW_STEPS, MANY_STEPS = 250, 4000  # fewer are too few to learn in; more learn as much from larger micro-batches
+FEW_EPOCHS, MANY_EPOCHS = 3.0, 20.0  # from which on pairs are learned by heart without dropout, or with little
 LADDER = (
     Size(dim=64, depth=1, heads=2, context=128),
     Size(dim=96, depth=2, heads=3, context=128),
@@ -45,6 +46,7 @@ PRESETS = {
 PAPER = {"optimizer": "adamw", "schedule": "inverse-sqrt", "weight_decay": 0.0, "smoothing": 0.1, "average": 5,
          "dropout": 0.1, "tokens": 4096}  # fmt: skip
 PAPER_WARMUP = 4000
+WARMUP_SHARE, WARMUP_SHARE_OF_MINUTES = 1 / 8, 1 / 4  # of a shorter run; of one by minutes, whose steps are reckoned
 RECIPE = Recipe(
     models=TRANSLATION_MODELS,
     presets=PRESETS,
@@ -58,8 +60,11 @@ RECIPE = Recipe(
     of_preset={"base": "transformer", "large": "transformer"},
     kept=(*OF_A_READER, "tokens", "source", "target", "smoothing"),
     frozen=("source",),
+    efficiency=0.25,
 )
 PairDraft = Draft[PairData, PairIds, PairTraining]
+Make = Callable[[Size, float], Seq2Seq.Config]
+P = TypeVar("P", bound=PairTraining)
 
 
 @dataclass(frozen=True)
@@ -82,14 +87,15 @@ def step_operations(size: Size, vocab: int) -> float:
     return 6 * (trunk_weights(size) + size.dim * vocab)
 
 
-def for_budget(operations: float, vocab: int, data_tokens: int) -> Sized:
-    """The size whose tokens per weight come nearest to the best ratio, for a number of floating-point operations."""
-
-    def seen(size: Size) -> float:
-        return EFFICIENCY * operations / step_operations(size, vocab)
-
-    size = SIZING.choose(LADDER, seen, trunk_weights)
-    return with_micro_batches(size, seen(size), data_tokens)
+def for_budget(sizing: Sizing, vocab: int, data_tokens: int) -> Sized:
+    """The size whose tokens per weight come nearest to the best ratio."""
+    size = sizing.choose(
+        LADDER,
+        lambda size: step_operations(size, vocab),
+        data_tokens,
+        lambda ladder, seen: SIZING.choose(ladder, seen, trunk_weights),
+    )
+    return with_micro_batches(size, sizing.operations / step_operations(size, vocab), data_tokens)
 
 
 def with_micro_batches(size: Size, seen: float, data_tokens: int) -> Sized:
@@ -98,7 +104,7 @@ def with_micro_batches(size: Size, seen: float, data_tokens: int) -> Sized:
     while seen / tokens > MANY_STEPS and tokens < 8192:
         tokens *= 2
     epochs = seen / max(1, data_tokens)
-    return Sized(size, tokens, 0.0 if epochs < 6 else 0.1 if epochs < 40 else 0.2, seen / tokens)
+    return Sized(size, tokens, 0.0 if epochs < FEW_EPOCHS else 0.1 if epochs < MANY_EPOCHS else 0.2, seen / tokens)
 
 
 def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Callable[[str], str]) -> Codecs:
@@ -112,44 +118,51 @@ def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Ca
     return {"source": learned.in_role("source"), "target": learned.in_role("target")}
 
 
-def encoder_decoder(draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
-    """A model for pairs of texts, and the settings with everything decided."""
+def encoder_decoder(
+    draft: Draft[PairData, PairIds, P], recipe: Recipe[Size] = RECIPE, make: Make | None = None
+) -> tuple[Seq2Seq.Config, P]:
+    """A model for pairs of texts, and the settings with everything decided.
+
+    `make` gives the model of a size, with a share of dropout; by default that of the name which was asked for.
+    """
     request, training, encoded = draft.request, draft.training, draft.encoded
-    name, vocab = RECIPE.model_name(request), encoded.codec.tokenizer.size
-    operations = operations_in(request, training, draft.budget)
+    name, vocab = recipe.model_name(request), encoded.given.tokenizer.size
+    symbols = vocab if encoded.symbols is None else encoded.symbols.size
     if request.preset is not None:
         size = PRESETS[request.preset]
-        sized = with_micro_batches(size, EFFICIENCY * operations / step_operations(size, vocab), encoded.tokens)
+        sized = with_micro_batches(size, draft.sizing.operations / step_operations(size, symbols), encoded.tokens)
     else:
-        sized = for_budget(operations, vocab, encoded.tokens)
+        sized = for_budget(draft.sizing, symbols, encoded.tokens)
     size = with_own_numbers(replace(sized.size, context=encoded.context), training)
     dropout = sized.dropout if training.dropout is None else training.dropout
-    config = with_model_settings(TRANSLATION_MODELS[name](size, vocab=vocab, dropout=dropout), request)
-    for side in ("source", "target"):
-        check_vocabulary(getattr(config, side), vocab, f"model.{side}.embed")
+    made = TRANSLATION_MODELS[name](size, vocab=vocab, dropout=dropout) if make is None else make(size, dropout)
+    config = with_model_settings(made, request)
+    for side, tokens in (("source", vocab), ("target", symbols)):
+        check_vocabulary(getattr(config, side), tokens, f"model.{side}.embed")
     decided: dict[str, Any] = {
         "dim": config.target.dim,
-        "depth": len(config.target.trunk.all_blocks()),
+        "depth": len(config.source.trunk.all_blocks()),
         "heads": size.heads,
         "context": size.context,
         "dropout": dropout,
-        "tokenizer": training.tokenizer or encoded.codec.tokenizer.kind,
+        "tokenizer": training.tokenizer or encoded.given.tokenizer.kind,
         "tokens": training.tokens or sized.tokens,
     }
     if name == "transformer":
-        decided |= _paper_rate(request, size, _steps(draft.budget, sized, encoded.tokens, decided["tokens"]))
+        decided |= _paper_rate(request, size, _shorter_warmup(draft.budget, sized, encoded.tokens, decided["tokens"]))
     return config, training.replace(**decided)
 
 
-def _steps(budget: Budget, sized: Sized, data_tokens: int, tokens: int) -> float:
-    if budget.epochs is not None:
-        return budget.epochs * data_tokens / tokens
-    return budget.steps or sized.steps * sized.tokens / tokens
+def _shorter_warmup(budget: Budget, sized: Sized, data_tokens: int, tokens: int) -> float:
+    """The steps of warmup that are a fixed share of the run."""
+    if budget.minutes is not None:
+        return WARMUP_SHARE_OF_MINUTES * sized.steps * sized.tokens / tokens
+    return WARMUP_SHARE * (budget.steps or (budget.epochs or 0.0) * data_tokens / tokens)
 
 
-def _paper_rate(request: Request, size: Size, steps: float) -> dict[str, Any]:
-    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or an eighth of a shorter run, and never hotter than that."""
-    warmup = int(min(PAPER_WARMUP, max(50, steps / 8)))
+def _paper_rate(request: Request, size: Size, shorter: float) -> dict[str, Any]:
+    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or those of a `shorter` run, and never hotter than that."""
+    warmup = int(min(PAPER_WARMUP, max(50, shorter)))
     rates = {"warmup": warmup, "lr": (size.dim * PAPER_WARMUP) ** -0.5}
     return {name: value for name, value in rates.items() if name not in request.settings}
 

@@ -11,13 +11,12 @@ from weft.errors import WeftError
 from weft.models.backbone import backbone_name, embed_of
 from weft.models.stream import Stream
 from weft.models.zoo.vision import RESNETS, VISION_MODELS, VisionSize, mae, resnet, scale_mae, small_net, vit
-from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, operations_in
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import PictureTraining, with_settings
 
 USUAL, LARGE = 64, 224  # pixels along a side: of runs in minutes, and of the presets with patches of 16 pixels
 PATCHES_PER_SIDE = 8  # where the plan decides
-EFFICIENCY = 0.5  # the share of the bare matrix-multiply rate that a training step reaches
 ENOUGH = 400_000  # pictures that are enough where data is plenty
 MOVES = ("shift", "zoom", "flip", "turn", "strong", "erase", "mixup", "cutmix")  # changes of where things are, or which
 MEDIUM_FROM, HEAVY_FROM = 12, 150  # epochs from which pictures are changed more, or they are learned by heart
@@ -134,13 +133,8 @@ def choose_size(draft: PictureDraft[T], ladder: str, cost: Callable[[VisionSize]
         size = PRESETS[preset]
         return _with_own_numbers(replace(size, patch=patch) if preset == "tiny" else size, draft.training)
     rungs = [_with_own_numbers(replace(size, patch=patch), draft.training) for size in LADDERS[ladder]]
-    work = _work(draft)
-    return SIZING[ladder].choose(rungs, lambda size: work / cost(size), len(draft.encoded.train))
-
-
-def _work(draft: PictureDraft[T]) -> float:
-    """Floating-point operations that training may take."""
-    return EFFICIENCY * operations_in(draft.request, draft.training, draft.budget)
+    pictures = len(draft.encoded.train)
+    return draft.sizing.choose(rungs, cost, pictures, lambda some, seen: SIZING[ladder].choose(some, seen, pictures))
 
 
 def _with_own_numbers(size: VisionSize, training: PictureTraining) -> VisionSize:
@@ -179,7 +173,7 @@ def epochs(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T]) -> fl
         return budget.epochs
     if budget.steps is not None:
         return budget.steps * draft.training.batch / pictures
-    return _work(draft) / cost(backbone, draft.training) / pictures
+    return draft.sizing.operations / cost(backbone, draft.training) / pictures
 
 
 def augmentation(draft: PictureDraft[T], epochs: float, without: Collection[str]) -> tuple[str, Augment]:

@@ -11,11 +11,10 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo.points import CodeName, FieldSize, field
 from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.planning import with_model_settings
-from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, operations_in
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import PlaceTraining
 
-EFFICIENCY = 0.4  # the share of the bare matrix-multiply rate that a training step reaches
 SIZING = Rounds(24, enough=2_000_000)  # through the places that a model should make in its budget
 FEWEST_PLACES = 65_536  # by which rounds are reckoned: fewer places are gone through more often
 SCALE_PLACES = 64  # along a side, for each typical wave of a Fourier code
@@ -48,6 +47,7 @@ RECIPE = Recipe(
     of_preset={},
     fixed=OF_A_FIELD,
     kept=(*OF_A_FIELD, "lat_column", "lon_column", "time_column", "plane_columns", "value_column", "labels"),
+    efficiency=0.4,
 )
 FieldDraft = Draft[PlaceData, EncodedPlaces, PlaceTraining]
 
@@ -100,9 +100,12 @@ def _own(size: FieldSize, training: PlaceTraining) -> FieldSize:
 
 def _choose(draft: FieldDraft, rungs: list[FieldSize], make: Any) -> FieldSize:
     """The largest size that still sees the places often enough."""
-    work = EFFICIENCY * operations_in(draft.request, draft.training, draft.budget)
-    return SIZING.choose(
-        rungs, lambda size: work / (6 * weights(make(size))), max(FEWEST_PLACES, len(draft.encoded.train))
+    places = len(draft.encoded.train)
+    return draft.sizing.choose(
+        rungs,
+        lambda size: 6 * weights(make(size)),
+        places,
+        lambda some, seen: SIZING.choose(some, seen, max(FEWEST_PLACES, places)),
     )
 
 

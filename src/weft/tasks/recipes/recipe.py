@@ -9,12 +9,8 @@ from weft.errors import ConfigError, WeftError, nearest
 from weft.models.zoo import Size
 from weft.tasks.request import Request
 from weft.tasks.settings import SizedTraining
-from weft.training.precision import pick_precision, product_rate
 from weft.training.schedule import Budget
-from weft.training.settings import Training
 
-# The size of a run by steps or epochs is that of five minutes on a usual processor, so that it is the same everywhere.
-USUAL_SECONDS, USUAL_RATE = 300.0, 1e11
 QUICK_STEPS = 150  # of the preset that trains in seconds
 OF_A_TRUNK = ("dim", "depth", "heads", "dropout")
 OF_A_READER = (*OF_A_TRUNK, "context", "tokenizer", "vocab")
@@ -58,7 +54,8 @@ class Recipe(Generic[Sz]):
     """`rates` are the settings at which each model learns fastest (docs/choices.md), `preset_settings` those of presets.
 
     With --from, the settings in `fixed` are those of the other run's model, and those in `kept` are taken over unless
-    the user says otherwise. `frozen` are the parts that --set freeze=true leaves as they are.
+    the user says otherwise. `frozen` are the parts that --set freeze=true leaves as they are. `efficiency` is the share of
+    the rate of bare matrix products that a training step reaches, by which a size is first guessed.
     """
 
     models: Mapping[str, Callable[..., Any]]
@@ -69,6 +66,7 @@ class Recipe(Generic[Sz]):
     fixed: tuple[str, ...] = OF_A_READER
     kept: tuple[str, ...] = OF_A_READER
     frozen: tuple[str, ...] = ("embed", "trunk")
+    efficiency: float = 0.5
     preset_settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def model_name(self, request: Request) -> str:
@@ -106,13 +104,6 @@ def choose_budget(request: Request, minutes: float) -> Budget:
     if request.budget != Budget():
         return request.budget
     return Budget(steps=QUICK_STEPS) if request.preset == "tiny" else Budget(minutes=round(minutes, 1))
-
-
-def operations_in(request: Request, training: Training, budget: Budget) -> float:
-    """Floating-point operations that the budget is good for, at the bare rate of matrix products."""
-    if budget.seconds is None:
-        return USUAL_SECONDS * USUAL_RATE
-    return budget.seconds * product_rate(request.device, pick_precision(training.precision, request.device))
 
 
 def with_own_numbers(size: Size, training: SizedTraining) -> Size:

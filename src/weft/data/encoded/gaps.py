@@ -1,0 +1,31 @@
+"""Trees as tags of the gaps between words, as ids and as samples. Refuses to know models."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from weft.codecs import Codecs, GapCodec, TextCodec
+from weft.data.datasets.pairs import PairData
+from weft.data.encoded.tagged import TaggedIds, TaggedRows
+from weft.data.readers.trees import read_tree
+from weft.data.trees.gaps import gaps_of
+from weft.errors import DataError
+
+
+def gap_ids(data: PairData, codecs: Codecs) -> TaggedIds:
+    """Sentences as ids, and the number of the gap at each word."""
+    text, codec = codecs["text"], codecs["gaps"]
+    assert isinstance(text, TextCodec) and isinstance(codec, GapCodec)
+    train = gap_rows(text, codec, [(pair.source, pair.target) for pair in data.train])
+    if not train.texts:
+        raise DataError("there is no tree to learn from", where=data.described)
+    held = gap_rows(text, codec, [(one.source, one.references[0]) for one in data.held_out])
+    return TaggedIds(data, text, train, held)
+
+
+def gap_rows(text: TextCodec, codec: GapCodec, pairs: Sequence[tuple[str, str]]) -> TaggedRows:
+    """Sentences with their trees. After the last word all brackets close, which nobody has to learn: it is tagged with none."""
+    found = text.tokenizer.encode_words([sentence.split() for sentence, _ in pairs])
+    gaps = [gaps_of(read_tree(tree)) for _, tree in pairs]
+    tags = codec.encode([[*some[:-1], (some[-1][0], 0)] for some in gaps])
+    return TaggedRows([ids for ids, _ in found], [starts for _, starts in found], [np.asarray(one) for one in tags])

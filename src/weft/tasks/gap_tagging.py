@@ -1,0 +1,115 @@
+"""Trees found by tagging the gaps between words: the best that balances, by a run's encoder. Knows no files."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.codecs import GapCodec
+from weft.data.encoded.gaps import gap_rows
+from weft.data.encoded.tagged import TaggedRows, framed
+from weft.data.like_lengths import scored as micro_batches
+from weft.data.readers.pair_texts import Held
+from weft.data.trees import Tree, linearise
+from weft.data.trees.gaps import gaps_of, tree_of
+from weft.errors import DataError, WeftError
+from weft.generate.beam import Hypothesis
+from weft.generate.gap_trees import best_gaps
+from weft.inspect.texts import AT_ONCE
+from weft.objectives import SplitTags
+from weft.objectives.scoring import scored
+from weft.tasks.recipes.language import context_of
+from weft.tasks.request import Loaded
+from weft.tasks.streams import stream_of, text_of
+from weft.tasks.writing import Answer, Found
+from weft.training.progress import Progress, counter
+
+
+class GapTagger:
+    """Parses sentences, by the encoder and codecs of a run."""
+
+    def __init__(self, run: Loaded):
+        self.model, self.text, self.codec = stream_of(run).eval(), text_of(run.codecs), run.codec("gaps", GapCodec)
+        self.labels = [len(opens.split()) for opens in self.codec.config.opens]
+
+    def write(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Answer]]:
+        """The tree of each sentence as symbols, with its log-probability. A blank text has an empty answer.
+
+        Words have white space between them.
+        """
+        sentences = [text.split() for text in texts]
+        rows, room = self._framed([" ".join(words) for words in sentences]), context_of(self.model.config)
+        for words, places in zip(sentences, rows.places, strict=True):
+            if len(places) < len(words):
+                problem = f"a sentence of {len(words)} words is longer than the model's context of {room} tokens"
+                fix = "give it in shorter parts, or train with a longer context (--set context=…)"
+                raise WeftError(problem, where=repr(" ".join(words)[:60]), fix=fix)
+        done = None if progress is None else counter(progress, len(texts), "answered")
+        found: list[list[Answer]] = []
+        for start in range(0, len(texts), AT_ONCE):
+            some = range(start, min(len(texts), start + AT_ONCE))
+            values = iter(self._values(rows, [i for i in some if sentences[i]]))
+            found += [[self._tree(sentences[i], next(values))] if sentences[i] else [_EMPTY] for i in some]
+            if done is not None:
+                done(some.stop)
+        if progress is not None:
+            progress.stop()
+        return found
+
+    def answers(self, held: Sequence[Held], progress: Progress) -> Found:
+        """Trees of held-out sentences; without those that the model has no room for."""
+        places = self._framed([one.source for one in held]).places
+        fitting = [one for one, some in zip(held, places, strict=True) if len(some) == len(one.source.split())]
+        if not fitting:
+            raise DataError("no sentence fits the model's context", fix="train with a longer context")
+        rows = gap_rows(self.text, self.codec, [(one.source, one.references[0]) for one in fitting])
+        objective = SplitTags.Config(sizes=self.codec.sizes)
+        batches = micro_batches(framed(rows, self.text, context_of(self.model.config)))
+        total, words = scored(objective, self.model, batches)
+        answers = [best[0][0] for best in self.write([one.source for one in fitting], progress)]
+        return Found(fitting, answers, total / max(1, words), words, len(held) - len(fitting))
+
+    def framed(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
+        """The ids of a sentence between its marks, and the place of each word's first id."""
+        rows = self._framed([sentence])
+        return rows.texts[0], rows.places[0]
+
+    def score(self, sentence: str, tree: Tree) -> float:
+        """The log-probability of a tree; minus infinity for one with gaps that were never learned."""
+        (values,) = self._values(self._framed([sentence]), [0])
+        opening, closing = (one.log_softmax(-1).double() for one in values.split(self.codec.sizes, -1))
+        gaps = gaps_of(tree)
+        (numbers,) = self.codec.encode([[*gaps[:-1], (gaps[-1][0], 0)]])
+        if (numbers < 0).any():
+            return -math.inf
+        rows, closes = np.arange(len(numbers)), self.codec.config.closes
+        found = opening[rows, numbers // closes].sum() + closing[rows, numbers % closes][:-1].sum()
+        return float(found)
+
+    def _framed(self, sentences: Sequence[str]) -> TaggedRows:
+        found = self.text.tokenizer.encode_words([text.split() for text in sentences])
+        rows = TaggedRows([ids for ids, _ in found], [starts for _, starts in found], [starts for _, starts in found])
+        return framed(rows, self.text, context_of(self.model.config))
+
+    @torch.inference_mode()
+    def _values(self, rows: TaggedRows, some: list[int]) -> list[Tensor]:
+        """The values of each word, sentence by sentence."""
+        if not some:
+            return []
+        part = rows.take(some).to(next(self.model.parameters()).device)
+        at_words, _ = part.wanted.picked(self.model.encode(part.given.raw()).x)
+        assert self.model.head is not None
+        values = self.model.head.values(at_words).float().cpu()
+        return list(values.split([len(rows.places[i]) for i in some]))
+
+    def _tree(self, words: list[str], values: Tensor) -> Answer:
+        opening, closing = (one.log_softmax(-1).double().numpy() for one in values.split(self.codec.sizes, -1))
+        best = best_gaps(opening, closing, self.labels)
+        opens = [self.codec.config.opens[i] for i in best.opens]
+        tree = tree_of(list(zip(opens, best.closes, strict=True)), words)
+        return linearise(tree), Hypothesis((), best.score, best.score, True)
+
+
+_EMPTY: Answer = "", Hypothesis((), 0.0, 0.0, True)
