@@ -14,7 +14,7 @@ import weft
 SOURCE = Path(weft.__file__).parent
 # Names in one row do not import each other. `errors` and `version` stand before what raises and shows them.
 ORDER = [
-    {"errors", "version", "amounts", "machine"},
+    {"errors", "version", "amounts", "machine", "native"},
     {"config", "requirements"},
     {"storage"},
     {"relations"},

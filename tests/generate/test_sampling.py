@@ -9,9 +9,20 @@ from hypothesis import strategies as st
 from tiny import numbers
 from torch import Tensor
 
-from weft.errors import ConfigError, WeftError
-from weft.generate import Sampling
-from weft.generate.sampling import draw, generator, keep_min_p, keep_top_k, keep_top_p, penalised, shaped
+from weft.errors import ConfigError, NotNumbers, WeftError
+from weft.generate import Sampling, sampling
+from weft.generate.sampling import (
+    draw,
+    generator,
+    keep_min_p,
+    keep_top_k,
+    keep_top_p,
+    likeliest,
+    next_tokens,
+    penalised,
+    shaped,
+)
+from weft.native import library
 
 NOTHING = torch.zeros(1, 0, dtype=torch.long)
 
@@ -194,3 +205,50 @@ def test_extreme_temperatures_still_draw(temperature: float):
     scores = torch.tensor([[0.0, 5.0, -5.0]])
     how = Sampling(temperature=temperature)
     assert draw(shaped(scores, NOTHING, how), how, [generator(0)]).tolist()[0] in (0, 1, 2)
+
+
+@pytest.mark.parametrize("values", [1, 2, 9, 70, 400])
+@pytest.mark.parametrize("top_k", [None, 1, 5])
+@pytest.mark.parametrize("top_p", [1.0, 0.95, 0.5, 0.01])
+def test_tokens_drawn_in_native_code_are_those_of_the_definition(values: int, top_k: int | None, top_p: float):
+    scores = (
+        numbers(6, values, seed=values, dtype=torch.float32) * torch.tensor([0.1, 1.0, 3.0, 10.0, 3.0, 80.0])[:, None]
+    )
+    scores[4] = scores[4].round()  # equals: the first stays
+    scores[5, 1::2] = -math.inf  # what a rule does not allow
+    seen = torch.zeros(6, 1, dtype=torch.long)
+    for temperature, min_p, penalty in ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.7, 0.1, 1.3), (2.0, 0.9, 1.0)):
+        how = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, repetition_penalty=penalty)
+        a, b = ([generator(0, row) for row in range(6)] for _ in range(2))
+        expected = draw(shaped(scores, seen, how), how, a)
+        assert next_tokens(scores, seen, how, b).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_scores_that_are_no_numbers_are_refused_in_native_code_too(temperature: float, bad: float):
+    scores = torch.tensor([[0.0, bad, 1.0]])
+    with pytest.raises(WeftError, match="not numbers"):
+        next_tokens(scores, NOTHING, Sampling(temperature=temperature), [generator(0)])
+
+
+@pytest.mark.skipif(library() is None, reason="there is no C compiler")
+@pytest.mark.parametrize("values", [10, 33, 700])
+def test_the_likeliest_tokens_in_native_code_are_those_of_torch(values: int, monkeypatch: pytest.MonkeyPatch):
+    logits = torch.randn(5, values, generator=torch.Generator().manual_seed(values)) * 9
+    allowed = logits.clone()
+    allowed[:, ::3] = -torch.inf
+    native = likeliest(allowed, logits, 10)
+    monkeypatch.setattr(sampling, "library", lambda: None)
+    plain = likeliest(allowed, logits, 10)
+    open_ = plain[0].isfinite()  # of tokens that are not allowed, any may fill the places that are left
+    assert torch.equal(native[1][open_], plain[1][open_])
+    assert torch.allclose(native[0], plain[0], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_no_token_is_likeliest_where_a_logit_is_not_a_number(bad: float):
+    logits = torch.zeros(2, 40)
+    logits[1, 7] = bad
+    with pytest.raises(NotNumbers):
+        likeliest(logits, logits, 3)

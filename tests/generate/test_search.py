@@ -32,6 +32,9 @@ class Scripted:
         self.place += 1
         return self._logits()
 
+    def ahead(self) -> int:
+        return 0
+
     def take(self, rows: torch.Tensor, memory: torch.Tensor | None = None) -> None:
         self.scripts = [self.scripts[i] for i in rows.tolist()]
 

@@ -8,6 +8,10 @@ from typing import Any
 
 import torch
 
+from weft.generate.session import unknown_part
+from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.models.zoo.translation import TRANSLATION_MODELS
+from weft.native import library, state
 from weft.training.precision import MIN_BF16_SPEEDUP, pick_device, product_rate
 from weft.version import VERSION
 
@@ -29,6 +33,9 @@ def examine() -> dict[str, Any]:
         "fp32_gflops": round(exact / 1e9),
         "bf16_gflops": round(rounded / 1e9),
         "memory_read_gb_per_s": _bandwidth(),
+        "native_code": state(),
+        "native_decoders": ", ".join(name for name, unknown in decoders().items() if not unknown),
+        "decoders_by_modules": ", ".join(f"{name} ({part})" for name, part in decoders().items() if part),
         "precision": "bf16" if rounded > MIN_BF16_SPEEDUP * exact else "fp32",
     }
     facts["advice"] = _advice(facts)
@@ -46,9 +53,23 @@ def _advice(facts: dict[str, Any]) -> list[str]:
         advice.append("bf16 products are fast here: training uses them, with an fp32 copy of the weights")
     if facts["threads"] < facts["cores"]:
         advice.append(f"only {facts['threads']} of {facts['cores']} cores are used: unset OMP_NUM_THREADS")
+    if library() is None:
+        advice.append(
+            "models write by torch alone; with a C compiler (cc) weft builds kernels that write several times as fast"
+        )
     if facts["free_disk_gb"] < 2:
         advice.append("less than 2 GB of free disk: checkpoints of large models may not fit")
     return advice
+
+
+def decoders() -> dict[str, str]:
+    """The decoders of the zoo, each with the part that keeps it from native code; nothing for those that it knows."""
+    size, found = Size(dim=8, depth=2, heads=2, context=8), dict[str, str]()
+    for name, config in LANGUAGE_MODELS.items():
+        found[f"language-model {name}"] = unknown_part(config(size, vocab=8).build().eval())
+    for name, pair in TRANSLATION_MODELS.items():
+        found[f"translate {name}"] = unknown_part(pair(size, vocab=8).build().eval().target)
+    return found
 
 
 def _bandwidth() -> float:

@@ -49,10 +49,29 @@ class Slots:
         buffer.narrow(dim, start, end - start).copy_(new)
         return buffer.narrow(dim, 0, end)
 
-    def take(self, rows: Int[Tensor, "R"]) -> None:
+    def line(self, name: str) -> Tensor:
+        """The whole line under the name, with the places that are not in use yet."""
+        return self._lines[name][0]
+
+    def begin(self, name: str, line: Tensor, *, dim: int) -> None:
+        """Keep a line of which no place is in use yet."""
+        self._lines[name] = (line, dim)
+
+    def kept_once(self, name: str) -> Any:
+        """The value that was computed from the memory at the first call of `once`."""
+        return self._once[name]
+
+    def reserve(self, needed: int) -> int:
+        """Let every line have at least `needed` places; returns how many the shortest has, `needed` where there are none."""
+        for name, (buffer, dim) in self._lines.items():
+            if buffer.shape[dim] < needed:
+                self._lines[name] = (_grown(buffer, buffer, self._cache.room(needed), dim), dim)
+        return min((buffer.shape[dim] for buffer, dim in self._lines.values()), default=self._cache.room(needed))
+
+    def take(self, rows: Int[Tensor, "R"], *, lines: bool = True) -> None:
         """Keep these rows, in this order, repeats allowed. Only entries in use are copied, into memory that is already allocated."""
         self._values = {name: _rows(value, rows) for name, value in self._values.items()}
-        for name, (buffer, dim) in self._lines.items():
+        for name, (buffer, dim) in self._lines.items() if lines else ():
             spare = self._spare.get(name)
             shape = (len(rows), *buffer.shape[1:])
             if spare is None or spare.shape != shape:
@@ -105,6 +124,33 @@ class Cache:
             line_axis="position" if self._order is Order.LINE else None,
         )
 
+    def reserve_line(self, needed: int) -> tuple[int, Int[Tensor, "B"]]:
+        """Let there be at least `needed` places of tokens in a line, and note the places that will be read next.
+
+        Returns the number of places, and each row's place of its first real token. Whoever puts keys and values there
+        without `extend` adds to `length`.
+        """
+        assert self._order is Order.LINE, "only tokens in a line have places that are known ahead"
+        first = self._places.line("valid").long().argmax(1)
+        room = min(slots.reserve(needed) for slots in self._slots.values())
+        self._note_line(first, self.length, room)
+        return room, first
+
+    def begin_line(self, first: Int[Tensor, "B"], needed: int) -> int:
+        """The same for a cache that is still empty, where `first` is known."""
+        assert self.length == 0, "a line begins where nothing was read"
+        room, self._unpadded = self.room(needed), not bool(first.any())
+        for name, dtype in (("valid", torch.bool), ("rank", torch.long), ("at position", torch.long)):
+            self._places.begin(name, torch.zeros(len(first), room, dtype=dtype, device=first.device), dim=1)
+        self._note_line(first, 0, room)
+        return room
+
+    def _note_line(self, first: Tensor, start: int, stop: int) -> None:
+        """Note the places from `start` to `stop` of tokens in a line, padded in front."""
+        valid, rank, position = (self._places.line(name) for name in ("valid", "rank", "at position"))
+        ahead = torch.arange(start, stop, device=first.device) - first[:, None]
+        valid[:, start:stop], rank[:, start:stop], position[:, start:stop] = ahead >= 0, ahead, ahead
+
     def _related(self, name: str, new: Tensor) -> Tensor:
         """A relation among all tokens so far, (B N N ...).
 
@@ -125,6 +171,11 @@ class Cache:
         """Keep these rows of the tokens read: how a search follows its best hypotheses."""
         for slots in self._slots.values():
             slots.take(rows)
+
+    def take_all_but_lines(self, rows: Int[Tensor, "R"]) -> None:
+        """The same, except that the lines of all parts stay as they are: for those who remember which row holds what."""
+        for slots in self._slots.values():
+            slots.take(rows, lines=slots is self._places)
 
     def take_memory(self, rows: Int[Tensor, "R"]) -> None:
         """Keep these rows of the values computed from the memory."""

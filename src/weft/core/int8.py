@@ -9,16 +9,17 @@ kernel is used is decided here alone, by `Int8Weight`.
 import time
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int8
+from jaxtyping import Float, Int8, Int32
 from torch import Tensor
 from torch.nn import functional as F
 
 WEIGHT_LIMIT = 127  # the largest absolute value of a weight
 ROW_LIMITS = (127, 63)  # of an activation: eight bits, or seven where a processor cannot add two larger products
+TILE_OUTPUTS = 16  # of the tiles that native code reads: `TILE` in native/kernels/linear8.h
 TRIED_ROWS, TRIES = 16, 5  # of the product by which kernels are compared
 EXACT_SUM = 2**24  # whole numbers up to this size have an exact fp32
 
@@ -38,6 +39,23 @@ class Int8Weight:
         if self._whole is not None:
             return self._whole
         return torch.ops.quantized.linear_unpack(self.packed)[0].int_repr()
+
+    @cached_property
+    def tiles(self) -> Int8[Tensor, "tiles quads 16 4"]:
+        """The same as native code reads it: tiles of 16 outputs by 4 inputs, filled up with zeros."""
+        outputs, inputs = self.whole.shape
+        padded = F.pad(self.whole, (0, -inputs % 4, 0, -outputs % TILE_OUTPUTS))
+        return padded.view(-1, TILE_OUTPUTS, padded.shape[1] // 4, 4).transpose(1, 2).contiguous()
+
+    @cached_property
+    def tile_scale(self) -> Float[Tensor, "F"]:
+        """The scale of each output of the tiles."""
+        return F.pad(self.scale, (0, -len(self.scale) % TILE_OUTPUTS))
+
+    @cached_property
+    def tile_sums(self) -> Int32[Tensor, "F"]:
+        """The sum of all weights of each output of the tiles."""
+        return self.tiles.sum((1, 3), dtype=torch.int32).flatten()
 
     def products(self, rows: Float[Tensor, "R D"]) -> Float[Tensor, "R E"]:
         """(W8 q) * scale for rows of whole numbers up to the limit, from exact sums."""

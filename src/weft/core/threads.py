@@ -39,6 +39,11 @@ def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def allowed_threads() -> int:
+    """The threads that may compute, those included that `suited_threads` left idle."""
+    return max(torch.get_num_threads(), _allowed.get())
+
+
 def each_on_one_thread(work: Callable[[T], object], parts: Iterable[T]) -> None:
     """Do independent parts of a work side by side, each on one thread: no thread waits for another within a product.
 
@@ -60,7 +65,7 @@ def each_on_one_thread(work: Callable[[T], object], parts: Iterable[T]) -> None:
                 left.clear()
                 raise
 
-    others = min(max(before, _allowed.get()), len(left)) - 1
+    others = min(allowed_threads(), len(left)) - 1
     torch.set_num_threads(1)
     try:
         # MKL keeps a number of threads for each thread: without this, new ones would compute on all of them.

@@ -68,7 +68,14 @@ SAME_AT_EVERY_PLACE: dict[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]
 def same_at_every_place(act: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """The function in fp32, computed by one formula wherever a number stands in its tensor."""
     exact = SAME_AT_EVERY_PLACE.get(act)
-    return act if exact is None else lambda x: exact(x.float()).to(x.dtype)
+    if exact is None:
+        return act
+
+    def same(x: Tensor) -> Tensor:
+        return exact(x.float()).to(x.dtype)
+
+    same.computes = act  # type: ignore[attr-defined]
+    return same
 
 
 class Transform(Part, nn.Module):

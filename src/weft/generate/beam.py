@@ -13,12 +13,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.config import Config
-from weft.errors import ConfigError, NotNumbers
+from weft.errors import ConfigError
 from weft.generate.choices import Rule, limited
+from weft.generate.sampling import likeliest
 from weft.generate.search import Move
 
 Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued, with which token
-BAD_SCORES_FIX = "its weights are damaged, or its training diverged: train it again"
 
 
 class Beam(Config):
@@ -121,10 +121,8 @@ class BeamSearch:
         rules = None
         if self.rules is not None:
             rules = [self.rules[i] for i, running in zip(self.going, self.running, strict=True) for _ in running]
-        best, tokens = limited(logits, written, rules, self.how.never).topk(each, -1)
-        if not bool(best[:, 0].isfinite().all()):
-            raise NotNumbers("the model's scores are not numbers", fix=BAD_SCORES_FIX)
-        best = (best - logits.logsumexp(-1, keepdim=True)).view(sources, -1, each)
+        best, tokens = likeliest(limited(logits, written, rules, self.how.never), logits, each)
+        best = best.view(sources, -1, each)
         if self.scores is not None:
             best = best + self.scores[..., None]
         order = best.flatten(1).topk(min(each, best[0].numel()), -1)

@@ -1,6 +1,7 @@
 """Sampling: plain functions from logits to the next token. Knows no model and no tokenizer."""
 
 import hashlib
+from array import array
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -10,8 +11,11 @@ from torch import Tensor
 
 from weft.config import Config
 from weft.errors import ConfigError, NotNumbers
+from weft.native import Draw, Leaders, library
 
 NEVER = float("-inf")  # the logit of a token that must not come
+NOT_NUMBERS = "the model's scores are not numbers"
+NOT_NUMBERS_FIX = "its weights are damaged, or its training diverged: train it again"
 
 
 class Sampling(Config):
@@ -80,7 +84,7 @@ def keep_top_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
     """The smallest set of likeliest tokens that holds a share p of the probability (Holtzman et al., 2020)."""
     if p >= 1:
         return logits
-    ordered, index = logits.sort(-1, descending=True)
+    ordered, index = logits.sort(dim=-1, descending=True, stable=True)  # of equals, the first stays
     before = ordered.softmax(-1).cumsum(-1) - ordered.softmax(-1)
     out = before >= p
     out[:, 0] = False
@@ -108,10 +112,7 @@ def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Gen
     """One token a row, each row by its own generator, so that neighbouring rows do not change it."""
     best, likeliest = logits.max(-1)
     if not bool(best.isfinite().all()):
-        raise NotNumbers(
-            "the model's scores are not numbers",
-            fix="its weights are damaged, or its training diverged: train it again",
-        )
+        raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
     if how.temperature == 0:
         return likeliest
     total = logits.softmax(-1).double().cumsum(-1)
@@ -119,6 +120,48 @@ def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Gen
     index = torch.searchsorted(total, (u[:, None] * total[:, -1:]), right=True).squeeze(1)
     last = (total < total[:, -1:]).sum(-1)  # the last token with any chance, for u next to 1
     return torch.minimum(index, last)
+
+
+def next_tokens(
+    logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], how: Sampling, generators: list[torch.Generator]
+) -> Int[Tensor, "B"]:
+    """One token a row, as `draw` gives it from the `shaped` logits; in native code where there is any."""
+    native = library() if logits.device.type == "cpu" and logits.dtype == torch.float32 else None
+    if native is None:
+        return draw(shaped(logits, seen, how), how, generators)
+    logits = penalised(logits, seen, how.repetition_penalty).contiguous()
+    rows, values = logits.shape
+    random = [
+        0.0 if how.temperature == 0 else torch.rand(1, generator=g, dtype=torch.float64).item() for g in generators
+    ]
+    chances, tokens = array("d", random), torch.empty(rows, dtype=torch.long)
+    work = torch.empty(1 if how.temperature == 0 else 4 * values)
+    kinds = Draw(how.temperature, how.top_p, how.min_p, how.top_k or 0)
+    address = chances.buffer_info()[0]
+    if not native.draw(logits.data_ptr(), (rows, values), kinds, address, work.data_ptr(), tokens.data_ptr()):
+        raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+    return tokens
+
+
+def likeliest(
+    allowed: Float[Tensor, "R V"], logits: Float[Tensor, "R V"], count: int
+) -> tuple[Float[Tensor, "R C"], Int[Tensor, "R C"]]:
+    """The `count` likeliest tokens of each row among those allowed: log-probabilities under all logits, and ids.
+
+    Logits of tokens that are not allowed are minus infinity in `allowed`; those of the others stand in both alike.
+    """
+    native = library() if logits.device.type == "cpu" and logits.dtype == torch.float32 else None
+    if native is None:
+        best, tokens = allowed.topk(count, -1)
+        if not bool(best[:, 0].isfinite().all()):
+            raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+        return best - logits.logsumexp(-1, keepdim=True), tokens
+    allowed, logits, (rows, values) = allowed.contiguous(), logits.contiguous(), logits.shape
+    best, tokens = torch.empty(rows, count), torch.empty(rows, count, dtype=torch.long)
+    leaders = Leaders(rows, values, count, torch.get_num_threads(), best.data_ptr(), tokens.data_ptr())
+    if not native.best(allowed.data_ptr(), logits.data_ptr(), leaders):
+        raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
+    return best, tokens
 
 
 def generator(seed: int, *parts: object) -> torch.Generator:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from weft.core.threads import suited_threads
 from weft.generate.choices import Rule, limited
-from weft.generate.sampling import Sampling, draw, generator, shaped
+from weft.generate.sampling import Sampling, generator, next_tokens
 from weft.generate.session import Session
 from weft.modalities.tokenizer import Tokenizer
 
@@ -25,12 +25,14 @@ Listener = Callable[[int, str], None]
 class Move:
     """How a search goes on: `tokens` are read after the rows `rows`, which read the rows `memory` of a memory.
 
-    What is None stays as it is.
+    What is None stays as it is. `onward` may write further tokens itself, from the logits of the next, and returns those
+    of the token after them.
     """
 
     tokens: Tensor
     rows: Tensor | None = None
     memory: Tensor | None = None
+    onward: "Callable[[Session, Tensor], Tensor] | None" = None
 
 
 @runtime_checkable
@@ -50,6 +52,8 @@ def search(session: Session, prompts: list[list[int]], strategy: Strategy) -> No
             if move.rows is not None:
                 session.take(move.rows, move.memory)
             logits = session.step(move.tokens)
+            if move.onward is not None and session.ahead() > 1:
+                logits = move.onward(session, logits)
 
 
 @dataclass(frozen=True)
@@ -130,30 +134,63 @@ class Drawing:
         """`scored` adds up each row's log-probability; `rules` say what each row may write."""
         self.rows, self.how, self.listen, self.scored, self.rules = rows, how, listen, scored, rules
         self.going = [i for i, row in enumerate(rows) if row.ended is None]
+        same_ends = len({row.ends for row in rows}) == 1
+        self.plain = not scored and rules is None and how.repetition_penalty == 1.0 and same_ends
 
     def advance(self, logits: Tensor) -> Move | None:
         """Draw a token for every row that goes on."""
+        if not self.going:
+            return None
         alive = [self.rows[i] for i in self.going]
         rules = None if self.rules is None else [self.rules[i] for i in self.going]
         open_to = limited(logits, [row.ids for row in alive], rules, self.how.never)
-        chosen = draw(shaped(open_to, _seen(alive, self.how, logits), self.how), self.how, [r.generator for r in alive])
+        chosen = next_tokens(open_to, _seen(alive, self.how, logits), self.how, [row.generator for row in alive])
         if self.scored:
             scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()
             for row, score in zip(alive, scores, strict=True):
                 row.score += score
-        for i, token in zip(self.going, chosen.tolist(), strict=True):
-            self.rows[i].take(token)
-            text = self.rows[i].fresh()
-            if self.listen is not None and text:
-                self.listen(i, text)
+        self._hear(chosen[:, None])
         left = [j for j, row in enumerate(alive) if row.ended is None]
         if not left:
             return None
+        onward = self._onward if self.plain and chosen.device.type == "cpu" else None
         if len(left) == len(alive):
-            return Move(chosen)
+            return Move(chosen, onward=onward)
         self.going = [self.going[j] for j in left]
         keep = torch.tensor(left, device=chosen.device)
-        return Move(chosen[keep], keep)
+        return Move(chosen[keep], keep, onward=onward)
+
+    def _hear(self, tokens: Tensor) -> None:
+        """Give the rows that go on their next tokens, (rows, tokens); a row that ends does not take the rest of them."""
+        for i, new in zip(self.going, tokens.tolist(), strict=True):
+            row = self.rows[i]
+            for token in new:
+                if row.ended is None:
+                    row.take(token)
+            text = row.fresh()
+            if self.listen is not None and text:
+                self.listen(i, text)
+
+    def _onward(self, session: Session, logits: Tensor) -> Tensor:
+        """Write in native code where nothing has to be decided between two tokens; the last token is left to `advance`."""
+        ends = torch.tensor(sorted(self.rows[0].ends), dtype=torch.long)  # of all rows alike
+        while self.going:
+            alive = [self.rows[i] for i in self.going]
+            count = min(session.ahead(), max(row.limit - len(row.ids) for row in alive) - 1)
+            if count < 2:
+                break
+            chances = torch.zeros(count, len(alive), dtype=torch.float64)
+            if self.how.temperature > 0:
+                each = [torch.rand(count, generator=row.generator, dtype=torch.float64) for row in alive]
+                chances = torch.stack(each, 1).contiguous()
+            self._hear(session.write(logits, self.how, chances, ends))
+            left = [j for j, row in enumerate(alive) if row.ended is None]
+            self.going = [self.going[j] for j in left]
+            if self.going and len(left) < len(alive):
+                keep = torch.tensor(left)
+                session.take(keep)
+                logits = logits[keep]
+        return logits
 
 
 def generate(

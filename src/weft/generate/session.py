@@ -1,15 +1,25 @@
 """Session: steps a decoder, transformer or recurrent alike. Holds the cache; knows nothing of sampling or text."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
+from weft.core import recording
 from weft.core.attention import Attention
 from weft.core.cache import Cache
 from weft.core.mixers import Mixer
+from weft.generate.compiling import program_of
+from weft.generate.program import Program, Unknown
+from weft.generate.sampling import Sampling
+from weft.generate.stepping import NativeSteps
 from weft.modalities.text import Text
 from weft.models.stream import Stream
+from weft.native import library
 from weft.tokens import Tokens
+
+MOST_NATIVE_TOKENS = 64  # of prompts, above which the products of a library are faster than those of weft's kernels
+MOST_AHEAD = 32  # tokens that are written at once
+PRODUCTS_AHEAD = 64_000_000  # multiplications that are done at once: some milliseconds
 
 
 class Session:
@@ -19,6 +29,8 @@ class Session:
     text may grow without end at a bounded cost for each token. A purely recurrent model never forgets this way.
 
     A memory has a row for each row of the batch, or one for every `rows_per_memory` neighbouring rows.
+
+    Steps and short prompts are computed in native code where it knows all parts of the model, otherwise by the modules.
     """
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
@@ -31,6 +43,8 @@ class Session:
         self.capacity = min(capacity or context, context)
         self.rows: list[list[int]] = []
         self.cache = Cache(self.capacity)
+        self.program = step_program(model)
+        self._native: NativeSteps | None = None
 
     @torch.inference_mode()
     def start(self, prompts: list[list[int]]) -> Float[Tensor, "B V"]:
@@ -43,15 +57,40 @@ class Session:
     def step(self, ids: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
         """Read one more token in each row; returns the logits of the next."""
         new = ids.tolist()
-        full = [self.window is not None and len(row) >= self.window for row in self.rows]
-        self.rows = [
-            (row[len(row) - len(row) // 2 :] if late else row) + [token]
-            for row, late, token in zip(self.rows, full, new, strict=True)
-        ]
-        if any(full):
+        full = self.window is not None and max(map(len, self.rows)) >= self.window
+        if full:
+            self.rows = [row if len(row) < self.window else row[len(row) - len(row) // 2 :] for row in self.rows]  # type: ignore[operator]
+        for row, token in zip(self.rows, new, strict=True):
+            row.append(token)
+        if full:
             return self._read_all()
+        if self._may_be_native():
+            return self._bound().step(ids)
+        self._release()
         logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
         return logits[:, -1]
+
+    @torch.inference_mode()
+    def ahead(self) -> int:
+        """How many tokens `write` may write at once: 0 where steps are not native, or where one takes long by itself."""
+        if not self._may_be_native() or self.program is None:
+            return 0
+        room = MOST_AHEAD if self.window is None else self.window - max(map(len, self.rows))
+        return min(room, self._bound().left, MOST_AHEAD, PRODUCTS_AHEAD // (len(self.rows) * self.program.products))
+
+    @torch.inference_mode()
+    def write(
+        self, logits: Float[Tensor, "B V"], how: Sampling, chances: Float64[Tensor, "N B"], ends: Int[Tensor, "E"]
+    ) -> Int[Tensor, "B M"]:
+        """Draw a token of each row, read it, and so on up to N <= `ahead()` times, in one call of native code.
+
+        `logits` are those after the last step; those of the token that follows take their place. Rows that have ended go on
+        until all have: then fewer than N tokens are returned, and the last of them was not read.
+        """
+        tokens = self._bound().write(logits, how, chances, ends).T
+        for row, new in zip(self.rows, tokens.tolist(), strict=True):
+            row += new
+        return tokens
 
     @torch.inference_mode()
     def take(self, rows: Int[Tensor, "R"], memory: Int[Tensor, "S"] | None = None) -> None:
@@ -62,15 +101,38 @@ class Session:
         order = rows.tolist()
         if order != list(range(len(self.rows))):
             self.rows = [self.rows[i][:] for i in order]
-            self.cache.take(rows)
+            if self._native is None or not self._native.take(rows):
+                self._release()
+                self.cache.take(rows)
         if self.memory is not None:
             memory = rows if memory is None or not self.memory_shareable else memory
             if memory.tolist() != list(range(self.memory.shape[0])):
                 self.memory = self.memory.rows(memory)
                 self.cache.take_memory(memory)
+                if self._native is not None:
+                    self._native.bind_memory(self.memory)
+
+    def _may_be_native(self) -> bool:
+        """Whether native code knows the model, and nobody looks inside it."""
+        return self.program is not None and recording.active() is None
+
+    def _bound(self) -> NativeSteps:
+        """The program, bound to the cache as it is now."""
+        if self._native is None or self._native.left < 1:
+            self._release()
+            found = library()
+            assert found is not None and self.program is not None
+            self._native = NativeSteps(found, self.program, self.cache, self.memory)
+        return self._native
+
+    def _release(self) -> None:
+        """Let the cache hold everything where the modules expect it."""
+        if self._native is not None:
+            self._native.settle()
+            self._native = None
 
     def _recent(self, row: list[int]) -> list[int]:
-        return row if self.window is None or len(row) <= self.window else row[-self.window :]
+        return row[:] if self.window is None else row[-self.window :]
 
     def _read_all(self) -> Tensor:
         """Read all rows anew, padded in front so that all end together; only the last place is scored."""
@@ -81,8 +143,31 @@ class Session:
         valid = None
         if int(lengths.min()) < longest:
             valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
-        self.cache = Cache(max(self.capacity, longest))
+        self.cache, self._native = Cache(max(self.capacity, longest)), None
+        program, short = self.program, ids.numel() <= MOST_NATIVE_TOKENS
+        if self.memory is None and program is not None and short and not program.rounded and self._may_be_native():
+            NativeSteps.begin(program, self.cache, longest - lengths, longest)
+            return self._bound().read(ids)
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
         assert self.model.head is not None
         last = torch.full_like(lengths, longest - 1)[:, None]
         return self.model.head(tokens.take(last))[:, -1]
+
+
+def step_program(model: Stream) -> Program | None:
+    """The model's step as a program for native code; None without a library, or where native code does not know a part."""
+    if library() is None:
+        return None
+    try:
+        return program_of(model)
+    except Unknown:
+        return None
+
+
+def unknown_part(model: Stream) -> str:
+    """The part of a model that keeps it from native code; nothing where there is none."""
+    try:
+        program_of(model)
+    except Unknown as part:
+        return str(part)
+    return ""

@@ -200,10 +200,11 @@ class Decoder:
 
     def feed(self, id: int) -> str:
         """What has become complete with this id."""
-        table, checked = self._tokenizer._bytes, self._tokenizer._checked([id])
-        if table is not None:
-            return self._incomplete.decode(table[checked[0]])
-        self._waiting += checked
+        if not 0 <= id < self._tokenizer.size:
+            self._tokenizer._checked([id])
+        if (table := self._tokenizer._bytes) is not None:
+            return self._incomplete.decode(table[id])
+        self._waiting.append(id)
         return self._released(patience=8)
 
     def finish(self) -> str:

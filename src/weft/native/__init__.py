@@ -1,0 +1,10 @@
+"""Native code: small C kernels for what Python is too slow for. Knows tensors by their addresses, and no module.
+
+`kernels/` holds the C sources. They are built when weft is installed, or else at their first use, where there is a compiler;
+without one everything works as before, in torch.
+"""
+
+from weft.native.layout import Batch, Draw, Kind, Leaders, Op, Register, Writing
+from weft.native.loading import Library, library, state
+
+__all__ = ["Batch", "Draw", "Kind", "Leaders", "Library", "Op", "Register", "Writing", "library", "state"]

@@ -1,0 +1,55 @@
+/* The door of the library: which instruction sets this processor has, and the step program in each. */
+
+#include "program.h"
+
+#ifndef SOURCES
+#define SOURCES "unknown"
+#endif
+
+/* What it was built from: the digest that build.py computes. */
+const char *weft_sources(void) { return SOURCES; }
+
+/* The bytes of the structures that Python lays out too. */
+int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * (sizeof(writing) + 1000 * sizeof(leaders)); }
+
+/* The widest instruction set of this processor: 0 plain, 1 AVX2, 2 AVX-512, 3 the same with products of bytes (VNNI). */
+int weft_widest(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return __builtin_cpu_supports("avx512vnni") ? 3 : 2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return 1;
+#endif
+    return 0;
+}
+
+/* One step, or with `w` several tokens; returns 0, or why it could not go on. */
+int weft_run(int set, const op *ops, int64_t count, batch *at, writing *w)
+{
+#if defined(__x86_64__)
+    if (set == 3)
+        return run_vnni(ops, count, at, w);
+    if (set == 2)
+        return run_avx512(ops, count, at, w);
+    if (set == 1)
+        return run_avx2(ops, count, at, w);
+#endif
+    (void)set;
+    return run_plain(ops, count, at, w);
+}
+
+/* The likeliest tokens of each row among those that are open; returns 0, or NOT_NUMBERS. */
+int weft_best(int set, const float *open, const float *logits, const leaders *l)
+{
+#if defined(__x86_64__)
+    if (set >= 2)
+        return best_avx512(open, logits, l);
+    if (set == 1)
+        return best_avx2(open, logits, l);
+#endif
+    (void)set;
+    return best_plain(open, logits, l);
+}

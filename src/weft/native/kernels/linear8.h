@@ -1,0 +1,148 @@
+/* y = (W8 q) * scale * step + b: weights in eight bits with a scale for each output, rows of x rounded to whole numbers by their
+   own largest value. The definition is `int8_linear` in core/int8.py. Sums of whole numbers are exact: their order is free.
+
+   Weights stand in tiles of 16 outputs by 4 inputs. A row's numbers are stored as q + limit + 1, which is above zero, because
+   processors multiply bytes without a sign by bytes with one; `sums`, those of each row of W8, take this away again. */
+
+typedef int32_t wholes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+enum { TILE = 16, PARTS = TILE / LANES, BLOCK = 8 /* rows */ };
+
+/* sum + the products of four numbers of a row with those of LANES outputs. `FAST_LIMIT` is the largest limit with which the
+   fast products of an instruction set are exact; PRODUCTS8 are these. */
+INLINE wholes products8(wholes sum, const uint8_t *q, const int8_t *w, int fast)
+{
+#ifdef PRODUCTS8
+    if (fast) {
+        int32_t four_bytes;
+        memcpy(&four_bytes, q, 4);
+        return PRODUCTS8(sum, four_bytes, w);
+    }
+#endif
+    (void)fast;
+    for (int i = 0; i < LANES; i++)
+        sum[i] += q[0] * w[4 * i] + q[1] * w[4 * i + 1] + q[2] * w[4 * i + 2] + q[3] * w[4 * i + 3];
+    return sum;
+}
+
+/* The numbers of one LINEAR8. */
+typedef struct {
+    const uint8_t *q;      /* (rows, n): the rounded rows */
+    const float *step;     /* (rows) */
+    const int8_t *w;
+    const float *scale, *b;
+    const int32_t *sums;
+    float *y;
+    int64_t n, m, rows;    /* n is padded to whole tiles */
+    int32_t zero;
+} map8;
+
+/* The outputs of a row from the sums of a tile; the last tile may reach beyond them. */
+__attribute__((noinline)) static void hand_out(const map8 *a, int64_t row, int64_t first, const int32_t *found)
+{
+    float step = a->step[row], *y = a->y + row * a->m + first, made[TILE];
+    const float *b = a->b + first;
+    int64_t count = a->m - first < TILE ? a->m - first : TILE;
+    for (int i = 0; i < TILE; i++) /* scales and sums are padded to whole tiles */
+        made[i] = (float)(found[i] - a->zero * a->sums[first + i]) * a->scale[first + i] * step;
+    if (a->b)
+        for (int64_t i = 0; i < count; i++)
+            made[i] += b[i];
+    memcpy(y, made, count * sizeof(float));
+}
+
+/* Some rows times some tiles of outputs. R and G are constants where this is used, so the sums stay in registers. */
+INLINE void tile8(const map8 *a, int64_t row, int64_t tile, int R, int G, int fast)
+{
+    wholes sum[32];
+    const uint8_t *q = a->q + row * a->n;
+    const int8_t *w = a->w + tile * TILE * a->n;
+#pragma GCC unroll 32
+    for (int i = 0; i < R * G * PARTS; i++)
+        sum[i] = (wholes){0};
+    for (int64_t k = 0; k < a->n; k += 4) {
+        if (R == BLOCK) /* the tiles that come next are asked for ahead */
+#pragma GCC unroll 4
+            for (int g = 0; g < G; g++)
+                __builtin_prefetch(w + (G + g) * TILE * a->n + k * TILE, 0, 2);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; r++)
+#pragma GCC unroll 16
+            for (int g = 0; g < G * PARTS; g++)
+                sum[r * G * PARTS + g] = products8(sum[r * G * PARTS + g], q + r * a->n + k,
+                                                   w + (g / PARTS) * TILE * a->n + k * TILE + (g % PARTS) * 4 * LANES, fast);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; r++)
+#pragma GCC unroll 4
+        for (int g = 0; g < G; g++) {
+            int32_t found[TILE];
+#pragma GCC unroll 4
+            for (int i = 0; i < PARTS; i++)
+                *(wholes *)(found + i * LANES) = sum[(r * G + g) * PARTS + i];
+            hand_out(a, row + r, (tile + g) * TILE, found);
+        }
+}
+
+#define ROWS8(R, G)                                                                                                            \
+    case R:                                                                                                                    \
+        for (; tile + G <= stop; tile += G)                                                                                    \
+            tile8(a, row, tile, R, G, 1);                                                                                      \
+        for (; tile < stop; tile++)                                                                                            \
+            tile8(a, row, tile, R, 1, 1);                                                                                      \
+        break;
+
+/* Up to BLOCK rows times the tiles from `tile` to `stop`. */
+static void block8(const map8 *a, int64_t row, int64_t rows, int64_t tile, int64_t stop)
+{
+    if (a->zero > FAST_LIMIT + 1) {
+        for (; tile < stop; tile++)
+            for (int64_t r = 0; r < rows; r++)
+                tile8(a, row + r, tile, 1, 1, 0);
+        return;
+    }
+    switch (rows) {
+        ROWS8(1, WIDE8)
+        ROWS8(2, WIDE8)
+        ROWS8(3, WIDE8)
+        ROWS8(4, WIDE8)
+        ROWS8(5, WIDE8)
+        ROWS8(6, NARROW8)
+        ROWS8(7, NARROW8)
+        ROWS8(8, NARROW8)
+    }
+}
+
+/* x as whole numbers above zero; returns the step between them. */
+static float rounded(const float *x, uint8_t *q, int64_t n, int64_t padded, float limit)
+{
+    float most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float size = fabsf(x[i]);
+        most = size > most || size != size ? size : most; /* NaN stays, and makes the whole row NaN */
+    }
+    float step = (most < 1e-30f ? 1e-30f : most) / limit;
+    for (int64_t i = 0; i < n; i++)
+        q[i] = (uint8_t)((int32_t)rintf(x[i] / step) + (int32_t)limit + 1);
+    for (int64_t i = n; i < padded; i++)
+        q[i] = 0; /* meets weights that are zero */
+    return step;
+}
+
+enum { STAY8 = 8 }; /* tiles of outputs that stay in a cache while all rows pass */
+
+static void linear8(const op *o, const batch *at, const member *me, int64_t rows, const float *x, float *y)
+{
+    int64_t n = o->from.width, padded = (n + 3) / 4 * 4, tiles = (o->to.width + TILE - 1) / TILE;
+    span mine = share(me, rows, 1);
+    for (int64_t r = mine.start; r < mine.stop; r++)
+        at->steps[r] = rounded(x + r * n, at->rounded + r * padded, n, padded, (float)o->size[0]);
+    meet(me);
+    map8 a = {at->rounded, at->steps, (const int8_t *)o->data[0], o->data[1], o->data[2], (const int32_t *)o->data[3],
+              y, padded, o->to.width, rows, (int32_t)o->size[0] + 1};
+    mine = share(me, tiles, 1);
+    int64_t some = rows > BLOCK ? STAY8 : tiles;
+    for (int64_t tile = mine.start; tile < mine.stop; tile += some)
+        for (int64_t row = 0; row < rows; row += BLOCK)
+            block8(&a, row, rows - row < BLOCK ? rows - row : BLOCK, tile, tile + some < mine.stop ? tile + some : mine.stop);
+}

@@ -1,0 +1,117 @@
+/* The step program: what one step of a decoder computes, as a flat list of operations over registers.
+
+   A register holds `width` floats for each token of the batch. All tokens of a register stand side by side, so register `r`
+   of token `t` begins at  work + r.at * tokens + t * r.width.  Python makes the list once from a model (generate/program.py)
+   and lays out the same structures with ctypes (native/layout.py): whoever changes one changes the other. */
+
+#ifndef WEFT_PROGRAM_H
+#define WEFT_PROGRAM_H
+
+#include <stdint.h>
+
+enum kind {
+    EMBED,      /* to = scale * table[id]                                    data: table; size: rows; number: scale */
+    GRAMS,      /* to += tables[hash of the last 2, 3 ... ids]               data: tables; size: tables, vocab, rows of each */
+    PLACES,     /* to += table[position + start]                             data: table; size: start, rows */
+    WAVES,      /* to += sines, then cosines of (position + start) * f       data: f; size: frequencies; number: start */
+    NORM,       /* to = normalised groups of from                            data: gain, offset; number: eps;
+                                                                             size: group, RMS?, gain - 1?, first, numbers in all */
+    SHIFT,      /* to = from + mix * (previous - from)                       data: mix; slot: previous */
+    LINEAR,     /* to = W from + b                                           data: W, b */
+    ANGLES,     /* to = cosines, then sines of position * f, times a gain    data: f; size: frequencies; number: gain */
+    TURN,       /* pairs of each head of `to` are turned by angles in from   size: first, heads, head width */
+    ATTEND,     /* to = attention over what was read; from holds q, k, v     size: heads, key heads, key width, value width, window;
+                                                                             number: factor, cap; data: slopes; slot: keys, values */
+    READ,       /* to = attention over a memory; from holds q                the same, without window and slopes */
+    ACTIVATE,   /* to = act(from)                                            size: activation */
+    GATE,       /* to = act(first half of from) * second half                size: activation */
+    LSTM,       /* to = h; from holds W_x x + b                              data: W_h, b_h; slot: h, c */
+    COPY,       /* to = from */
+    ADD,        /* to += from */
+    SCALE,      /* to = factor * from                                        number: factor */
+    CAP,        /* to = cap * tanh(from / cap)                               number: cap */
+    LINEAR8,    /* to = W from + b with weights in eight bits                data: tiles of W, scales, b, sums of W's rows;
+                                                                             size: the largest rounded number */
+    LAST,       /* to = from of each row's last token; from here on a row has one token */
+    MULTIPLY    /* to = gain * from, number by number                        data: gain */
+};
+
+enum activation { RELU, GELU, GELU_TANH, QUICK, RELU_SQUARED, SILU, SINE, TANH };
+
+/* A table has no row for a place or an id; logits are not numbers; an operation is not known. */
+enum failure { BAD_PLACE = 1, BAD_ID, NOT_NUMBERS, BAD_KIND };
+
+enum { SIZES = 8, NUMBERS = 2, DATA = 8, SLOTS = 2 };
+
+typedef struct {
+    int64_t at, width;
+} reg;
+
+typedef struct {
+    int64_t kind;
+    reg from, to;
+    int64_t size[SIZES];
+    double number[NUMBERS];
+    const float *data[DATA];
+    int64_t slot[SLOTS];
+} op;
+
+/* A batch in the making. Keys and values of a slot are (rows, key heads, room, width), of a memory (memory_rows, key heads,
+   memory_length, width); other slots are (rows, width). Tokens that stand before a row's `first` place are padding. */
+typedef struct {
+    int64_t rows, fresh;               /* rows, and new tokens in each */
+    int64_t length, room;              /* places read before this step, and places that the lines have */
+    int64_t memory_rows, memory_length;
+    int64_t threads, scratch_size;
+    const int64_t *ids;                /* (rows, fresh) */
+    const int64_t *first;              /* (rows): the place of each row's first real token */
+    int64_t *earlier;                  /* (rows, before): ids read before, the latest last */
+    int64_t before;
+    const uint8_t *memory_valid;       /* (memory_rows, memory_length), or null where all is real */
+    float **slots;
+    float *work, *scratch;             /* the registers; `scratch_size` floats for each thread */
+    float *out;                        /* (rows, values): what the last operation gives */
+    uint8_t *rounded;                  /* room for all tokens of a register in eight bits, and the steps of each token */
+    float *steps;
+    const int32_t *places;             /* (rows, room): the row of the lines that holds each place of a row; null for its own */
+} batch;
+
+/* How the next token is drawn; top_k is 0 where all tokens may come. */
+typedef struct {
+    double temperature, top_p, min_p;
+    int64_t top_k;
+} drawing;
+
+/* Tokens that are drawn and read one after the other, until there are `count` or all rows have written an end. */
+typedef struct {
+    drawing how;
+    int64_t count, values;             /* tokens to write in each row, and logits to draw from */
+    const double *chances;             /* (count, rows): a number from 0 to 1 for each token */
+    const int64_t *never, *ends;       /* tokens that are never written, and that end a row */
+    int64_t nevers, end_count;
+    int64_t *tokens;                   /* (count, rows): what was drawn */
+    int64_t drawn;                     /* of each row so far */
+    uint8_t *ended;                    /* (rows): whether an end was drawn */
+    float *work;                       /* 4 * values */
+} writing;
+
+/* The likeliest tokens of each row. */
+typedef struct {
+    int64_t rows, values, count, threads;
+    float *best;                       /* (rows, count): logarithms of probabilities */
+    int64_t *tokens;                   /* (rows, count) */
+} leaders;
+
+/* The next token of a row, or -1 where the logits are not numbers; work holds 4 * n floats. */
+int64_t draw_token(const float *logits, int64_t n, const drawing *how, double u, float *work);
+
+int run_plain(const op *ops, int64_t count, batch *at, writing *w);
+int run_avx2(const op *ops, int64_t count, batch *at, writing *w);
+int run_avx512(const op *ops, int64_t count, batch *at, writing *w);
+int run_vnni(const op *ops, int64_t count, batch *at, writing *w);
+
+int best_plain(const float *open, const float *logits, const leaders *l);
+int best_avx2(const float *open, const float *logits, const leaders *l);
+int best_avx512(const float *open, const float *logits, const leaders *l);
+
+#endif

@@ -1,0 +1,92 @@
+"""The native library, found or built once a process, and loaded by ctypes."""
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
+from functools import cache
+from pathlib import Path
+
+from weft.native.build import build, cache_folder, digest
+from weft.native.layout import BYTES, Batch, Draw, Leaders, Op, Writing
+
+INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI")
+BAD_PLACE, BAD_ID, NOT_NUMBERS = (
+    1,
+    2,
+    3,
+)  # `enum failure`: no row of a table for a place or an id; logits are not numbers
+OFF = "WEFT_NATIVE"  # an environment variable: 0 leaves native code out
+
+
+class Library:
+    """The loaded library; `widest` is the largest instruction set of this processor, `INSTRUCTION_SETS[widest]`."""
+
+    def __init__(self, path: Path):
+        loaded = ctypes.CDLL(str(path))
+        loaded.weft_sources.restype = c_char_p
+        self.path, self.sources = path, loaded.weft_sources().decode()
+        self.widest: int = loaded.weft_widest()
+        loaded.weft_bytes.restype = c_int64
+        self.bytes: int = loaded.weft_bytes()
+        self._run = loaded.weft_run
+        self._run.argtypes = [c_int, POINTER(Op), c_int64, POINTER(Batch), POINTER(Writing)]
+        self._run.restype = c_int
+        self._best = loaded.weft_best
+        self._best.argtypes = [c_int, c_void_p, c_void_p, POINTER(Leaders)]
+        self._best.restype = c_int
+        self._draw = loaded.weft_draw
+        self._draw.argtypes = [c_void_p, c_int64, c_int64, POINTER(Draw), c_void_p, c_void_p, c_void_p]
+        self._draw.restype = c_int
+
+    def run(self, ops: "ctypes.Array[Op]", at: Batch, writing: Writing | None = None) -> int:
+        """Run a step program once, or for all tokens of a writing; returns 0, or a `failure`."""
+        return self._run(self.widest, ops, len(ops), byref(at), None if writing is None else byref(writing))
+
+    def best(self, allowed: int, logits: int, leaders: Leaders) -> bool:
+        """Find the likeliest tokens of each row among those `allowed`; returns whether logits, given by address, are numbers."""
+        return self._best(self.widest, allowed, logits, byref(leaders)) == 0
+
+    def draw(self, logits: int, shape: tuple[int, int], how: Draw, chances: int, work: int, tokens: int) -> bool:
+        """Draw the next token of each row by a number from 0 to 1, all given by address; returns whether logits are numbers.
+
+        `logits` and `work` are floats, rows times values and four times values; `chances` doubles, `tokens` 64-bit integers.
+        """
+        return self._draw(logits, *shape, byref(how), chances, work, tokens) == 0
+
+
+@cache
+def _found() -> tuple[Library | None, str]:
+    if os.environ.get(OFF) == "0":
+        return None, f"left out by {OFF}=0"
+    wanted = digest()
+    beside = [file for end in ("so", "dylib") for file in Path(__file__).parent.glob(f"_kernels*.{end}")]
+    kept = cache_folder() / f"kernels-{wanted}.so"
+    problem = "no library was found"
+    for path in [*beside, kept]:
+        if path == kept and not path.exists():
+            problem = build(path) or ""
+        if path.exists():
+            loaded = _loaded(path)
+            if isinstance(loaded, Library) and loaded.sources == wanted:
+                assert loaded.bytes == BYTES, "C and Python lay out their structures differently"
+                return loaded, ""
+            problem = loaded if isinstance(loaded, str) else f"{path.name} was built from other sources"
+    return None, problem
+
+
+def _loaded(path: Path) -> Library | str:
+    try:
+        return Library(path)
+    except (OSError, AttributeError) as error:
+        return f"{path.name} cannot be loaded: {error}"
+
+
+def library() -> Library | None:
+    """The native library, or None where there is none on this machine."""
+    return _found()[0]
+
+
+def state() -> str:
+    """In a few words, which native code is used, or why none is."""
+    found, problem = _found()
+    return f"not used: {problem}" if found is None else INSTRUCTION_SETS[found.widest]

@@ -1,0 +1,72 @@
+"""The library is found, built where it is missing, and refused where it is not what it should be."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import language_model
+
+from weft.generate import Session
+from weft.native import build
+from weft.native import loading as door
+from weft.native.loading import INSTRUCTION_SETS, OFF, Library
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which no library was built yet."""
+    monkeypatch.delenv(OFF, raising=False)
+    monkeypatch.setenv("WEFT_CACHE", str(tmp_path))
+    monkeypatch.setattr(door, "_found", door._found.__wrapped__)
+    return tmp_path
+
+
+def test_without_a_compiler_there_is_no_library_and_models_write_all_the_same(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(build, "compiler", lambda: None)
+    monkeypatch.setattr(door, "__file__", str(fresh / "loading.py"))  # nothing was built at installing either
+    assert door.library() is None
+    assert door.state() == "not used: there is no C compiler (cc)"
+    session = Session(language_model("swift", dtype=torch.float32))
+    assert session.program is None
+    session.start([[1, 2]])
+    assert session.step(torch.tensor([3])).shape == (1, 11)
+
+
+def test_a_compiler_that_fails_is_quoted(fresh: Path, monkeypatch: pytest.MonkeyPatch):
+    bad = fresh / "cc"
+    bad.write_text("#!/bin/sh\necho 'error: no room' >&2\nexit 1\n")
+    bad.chmod(0o755)
+    monkeypatch.setenv("CC", str(bad))
+    assert build.build(fresh / "native" / "kernels.so") == "the compiler refused: error: no room"
+    assert list((fresh / "native").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_no_fault(fresh: Path, monkeypatch: pytest.MonkeyPatch):
+    (fresh / "native").write_text("a file where the folder should be")
+    monkeypatch.setattr(build, "compiler", lambda: "cc")
+    assert "cannot be written" in (build.build(fresh / "native" / "kernels.so") or "")
+
+
+def test_native_code_can_be_left_out(fresh: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(OFF, "0")
+    assert door.library() is None
+    assert door.state() == "not used: left out by WEFT_NATIVE=0"
+
+
+def test_a_file_that_is_no_library_is_named(fresh: Path):
+    file = fresh / "_kernels.so"
+    file.write_bytes(b"not a library")
+    assert "_kernels.so cannot be loaded" in str(door._loaded(file))
+
+
+def test_where_there_is_a_compiler_there_is_a_library():
+    found = door.library()
+    if shutil.which("cc") is None:
+        assert found is None
+        return
+    assert isinstance(found, Library)
+    assert found.sources == build.digest()
+    assert door.state() == INSTRUCTION_SETS[found.widest]
