@@ -45,6 +45,7 @@ VECTORS = {
 NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING},
          **dict.fromkeys(("Even", "Ramp", "TurnRamp", "PairRamp"), {"factor": 4.0}),
          "Summary": {"last": False}, "DualEncoder": VECTORS,
+         "SymbolCodec": {"names": ("(S", ")S")}, "GapCodec": {"opens": ("", "S")},
          "PictureTextEmbed": {"text": TextEmbed.Config(vocab=5, context=6, reading="free")}}  # fmt: skip
 
 

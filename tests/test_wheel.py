@@ -84,6 +84,6 @@ def test_the_demo_works_where_the_wheel_is_installed(installed: Path, tmp_path: 
     home = call(python, "-c", "import weft; print(weft.__file__)", folder=tmp_path).strip()
     assert Path(home).is_relative_to(installed)
     said = call(weft, "demo", "--minutes", "0.05", "--out", "run", folder=tmp_path)
-    assert "it translates sentences that it never saw" in said
+    assert "translations of sentences that it never saw" in said
     assert (tmp_path / "run" / "model.safetensors").exists() and (tmp_path / "run" / "alignment.png").exists()
     assert call(weft, "predict", "run", "The old doctor sees the red car.", folder=tmp_path).strip()

@@ -5,7 +5,7 @@ Every message says what was wrong and where, what was expected, and what to do.
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 SHOWN = 4  # names in a message
@@ -79,6 +79,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     options = sorted(known)
     close = closest(name, options)
     return f"known: {', '.join(options)}" if close is None else f"did you mean {close!r}?"
+
+
+def nearest_setting(name: str, known: Iterable[str], about: Mapping[str, str]) -> str:
+    """A hint for an unknown setting, which may be the usual name of one: learning_rate of lr, label_smoothing of smoothing.
+
+    `about` says in words what the known settings mean.
+    """
+    options, usual = set(known), name.lower().replace("_", " ").replace("-", " ")
+    meant = [option for option, words in about.items() if option in options and " " in usual and usual in words.lower()]
+    return f"did you mean {meant[0]!r}?" if meant else nearest(name, options)
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

@@ -154,6 +154,9 @@ def test_a_file_whose_name_is_not_utf8_can_be_trained_on(weft: Weft) -> None:
         (["--model", "lama"], "there is no model 'lama'\n  -> did you mean 'llama'?"),
         (["--preset", "smal"], "there is no preset 'smal'\n  -> did you mean 'small'?"),
         (["--set", "tokeniser=bpe"], "unknown setting 'tokeniser'\n  -> did you mean 'tokenizer'?"),
+        (["--set", "learning_rate=1"], "unknown setting 'learning_rate'\n  -> did you mean 'lr'?"),
+        (["--set", "gradient_clipping=1"], "unknown setting 'gradient_clipping'\n  -> did you mean 'clip'?"),
+        (["--set", "hidden_size=64"], "unknown setting 'hidden_size'\n  -> did you mean 'dim'?"),
         (["--set", "model.trunk.blok.dropout=0"], "unknown name 'blok'\n  -> did you mean 'block'?"),
         (["--set", "lr"], "expected NAME=VALUE, found 'lr'"),
         (["--set", "lr=1e-3", "--set", "lr=1e-4"], "lr is given twice"),
@@ -331,7 +334,7 @@ def test_a_full_disk_is_refused_before_the_first_step(weft: Weft) -> None:
 def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
     broken = "from weft.runs import start\nstart.recognise = lambda sources: 1 / 0\n"
     message = weft.refused("train", "book.txt", before=broken, code=70)
-    assert "a fault in weft: ZeroDivisionError: division by zero\n  -> run again with --debug" in message
+    assert "an error in weft itself: ZeroDivisionError: division by zero\n  -> run again with --debug" in message
     assert "Traceback" in weft("train", "book.txt", "--debug", before=broken).err
     assert "Traceback" in weft("--debug", "train", "book.txt", before=broken).err
 
@@ -340,7 +343,7 @@ def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
 def test_too_little_memory_is_said_in_words(weft: Weft, error: str) -> None:
     broken = f"from weft.training import loop\ndef full(*args): raise {error}\nloop.accumulate = full\n"
     message = weft.refused("train", "book.txt", *BRIEF, before=broken)
-    assert "the memory of this machine is not enough" in message and "--set micro" in message
+    assert "this machine has not enough memory" in message and "--set micro" in message
 
 
 # Surroundings

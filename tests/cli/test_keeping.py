@@ -122,7 +122,7 @@ def test_a_sweep_keeps_the_better_half_and_goes_on_where_it_was_stopped(tmp_path
     trained.clear()
     assert sweeps.is_sweep(tmp_path / "s")
     assert sweeps.resume_sweep(tmp_path / "s", lambda text: None) == done and trained == []
-    with pytest.raises(WeftError, match="how long"):
+    with pytest.raises(WeftError, match="a sweep needs a time"):
         sweeps.sweep({}, {}, {"lr": ["1", "2"]}, out=tmp_path / "t", say=lambda text: None)
 
 

@@ -60,7 +60,7 @@ def test_odd_shares_and_numbers_are_refused():
 
 def test_bad_rows_are_refused_at_once_or_counted_up_to_a_number_or_a_share():
     error = DataError("no label", where="a.csv, line 3", fix="add one")
-    with pytest.raises(DataError, match="or allow for some bad rows"):
+    with pytest.raises(DataError, match="or leave out up to 100 bad rows"):
         BadRows(None).take(error)
     some = BadRows(1)
     some.take(error)

@@ -582,7 +582,7 @@ def test_files_that_are_not_pairs_say_what_to_do(tmp_path: Path) -> None:
 
 def test_bad_rows_are_skipped_up_to_a_number_or_a_share(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", tsv(ROWS * 4 + [("alone",), ("blank", "")] + ROWS))
-    assert "allow for some bad rows" in refused(path)
+    assert "leave out up to 100 bad rows" in refused(path)
     for skip in (2, 100, 0.1, 1.0):
         pairs = read_pairs(path, skip=skip)
         assert len(pairs) == 20 and pairs.counts.bad == 2

@@ -48,7 +48,7 @@ def test_columns_by_number_need_no_header(tmp_path: Path) -> None:
     [
         ("91,0,5", "a latitude of 91 degrees"),
         ("0,700,5", "a longitude of 700 degrees"),
-        ("north,0,5", "the coordinate lat is 'north', which is no number"),
+        ("north,0,5", "the coordinate lat is 'north', which is not a number"),
         ("1,2,high", "the value 'high' is not a number"),
         ("1,2", "2 columns, expected 3"),
         ("nan,2,5", "the coordinate lat is 'nan'"),

@@ -216,7 +216,7 @@ VQA_FAULTS: dict[str, tuple[Any, Any, str]] = {
                                    "questions[3]: a question without answers: 7"),
     "answers without a question": (ASKS, [*ANSWERS, {**ANSWERS[0], "question_id": 7}], "answers to the question 7, which is in no file"),
     "two of one id": ([*ASKS, {**ASKS[0], "question": "Who?"}], ANSWERS, "questions[3]: a second question 9000"),
-    "answered twice": (ASKS, [*ANSWERS, ANSWERS[0]], "annotations[3]: a second time answers to the question 9000"),
+    "answered twice": (ASKS, [*ANSWERS, ANSWERS[0]], "annotations[3]: the question 9000 has answers twice"),
     "of another image": ([*ASKS, {"image_id": 9, "question": "Who?", "question_id": 7}],
                          [*ANSWERS, {**ANSWERS[0], "question_id": 7, "image_id": 25}], "is about the image 9"),
     "no words": ([*ASKS, {"image_id": 9, "question": "", "question_id": 7}], [*ANSWERS, {**ANSWERS[0], "question_id": 7}],

@@ -53,8 +53,8 @@ def test_comments_and_document_starts_are_passed_over_and_told(tmp_path: Path, d
     found = read_tagged(conll(tmp_path / "a.conll", data, head=head))
     assert len(found) == 16 and "#" in found.sentences[1].words
     assert [note.split(": ")[1] for note in found.notes] == [
-        "1 lines of comments passed over",
-        "1 marks of a document's start passed over",
+        "1 lines of comments skipped",
+        "1 marks of a document's start skipped",
     ]
 
 
@@ -160,7 +160,7 @@ def test_broken_and_oddly_written_tags_are_mended_and_counted(tmp_path: Path, da
     data[1][3] = ("Rome", "NNP", "b-L")
     found = read_tagged(conll(tmp_path / "a.conll", data))
     assert found.sentences[0].tags == BIO and found.sentences[1].tags[3] == "B-L" and found.mended == 2
-    assert any("break the rules of BIO: 2; mended" in line for line in found.report())
+    assert any("break the rules of BIO: 2; they are corrected" in line for line in found.report())
 
 
 def test_parts_of_speech_are_no_entities():

@@ -223,7 +223,7 @@ def test_readings_of_a_memory_become_layers_whether_read_at_once_or_step_by_step
         assert weights.shape == (2, 2, 3, 4) and np.allclose(weights.sum(-1), 1, atol=1e-6)
         at_end = readings[1][-1].weights()[1, 0, -1].detach().numpy()
         assert np.allclose(weights[1, 0, 2], at_end, atol=1e-6)
-    with pytest.raises(DataError, match="no attention"):
+    with pytest.raises(DataError, match="no cross-attention"):
         weights_of([])
 
 
@@ -259,7 +259,7 @@ def test_the_picture_of_one_layer_and_head_is_the_picture_of_its_weights():
         for x, choice in ((a, AttentionChoice(2, 3)), (alone, AttentionChoice()))
     )
     assert picked == by_itself != re.findall(rb"base64,\s*([^\"]+)", draw(a, format="svg"))
-    assert "how much each row read of each column, layer 2, head 3" in texts(
+    assert "how much each row attends to each column, layer 2, head 3" in texts(
         draw(a, AttentionChoice(2, 3), format="svg")
     )
 

@@ -58,7 +58,7 @@ def test_every_word_stands_on_the_sheet_and_is_hot_where_it_read():
     said = " ".join(texts(svg))
     assert all(word in texts(svg) for word in shown.words)
     assert "cat.jpg" in said and "photos" not in said and "score -0.25" in said and "100 %" in said
-    assert "if all 16 parts were read alike, each would have 6.2 %" in said
+    assert "if all 16 parts had equal attention, each would have 6.2 %" in said
     for n, image in enumerate(images(svg)[1:]):
         heat = image[..., 0].astype(int) - image[..., 2]
         row, column = np.unravel_index(heat.argmax(), heat.shape)

@@ -71,9 +71,9 @@ def test_a_model_without_a_head_is_looked_at_by_occlusion_and_its_gradient_is_re
 def test_the_view_shows_the_answer_in_every_form(tmp_path):
     answer = Answer((("cat", 0.934), ("dog", 0.05)))
     view = SaliencyView(
-        SHOWN, np.eye(4), "gradient (Grad-CAM): what speaks for cat", by="gradient", title="cat.jpg", answer=answer
+        SHOWN, np.eye(4), "gradient (Grad-CAM): what supports cat", by="gradient", title="cat.jpg", answer=answer
     )
-    said = "<SaliencyView: cat.jpg, by gradient (Grad-CAM): what speaks for cat; answer: cat (93 %), dog (5.0 %)>"
+    said = "<SaliencyView: cat.jpg, by gradient (Grad-CAM): what supports cat; answer: cat (93 %), dog (5.0 %)>"
     assert repr(view) == said
     assert "answer: cat (93 %)" in view.text() and b"answer: cat (93 %)" in view.page()
     assert view.to_json()["answer"]["said"][0] == {"text": "cat", "probability": 0.934}

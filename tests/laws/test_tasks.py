@@ -173,6 +173,19 @@ def test_the_held_out_part_is_measured_as_at_the_end_of_training(trained: Traine
     json.dumps(found)
 
 
+def test_weights_in_eight_bits_measure_nearly_the_same_and_answer(trained: Trained) -> None:
+    exact, rounded = trained.run.evaluate(), trained.run.evaluate(precision="int8")
+    assert rounded["examples"] == exact["examples"] and set(rounded["metrics"]) == set(exact["metrics"])
+    if "loss" in exact["metrics"]:
+        assert abs(rounded["metrics"]["loss"] - exact["metrics"]["loss"]) < 0.05
+    if "precision" not in field_types(trained.run.task.Predict):
+        return
+    assert len(trained.run.predict([trained.trial.input], precision="int8")) == 1
+    if trained.trial.embeds:
+        vectors, rough = (trained.run.embed([trained.trial.input], precision=name) for name in ("fp32", "int8"))
+        assert vectors.shape == rough.shape and not np.array_equal(vectors, rough)
+
+
 def test_named_data_is_measured(trained: Trained) -> None:
     own, all_of_it = trained.run.evaluate(), trained.run.evaluate(trained.data)
     assert all_of_it["metrics"].keys() == own["metrics"].keys() and all_of_it["examples"] >= own["examples"]

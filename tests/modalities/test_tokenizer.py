@@ -315,7 +315,7 @@ def test_settings_that_do_not_fit_are_refused() -> None:
     for kind, vocab, message in (
         ("bpe", None, "size from 257"),
         ("bpe", 256, "size from 257"),
-        ("bytes", 300, "only bpe has a size"),
+        ("bytes", 300, "only a bpe tokenizer has"),
         ("byts", None, "did you mean 'bytes'"),
         ("missing.json", None, "no such file"),
     ):

@@ -228,7 +228,7 @@ def test_stopped_and_resumed_is_never_stopped(
 def test_no_picture_is_mirrored_or_recoloured(trained: weft.Run) -> None:
     augment = trained.config["training"]["augment"]
     assert not augment["flip"] and not augment["colour"] and not augment["strong"]
-    with pytest.raises(ConfigError, match="made of two"):
+    with pytest.raises(ConfigError, match="blends two pictures"):
         CaptionTraining().set("augment.cutmix", "1")
 
 
@@ -300,7 +300,7 @@ def test_the_marks_around_captions_are_those_learned_with_or_those_of_the_makers
 def test_bad_data_is_refused_and_context_too(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no caption fits 3 tokens"):
         train(data, context=3)
-    with pytest.raises(WeftError, match="nothing learned to keep"):
+    with pytest.raises(WeftError, match="no pretrained weights to keep"):
         train(data, freeze=True)
 
 

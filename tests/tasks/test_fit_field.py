@@ -103,6 +103,12 @@ def test_a_smooth_field_is_learned_better_than_a_constant(globe: weft.Run) -> No
     assert metrics["rmse"] < 0.3 * metrics["constant_rmse"] and "nearest_rmse" in metrics
 
 
+def test_a_look_at_a_place_tells_the_value_there(globe: weft.Run, picture: weft.Run) -> None:
+    view, (known,) = globe.look("30, 10"), globe.predict(["30, 10"])
+    assert view.text().startswith(f"value: {known['value']:g}")
+    assert picture.look("10, 12").text().startswith("colour: ")
+
+
 @pytest.mark.parametrize("what", ["codes", "errors"])
 def test_looks_show_codes_and_errors(globe: weft.Run, picture: weft.Run, what: str) -> None:
     for run in (globe, picture):

@@ -146,7 +146,7 @@ def test_wrong_settings_are_refused_with_words(run, tmp_path):
     for settings, words in (
         ({"steps": 0}, "expected from 1 to"),
         ({"members": 5000}, "expected from 1 to"),
-        ({"fill": True, "between": True}, "either gaps are filled"),
+        ({"fill": True, "between": True}, "fill and between cannot"),
     ):
         with pytest.raises(ConfigError, match=words):
             run.predict(str(WAVES), **settings)
@@ -229,7 +229,7 @@ def test_one_field_is_enough_for_a_forecast_with_the_step_of_the_run(run, waves,
     waves.isel(time=[40]).to_netcdf(path)
     (found,) = run.predict(str(path), steps=2)
     assert found["times"] == ["2001-02-11", "2001-02-12"]
-    with pytest.raises(WeftError, match="one field has none beside it"):
+    with pytest.raises(WeftError, match="one field alone has nothing to interpolate"):
         run.predict(str(path), between=True)
     with pytest.raises(DataError, match="1 field is too few to measure forecasts on"):
         run.evaluate(path)
@@ -319,6 +319,13 @@ def test_a_place_is_looked_at(run, how):
         assert (found["place"]["row"], found["place"]["y"], found["place"]["x"]) == (1, 48.2, 16.4)
     assert ("through all layers" in found["title"]) == how.get("through", False)
     assert ("layer 1" in found["title"]) == ("layer" in how)
+    said = [one["text"] for one in found["answer"]["said"]]
+    assert found["answer"]["called"].startswith("forecast for 20") or found["answer"]["called"].startswith(
+        "forecast for 19"
+    )
+    assert [text.split()[0] for text in said] == (["v"] if "variable" in how else ["z", "v"]) and all(
+        " ± " in text for text in said
+    )
 
 
 def test_a_look_is_drawn(run, tmp_path):
@@ -332,7 +339,7 @@ def test_a_look_is_drawn(run, tmp_path):
     ("how", "words"),
     [({"at": "Vienna"}, "expected latitude,longitude"), ({"at": "95,0"}, "from -90 to 90"), ({"at": "1"}, "expected"),
      ({"variable": "q"}, "there are z, v"), ({"time": 49}, "expected from 1 to 48"), ({"time": 0}, "expected from 1"),
-     ({"layer": 2}, "layer"), ({"layer": 1, "head": 2}, "head"), ({"through": True, "layer": 1}, "no single layer")],
+     ({"layer": 2}, "layer"), ({"layer": 1, "head": 2}, "head"), ({"through": True, "layer": 1}, "layer and head do not apply")],
     ids=str,
 )  # fmt: skip
 def test_what_cannot_be_looked_at_is_refused(run, how, words):

@@ -249,7 +249,7 @@ def test_a_backbone_goes_on_as_what_it_is(photos: Path, tmp_path: Path) -> None:
     assert tuned.config["codecs"]["label"]["names"] == ["bottom", "left", "right"]
     with pytest.raises(WeftError, match="is a resnet, not a vit"):
         train(other, out=tmp_path / "wrong", model="vit", **own)
-    with pytest.raises(WeftError, match="no layers of attention"):
+    with pytest.raises(WeftError, match="no attention layers"):
         train(other, out=tmp_path / "wrong", lora=2, **own)
 
 
@@ -291,7 +291,7 @@ def test_a_classifier_starts_from_what_an_autoencoder_learned(filling: weft.Run,
 
 
 def test_there_is_nothing_to_freeze_without_a_run_to_start_from(photos: Path, tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match="nothing learned to keep"):
+    with pytest.raises(WeftError, match="no pretrained weights to keep"):
         train(photos, freeze=True, out=tmp_path / "run")
 
 
@@ -341,7 +341,7 @@ def test_a_network_without_attention_is_looked_at_by_gradient_and_occlusion(phot
     assert run.look(what="filters").picture().startswith(b"\x89PNG")
     for wrong, message in (
         ({"by": "attention"}, "no attention"), ({"layer": 1}, "no layers"), ({"label": "up"}, "no class 'up'"),
-        ({"by": "attention", "label": "left"}, "whatever class"), ({"token": "1"}, "no attention"),
+        ({"by": "attention", "label": "left"}, "the same for every class"), ({"token": "1"}, "no attention"),
     ):  # fmt: skip
         with pytest.raises(WeftError, match=message):
             run.look(file, **wrong)

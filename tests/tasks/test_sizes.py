@@ -130,7 +130,7 @@ def of_trees(case: Case) -> dict[str, Any]:
     encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, amount=amount)
     encoded.symbols = symbols if training.form == "symbols" else None
     codecs = {"gaps": GapCodec(GapCodec.Config(opens=("", *map(str, range(100))), closes=20), read=str.encode)}
-    draft: Any = Draft(request, None, codecs, encoded, training, request.budget)  # type: ignore[type-var]
+    draft = draft_of(case, trees.RECIPE, training, codecs=codecs, encoded=encoded)
     return vars((trees.gap_tagger if name == "gaps" else trees.tree_writer)(draft)[1])
 
 

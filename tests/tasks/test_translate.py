@@ -235,7 +235,7 @@ def test_a_look_shows_words_heads_and_steps(trained: weft.Run) -> None:
 
 def test_a_model_with_one_context_vector_has_no_alignment_to_look_at(pairs: Path, tmp_path: Path) -> None:
     run = train(pairs, model="lstm", out=tmp_path / "run")
-    with pytest.raises(DataError, match="no attention"):
+    with pytest.raises(DataError, match="no cross-attention"):
         run.look("My house is tiny.").text()
     aligned = train(pairs, model="lstm-attention", out=tmp_path / "run2")
     assert aligned.look("My house is tiny.", target="Ma maison.").pieces.weights.shape[:2] == (1, 1)

@@ -374,7 +374,7 @@ def test_a_missing_or_truncated_file_is_passed_over_in_one_line(run, lines, name
         return
     assert_holds(latest(run, report=lines.append), 1)
     assert len(lines) == 1
-    assert lines[0].startswith(f"checkpoints/00000002: {name}") and lines[0].endswith("passed over")
+    assert lines[0].startswith(f"checkpoints/00000002: {name}") and lines[0].endswith("skipped")
     assert "\n" not in lines[0]
 
 

@@ -229,7 +229,7 @@ def test_patience_stops_early_and_a_resume_after_the_last_step_changes_nothing(
     monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(float(next(worse))))
     listener = Listener()
     ended = go(tmp_path / "run", steps=40, patience=2, progress=listener)
-    said = "no better held-out loss in 2 looks: training ends early, at step 11"
+    said = "no better held-out loss in 2 evaluations: training ends early (early stopping), at step 11"
     assert ended.steps == 11 and listener.said.count(said) == 1
     again = go(tmp_path / "run", steps=40, patience=2, resume=True)
     assert again.steps == 11 and same(again, ended)
@@ -445,8 +445,8 @@ def test_a_run_that_ends_worse_than_knowing_nothing_says_so(tmp_path: Path) -> N
     listener = Listener()
     ended = go(tmp_path / "run", model="gpt", lr=10.0, steps=12, evaluate_every=1000, progress=listener)
     assert listener.said == [f"warning: {ended.warning}"]
-    assert ended.warning.startswith("this model knows less than one that has learned nothing: held-out loss ")
-    assert ended.warning.endswith("start again with a lower rate, say --set lr=0.01")
+    assert ended.warning.startswith("this model is worse than an untrained one: held-out loss ")
+    assert ended.warning.endswith("start again with a lower learning rate, for example --set lr=0.01")
     assert go(tmp_path / "calm", model="gpt", lr=1e-3, steps=4).warning == ""
 
 

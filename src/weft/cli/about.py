@@ -12,7 +12,7 @@ commands = typer.Typer()
 
 @commands.command()
 def tasks(
-    task: Annotated[str | None, typer.Argument(metavar="TASK", help="One task, in full.")] = None,
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="Show everything about one task.")] = None,
     json: Json = False,
 ) -> None:
     """List what can be trained: files, models, presets and settings."""
@@ -25,7 +25,7 @@ def tasks(
 
 @commands.command()
 def doctor(json: Json = False) -> None:
-    """What this machine can do, and what would make it faster."""
+    """Say what this machine can do, and what would make it faster."""
     output.prepare(computes=True)
     from weft.cli.doctor import examine
 

@@ -13,7 +13,7 @@ from weft.version import VERSION
 app = typer.Typer(
     name="weft",
     help="Train transformers on your own files, use them, and look inside.",
-    epilog="Start with `weft demo`, or with a text of yours: `weft train book.txt`.",
+    epilog="Start with `weft demo`, or with your own text: `weft train book.txt`.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

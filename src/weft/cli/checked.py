@@ -16,7 +16,7 @@ WIDE = 100  # characters of a line
 DEEP = " " * 6
 SURE = {
     "sure": "weft is sure",
-    "likely": "weft takes it for this, as nothing else fits",
+    "likely": "weft assumes this, because nothing else fits",
     "asked for": "you named the task",
     "not clear": "weft is not sure",
 }
@@ -30,7 +30,9 @@ def report(found: "Checked") -> str:
 def _lines(found: "Checked") -> Iterator[str]:
     yield from _field("data", found.files)
     if found.task is None:
-        yield from _field("task", f"not clear: {len(found.uses)} could be meant" if found.uses else "none of weft's")
+        yield from _field(
+            "task", f"not clear: {len(found.uses)} tasks are possible" if found.uses else "none that weft knows"
+        )
     else:
         yield from _field("task", found.task)
         yield from _field("because", f"weft found {found.why} ({SURE[found.certainty]})")
@@ -42,7 +44,7 @@ def _lines(found: "Checked") -> Iterator[str]:
     yield from _pictures(found.facts.pictures)
     yield from _columns(found)
     yield from _block("first rows", [f"  {row}" for row in found.facts.first_rows])
-    yield from _block("what could be learned from it", _uses(found.uses), len(found.uses) - USES)
+    yield from _block("what can be learned from it", _uses(found.uses), len(found.uses) - USES)
     yield from _defects(found)
     yield from _block("plan", [f"  {name:<10} {text}" for name, text in found.plan.items()])
     yield from _ending(found)
@@ -62,7 +64,7 @@ def _pictures(known: dict[str, Any]) -> Iterator[str]:
     if not known:
         return
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in known["kinds"].items())
-    yield from _field("pictures", f"{known['count']:,} to learn from: {kinds}")
+    yield from _field("pictures", f"{known['count']:,} to train on: {kinds}")
     if "sizes" in known:
         sizes = ", ".join(f"{name} {size}" for name, size in known["sizes"].items())
         grey = f"; {known['grey']:,} in grey" if known["grey"] else ""

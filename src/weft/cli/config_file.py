@@ -46,7 +46,7 @@ def with_file(
     for name, value in given.items():
         if name not in WORDS:
             fix = f"{nearest(name, [*WORDS, 'data', 'set'])}; settings stand below [set]"
-            raise ConfigError(f"there is no word {name!r}", where=where, fix=fix)
+            raise ConfigError(f"there is no option {name!r}", where=where, fix=fix)
         parsed = parse(_text(value, f"{where}: {name}"), WORDS[name], where=f"{where}: {name}")
         (chosen if name in SETTINGS else read)[RENAMED.get(name, name)] = parsed
     return {**read, **words}, {**chosen, **settings}

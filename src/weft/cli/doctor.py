@@ -50,7 +50,7 @@ def _advice(facts: dict[str, Any]) -> list[str]:
         advice.append("bf16 products are not faster here, so training uses fp32; a processor with AVX-512 BF16 or AMX "
                       "would train two to three times as fast")  # fmt: skip
     else:
-        advice.append("bf16 products are fast here: training uses them, with an fp32 master copy of the weights")
+        advice.append("bf16 products are fast here: training uses them, with an fp32 copy of the weights")
     if facts["threads"] < facts["cores"]:
         advice.append(f"only {facts['threads']} of {facts['cores']} cores are used: unset OMP_NUM_THREADS")
     if library() is None:

@@ -28,7 +28,7 @@ def import_(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Make a run of a Hugging Face model, or of word vectors."""
+    """Turn a Hugging Face model, or word vectors, into a run."""
     output.prepare(computes=True)
     from weft.runs.importing import import_run
     from weft.runs.run import Run
@@ -40,9 +40,9 @@ def import_(
 @commands.command(
     epilog=examples(
         "weft export runs/book-1 --to hf --out book-hf       for transformers: AutoModel, AutoTokenizer",
-        "weft export runs/book-1 --to onnx --out book-onnx   for onnxruntime; free batch and length",
+        "weft export runs/book-1 --to onnx --out book-onnx   for onnxruntime; any batch size and length",
         "weft export runs/nllb --out nllb-de --set target_language=de   a translator of several languages, into German",
-        "weft export runs/words-1 --to word2vec --out words.txt   vectors of words as text; as words.bin binary",
+        "weft export runs/words-1 --to word2vec --out words.txt   word vectors as text; words.bin is binary",
     )
 )
 def export(
@@ -63,7 +63,7 @@ def export(
     broken: Broken = False,
     json: Json = False,
 ) -> None:
-    """Write a run for another tool, proved to compute the same."""
+    """Write a run for another tool, checked to compute the same."""
     output.prepare(computes=True)
     from weft.runs.exporting import check_target
 

@@ -49,20 +49,20 @@ def list_(runs: Runs = None, json: Json = False) -> None:
 @commands.command(
     epilog=examples(
         "weft runs compare runs/small runs/large",
-        "weft runs compare runs/* --data unseen.txt -o curves.png      all measured anew, on the same data",
+        "weft runs compare runs/* --data unseen.txt -o curves.png      measures all runs again, on the same data",
     )
 )
 def compare(
     runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two runs or more.")],
     data: Annotated[
-        list[str] | None, typer.Option("--data", metavar="DATA", help="Measure all runs on this; takes longer.")
+        list[str] | None, typer.Option("--data", metavar="DATA", help="Measure all runs on this data; takes longer.")
     ] = None,
     output_: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Draw the loss curves: .png or .svg.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Settings that differ, measures, and curves of runs."""
+    """Compare runs: settings that differ, measures, and loss curves."""
     output.prepare(computes=bool(data))
     from weft.runs.comparing import compare as compare_
 
@@ -105,9 +105,9 @@ def clean(
 
 @commands.command()
 def verify(runs: Runs = None, json: Json = False) -> None:
-    """Compare every file with what weft wrote.
+    """Check that the files of runs are as weft wrote them.
 
-    The exit code is 74 if something that is read has changed.
+    The exit code is 74 if a file that weft reads has changed.
     """
     output.prepare()
     from weft.errors import StorageError
@@ -124,7 +124,7 @@ def verify(runs: Runs = None, json: Json = False) -> None:
         raise StorageError(
             f"{len(broken)} of {len(found)} runs are not what weft wrote",
             where=", ".join(broken),
-            fix="copy them again from where they are whole; --broken uses one as it is",
+            fix="copy them again from an undamaged copy; --broken uses a run as it is",
         )
 
 

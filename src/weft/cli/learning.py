@@ -14,7 +14,7 @@ commands = typer.Typer()
 
 @commands.command(
     epilog=examples(
-        "weft check reviews.csv                     what it is, what could be learned, what is wrong, the plan",
+        "weft check reviews.csv                     what is in the file, what can be learned, its faults, the plan",
         "weft check photos/ -o sheet.png            a contact sheet of the pictures",
         "weft check letters.txt --set encoding=cp1252",
         "weft check pairs.xlsx --minutes 20 --json",
@@ -22,21 +22,22 @@ commands = typer.Typer()
 )
 def check(
     data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
-    task: Annotated[str | None, typer.Option(metavar="TASK", help="Look at it as data of this task.")] = None,
+    task: Annotated[str | None, typer.Option(metavar="TASK", help="Read the data for this task.")] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(parser=number(float, "--minutes"), metavar="X", help="Plan a training of this length."),
+        typer.Option(parser=number(float, "--minutes"), metavar="X", help="Plan a training run of this length."),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan/--no-plan", help="Without a plan, torch is not loaded.")] = True,
+    plan: Annotated[bool, typer.Option("--plan/--no-plan", help="Also plan the training; --no-plan is faster.")] = True,
     output_: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A .png or .svg with a sheet of the pictures.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write a contact sheet of the pictures: .png or .svg."),
     ] = None,
     set_: Set = None,
     json: Json = False,
 ) -> None:
     """Look at data before training.
 
-    What it is, what could be learned from it, what is wrong with it.
+    Says what the data is, what can be learned from it, and what is wrong with it.
     """
     output.prepare()
     from weft.runs.checking import check as check_
@@ -51,13 +52,13 @@ def check(
         "weft train corpus.en corpus.fr --model lstm-attention",
         "weft train book.txt                        recognised as text; sized to your machine",
         "weft train pairs.tsv --minutes 20          sentence pairs: learns to translate",
-        "weft train photos/ --model vit             pictures, one sub-folder a class",
+        "weft train photos/ --model vit             pictures, one sub-folder for each class",
         "weft train photos/ --task reconstruct-images",
-        "weft train captions.tsv photos/            pictures with sentences: learns to write about them",
+        "weft train captions.tsv photos/            pictures with captions: learns to write captions",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
-        "weft train book.txt --set lr=1e-3,3e-3     a sweep: both, and then the better one",
-        "weft train --config run.toml               the same words in a file",
-        "weft train --resume --out runs/book-1      go on where a stopped run was",
+        "weft train book.txt --set lr=1e-3,3e-3     a sweep: trains both, tells which is better",
+        "weft train --config run.toml               options and settings from a file",
+        "weft train --resume --out runs/book-1      continue a run that was stopped",
     )
 )
 def train(
@@ -68,12 +69,14 @@ def train(
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="A model by name; `weft tasks TASK` lists them.")
     ] = None,
-    preset: Annotated[str | None, typer.Option(metavar="NAME", help="A fixed size: tiny trains in seconds.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A fixed model size: tiny trains in seconds.")
+    ] = None,
     out: Out = None,
     minutes: Annotated[
         float | None,
         typer.Option(
-            parser=number(float, "--minutes"), metavar="X", help="Train this long; the model is sized to fit."
+            parser=number(float, "--minutes"), metavar="X", help="Train this long; the model size is chosen to fit."
         ),
     ] = None,
     steps: Annotated[
@@ -81,22 +84,27 @@ def train(
     ] = None,
     epochs: Annotated[
         float | None,
-        typer.Option(parser=number(float, "--epochs"), metavar="X", help="Train this many rounds through the data."),
+        typer.Option(
+            parser=number(float, "--epochs"), metavar="X", help="Train this many epochs (passes through the data)."
+        ),
     ] = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="RUN", help="Start from another run's weights.")
+        str | None, typer.Option("--from", metavar="RUN", help="Fine-tune: start from the weights of this run.")
     ] = None,
-    valid: Annotated[str | None, typer.Option(metavar="DATA", help="Held-out data; split off by default.")] = None,
+    valid: Annotated[
+        str | None, typer.Option(metavar="DATA", help="Held-out data (validation); by default a part of DATA.")
+    ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(parser=number(int, "--seed"), metavar="N", help="All randomness follows from it; 0 by default."),
+        typer.Option(parser=number(int, "--seed"), metavar="N", help="Random seed; 0 by default."),
     ] = None,
-    precision: Annotated[str | None, typer.Option(metavar="NAME", help="auto, fp32 or bf16.")] = None,
+    precision: Annotated[str | None, typer.Option(metavar="NAME", help="Number format: auto, fp32 or bf16.")] = None,
     set_: Set = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="These words in a file; those typed here win over it.")
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="A file with options and settings; those typed here come first."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the stopped run in --out.")] = False,
     json: Json = False,
 ) -> None:
     """Train a model on your files and write a run folder."""
@@ -141,10 +149,13 @@ def _swept(words: dict[str, Any], settings: dict[str, Any], resume: bool, json: 
     )
 )
 def soup(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Runs of one model, fine-tuned differently.")],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN", help="Runs fine-tuned from one model with different settings.")
+    ],
     out: Out = None,
     data: Annotated[
-        list[str] | None, typer.Option("--data", metavar="DATA", help="Measure on this; the held-out part by default.")
+        list[str] | None,
+        typer.Option("--data", metavar="DATA", help="Data to measure on; by default the held-out part."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -166,10 +177,11 @@ def demo(
 ) -> None:
     """Train English to French in about a minute, and look inside.
 
-    The sentences are of weft's own phrasebook. Translates some that it never saw, and draws what was looked at.
+    The sentences come from weft's own phrasebook. The model translates sentences that it never saw, and their attention is
+    drawn.
     """
     output.prepare(computes=True)
     from weft.runs.demo import demo as demo_
 
-    output.say("weft demo: English to French from nothing, on sentences of weft's own grammar\n")
+    output.say("weft demo: trains English to French from scratch, on sentences of weft's own phrasebook\n")
     output.shown(demo_(minutes=minutes, out=out, say=output.say), json)

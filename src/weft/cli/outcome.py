@@ -51,11 +51,13 @@ def explained(error: BaseException, commands: Sequence[str]) -> WeftError | None
     if isinstance(error, ImportError) and is_requirement(error):
         return missing(error)
     if isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY):
-        fix = "choose a smaller model, batch or context, or micro-batches (--set micro=4)"
-        return WeftError("the memory of this machine is not enough", fix=fix)
+        fix = "choose a smaller model (--preset tiny), batch (--set batch=8) or micro-batch (--set micro=4)"
+        return WeftError("this machine has not enough memory", fix=fix)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, *EXPLAINED):
         return storage_error(error, Path(os.fsdecode(error.filename or "")))
-    return Fault(f"a fault in weft: {type(error).__name__}: {error}", fix="run again with --debug for the details")
+    return Fault(
+        f"an error in weft itself: {type(error).__name__}: {error}", fix="run again with --debug for the details"
+    )
 
 
 class Fault(WeftError):

@@ -104,13 +104,13 @@ def shown(report: Report, as_json: bool) -> None:
         emit(report)
         return
     trained(report, False)
-    print("\nit translates sentences that it never saw:\n")
+    print("\ntranslations of sentences that it never saw:\n")
     for one in report["predictions"]:
         print(harmless(f"  {one['source']}\n  {one['text']}\n"))
     exact, error = report["metrics"]["exact"], report["alignment_error_rate"]
     print(f"{exact:.1%} of the unseen sentences are exactly right; alignment error rate {error:.3f}")
-    print(f"what it looked at: {report['picture']}")
-    say(f'\nyour turn:  weft predict {report["run"]} "The old doctor does not see the red car."\n'
+    print(f"its attention, drawn: {report['picture']}")
+    say(f'\nnow try:    weft predict {report["run"]} "The old doctor does not see the red car."\n'
         f'            weft look {report["run"]} "The old doctor does not see the red car." -o red-car.png\n'
         "            weft train your-pairs.tsv")  # fmt: skip
 
@@ -134,7 +134,7 @@ def exported(report: Report, as_json: bool) -> None:
         return
     print(harmless(f"wrote {report['folder']} as {report['model_type']}"))
     if report["to"] != "word2vec":
-        print(f"opened there in a fresh process, its values differ by {report['difference']:.2g} at most")
+        print(f"opened there in a fresh process, its outputs differ from weft's by {report['difference']:.2g} at most")
 
 
 def embedded(report: Report, as_json: bool) -> None:
@@ -159,7 +159,7 @@ def souped(report: Report, how: Report, as_json: bool) -> None:
         emit({**report, "soup": dict(how)})
         return
     kept = f"{how['kind']} soup of {len(how['chosen'])}"
-    print(f"kept the {kept}: {how['measure']} {how['gain']:+.4g} beside the best member")
+    print(f"kept the {kept}: {how['measure']} {how['gain']:+.4g} compared with the best run")
     print(harmless(f"run folder: {report['run']}"))
 
 
@@ -198,7 +198,7 @@ def predicted(
         for key, what in (("unread", "tokens at its start do not fit the model's context, and were not read"),
                           ("unread_end", "tokens at its end do not fit the model's context, and were not read"),
                           ("unknown", "characters are not in the model's vocabulary, and were not read"),
-                          ("cut", "the answer was still going on at its longest length, and is cut")):  # fmt: skip
+                          ("cut", "the answer reached its longest length and is cut off (--set max_tokens=N)")):  # fmt: skip
             if key in one:
                 amount = "" if one[key] is True else f"{one[key]} "
                 say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")
@@ -259,15 +259,16 @@ def evaluated(report: Report, as_json: bool) -> None:
         return
     print(harmless(report["data"]))
     intervals, signatures = report.get("intervals", {}), report.get("signatures", {})
+    width = max([16, *map(len, report["metrics"])])
     for name, value in report["metrics"].items():
         low, high = intervals.get(name, (None, None))
         digits = 2 if abs(value) >= 1 else 3
         ends = "" if low is None else f"   95 % of resamples from {low:.{digits}f} to {high:.{digits}f}"
-        print(f"  {name:<16} {value:.4f}{ends}")
+        print(f"  {name:<{width}} {value:.4f}{ends}")
     for name, signature in signatures.items():
-        print(harmless(f"  {name:<16} {signature}"))
+        print(harmless(f"  {name:<{width}} {signature}"))
     for name, value in report.get("baselines", {}).items():
-        print(f"  {name:<16} {value:.4f}   for comparison")
+        print(f"  {name:<{width}} {value:.4f}   for comparison")
     for line in report.get("looked", ()):
         print(harmless(f"  {line}"))
     counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}

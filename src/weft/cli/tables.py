@@ -60,7 +60,7 @@ def cleaned(found: "Sequence[Cleaned]", *, dry: bool) -> None:
     would = "would remove" if dry else "removed"
     for one in found:
         if one.kept:
-            print(harmless(f"{one.run}: left as it is ({one.kept})"))
+            print(harmless(f"{one.run}: not changed ({one.kept})"))
         elif one.checkpoints:
             print(harmless(f"{one.run}: {would} {amount(one.bytes)} of checkpoints"))
     print(f"{would} {amount(sum(one.bytes for one in found))} in all")
@@ -70,9 +70,9 @@ def verified(found: "Mapping[str, Verified]") -> None:
     """The result of `weft runs verify`."""
     for run, one in found.items():
         if not one.sealed:
-            print(harmless(f"{run}: of an earlier version, without a seal: nothing to compare with"))
+            print(harmless(f"{run}: written by an earlier version of weft without checksums: cannot be checked"))
             continue
-        print(harmless(f"{run}: {'whole' if one.whole else 'changed'}"))
+        print(harmless(f"{run}: {'unchanged' if one.whole else 'changed'}"))
         for name, what in {**one.refused, **one.changed}.items():
             print(harmless(f"  {name}: {what}"))
         for name, what in one.checkpoints.items():

@@ -27,7 +27,7 @@ def _as_json(card: Any) -> dict[str, Any]:
     task = card.task
     return {"task": card.name, "summary": card.summary, "data": card.files, "models": dict(card.models),
             "presets": dict(card.presets), "settings": _defaults(card.training), "predict": _defaults(task.Predict),
-            "evaluate": _defaults(task.Evaluate) if task.Evaluate else {},
+            "evaluate": _defaults(task.Evaluate),
             "export": _defaults(task.Export) if task.Export else {},
             "look": _defaults(task.Look) if task.Look else {}}  # fmt: skip
 
@@ -73,7 +73,7 @@ def _settings(command: str, settings: Any, more: Mapping[str, str]) -> Iterator[
     yield f"\n  {command} --set NAME=VALUE"
     yield f"    {'name':<{width}}  default   meaning"
     for name, value in values.items():
-        yield from _row(f"    {name:<{width}}  {_plain(value):<8}  ", about.get(name, ""))
+        yield from _row(f"    {name:<{width}}  {_plain(value):<8}  ", about.get(name, "not used by this task"))
 
 
 def _head(card: Any) -> Iterator[str]:

@@ -27,10 +27,10 @@ def predict(
     run: RunFolder,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="INPUT", help="What to continue or predict from; by default what is piped in."),
+        typer.Argument(metavar="INPUT", help="Texts or files to predict from; by default the lines piped in (stdin)."),
     ] = None,
     input: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with one input a line; - for what is piped in.")
+        Path | None, typer.Option(metavar="FILE", help="A file with one input in each line; - for stdin.")
     ] = None,
     output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
     set_: Set = None,
@@ -84,7 +84,7 @@ def evaluate(
     run: RunFolder,
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DATA", help="Data to measure on; the run's own held-out part by default."),
+        typer.Argument(metavar="DATA", help="Data to measure on; by default the run's held-out data."),
     ] = None,
     set_: Set = None,
     broken: Broken = False,
@@ -111,22 +111,22 @@ def look(
     run: RunFolder,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="INPUT", help="What to look at the model with; one input, or several words."),
+        typer.Argument(metavar="INPUT", help="A text or the file of a picture; or several words."),
     ] = None,
     output_: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="A .png, .svg, .html or .gif to write; else words are printed."
+            "-o", "--output", metavar="FILE", help="A .png, .svg, .html or .gif to write; without it, text is printed."
         ),
     ] = None,
     what: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What was learned instead of one input: filters,positions.")
+        str | None, typer.Option(metavar="NAMES", help="Show learned weights instead of one input: filters,positions.")
     ] = None,
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
 ) -> None:
-    """See what a model attends to."""
+    """See what a model attends to: its attention weights."""
     output.prepare()
     if output_ is not None:
         from weft.inspect.views import check_ending
@@ -155,7 +155,7 @@ def look(
 def embed(
     run: RunFolder,
     inputs: Annotated[
-        list[str] | None, typer.Argument(metavar="INPUT", help="Texts, files with one text a line, or pictures.")
+        list[str] | None, typer.Argument(metavar="INPUT", help="Texts, files with one text in each line, or pictures.")
     ] = None,
     output_: Annotated[
         Path | None,
@@ -164,9 +164,11 @@ def embed(
         ),
     ] = None,
     query: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this one; may be given again.")
+        list[str] | None, typer.Option(metavar="TEXT", help="List the inputs nearest to this text; may be repeated.")
     ] = None,
-    best: Annotated[int, typer.Option(parser=number(int, "--best"), metavar="N", help="How many to list.")] = 5,
+    best: Annotated[
+        int, typer.Option(parser=number(int, "--best"), metavar="N", help="Number of nearest inputs to list.")
+    ] = 5,
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,

@@ -41,16 +41,20 @@ def _fitting(line: str) -> list[str]:
     return parts + [f"    {text}" for words in about for text in textwrap.wrap(words, EXAMPLE_WIDTH - 4)]
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on stdout.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting, as often as needed. `weft tasks TASK` lists them."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A setting; may be repeated. `weft tasks TASK` lists all settings."
+    ),
 ]
 RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, e.g. runs/book-1.")]
 Broken = Annotated[
     bool, typer.Option("--broken", help="Use the model even if weights are NaN or infinite, or files have changed.")
 ]
-Out = Annotated[str | None, typer.Option(metavar="RUN", help="The run folder; runs/<name>-<number> by default.")]
+Out = Annotated[
+    str | None, typer.Option(metavar="RUN", help="The run folder to write; runs/<name>-<number> by default.")
+]
 
 
 def settings_of(
@@ -89,7 +93,9 @@ def lines_in(path: Path, encoding: str | None = None) -> list[str]:
 
     if str(path) == "-":
         if sys.stdin is None or sys.stdin.closed:
-            raise WeftError("nothing is piped in", where="-", fix="name a file, or pipe lines in: ... | weft ...")
+            raise WeftError(
+                "nothing is piped in", where="-", fix="name a file, or pipe lines in: cat FILE | weft COMMAND"
+            )
         return sys.stdin.read().splitlines()
     with reading_as(encoding):
         return "".join(read_text(path)).splitlines()

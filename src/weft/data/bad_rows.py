@@ -49,7 +49,7 @@ class BadRows:
         """Count a bad row, or raise where no more may be skipped. A `gap`, a cell left empty, is no fault where nobody set a bound."""
         self.count += 1
         if self.skip is None and not gap:
-            fix = f"{error.fix}; or allow for some bad rows, which are then left out and counted: --set skip=100"
+            fix = f"{error.fix}; or leave out up to 100 bad rows: --set skip=100"
             raise DataError(error.problem, where=error.where, fix=fix)
         if len(self.first) < _listed.get():
             self.first.append(error)
@@ -68,7 +68,7 @@ class BadRows:
 
     def _too_many(self, found: str) -> DataError:
         first = self.first[0]
-        fix = f"{first.fix}; or allow for more: --set skip={2 * self.count}"
+        fix = f"{first.fix}; or leave more out: --set skip={2 * self.count}"
         return DataError(f"bad rows: {found}; the first: {first.problem}", where=first.where, fix=fix)
 
 

@@ -226,7 +226,7 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
         guess = f"{guess.replace('ISO-8859-1', 'Latin-1, ISO-8859-1')} ({_setting(guess)})"
     else:
         guess = "damaged UTF-8, since letters before it are UTF-8"
-        fix = f"mend that place, or drop the bytes that do not fit: {_iconv(path, 'UTF-8', '-c ')}"
+        fix = f"repair that place, or drop the bytes that are not UTF-8: {_iconv(path, 'UTF-8', '-c ')}"
     unpacked = " of the unpacked text" if _packed(path) else ""
     problem = f"byte 0x{data[start]:02X} at byte offset {offset + start}{unpacked} is not UTF-8; it looks like {guess}"
     return DataError(problem, where=f"{shown(path)}, line {line}", fix=fix)

@@ -1,7 +1,7 @@
 """Formats that people have and weft does not read: known by first bytes and ending, each with a command that converts it.
 
-Knows names and commands; refuses to open anything. Formats that are text are none of these, except PDF and RTF, whose text
-is not what people see.
+Knows names and commands; refuses to open anything. Formats that are text are in `foreign_text`, except PDF and RTF, whose
+text is not what people see.
 """
 
 import shlex
@@ -88,6 +88,16 @@ R_DATA = Foreign("data of R", "Rscript -e 'a <- commandArgs(TRUE); write.csv(rea
                  "{file} {stem}.csv")  # fmt: skip
 MAP = Foreign("a map (vector layer)", "ogr2ogr -f CSV -lco GEOMETRY=AS_XY {stem}.csv {file}")
 NOTEBOOK = Foreign("a Jupyter notebook", "jupyter nbconvert --to markdown {file}")
+POINTS = Foreign(
+    "points in space (a mesh or a cloud)",
+    "python -c \"import sys, json, trimesh; print(json.dumps({{'set': trimesh.load(sys.argv[1], process=False)"
+    ".vertices.tolist(), 'label': sys.argv[2]}}))\" {file} LABEL >> sets.jsonl   # a line for each file, with its class",
+)
+PCD = Foreign(
+    "a cloud of points (PCD)",
+    "python -c \"import sys, json, numpy, open3d; print(json.dumps({{'set': numpy.asarray(open3d.io.read_point_cloud("
+    "sys.argv[1]).points).tolist(), 'label': sys.argv[2]}}))\" {file} LABEL >> sets.jsonl   # a line for each file",
+)
 OUTLOOK = Foreign("an Outlook mailbox", "readpst -o . {file}   # writes .mbox files")
 
 ENDINGS: dict[str, Foreign] = {
@@ -104,10 +114,11 @@ ENDINGS: dict[str, Foreign] = {
         ".cr2 .cr3 .nef .arw .dng .orf .raf .rw2": RAW, ".grib .grb .grib2 .grb2": GRIB, ".h5 .hdf5 .hdf": HDF,
         ".mat": MATLAB, ".rds": R_DATA, ".shp .gpkg .kmz": MAP, ".dta": Foreign("a Stata file", _pandas("read_stata")),
         ".sav": Foreign("an SPSS file", _pandas("read_spss")), ".sas7bdat": Foreign("a SAS file", _pandas("read_sas")),
-        ".ipynb": NOTEBOOK, ".pst .ost": OUTLOOK, ".mobi .azw3": Foreign("an e-book", "ebook-convert {file} {stem}.txt"),
+        ".off .ply .stl": POINTS, ".pcd": PCD, ".ipynb": NOTEBOOK, ".pst .ost": OUTLOOK, ".mobi .azw3": Foreign("an e-book", "ebook-convert {file} {stem}.txt"),
     }.items()
     for ending in endings.split()
 }  # fmt: skip
+CLOUD_ENDINGS = tuple(ending for ending, known in ENDINGS.items() if known in (POINTS, PCD))
 SIGNATURES: tuple[tuple[bytes, Foreign], ...] = (
     (b"%PDF-", PDF), (b"{\\rtf", RTF), (b"SQLite format 3\0", SQLITE), (b"\xd0\xcf\x11\xe0", OLD_OFFICE), (b"ID3", SOUND),
     (b"fLaC", SOUND), (b"OggS", SOUND), (b"7z\xbc\xaf", SEVEN_ZIP), (b"Rar!", RAR), (b"\x28\xb5\x2f\xfd", ZSTD),
@@ -158,5 +169,7 @@ def refusal_of_folder(where: str, files: Sequence[Path], shown: Sequence[str]) -
     known, path, name = next(one for one in found if one[0].name == most)
     problem = f"{count} of its {len(files)} files are each {most}, which weft does not read"
     return DataError(
-        problem, where=where, fix=f"{known.remedy(path, name)} (and the others alike), then name the folder again"
+        problem,
+        where=where,
+        fix=f"{known.remedy(path, name)} (and the other files in the same way), then name the folder again",
     )

@@ -20,7 +20,7 @@ def numbered(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str
             yield number, line
             number += 1
         if len(tail) > MAX_LINE:
-            problem, fix = f"longer than {MAX_LINE >> 20} MiB", "put a document of this size in a .txt file of its own"
+            problem, fix = f"longer than {MAX_LINE >> 20} MiB", "put a document of this size into a separate .txt file"
             raise DataError(problem, where=f"{shown(path)}, line {number}", fix=fix)
     if tail:
         yield number, tail

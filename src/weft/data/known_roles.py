@@ -90,8 +90,8 @@ def _longest(columns: Sequence[Column]) -> list[int]:
     return [order[0].place] if clear and order[0].length > 0 else []
 
 
-TEXT = known_as("text", TEXT_NAMES, _longest, last=True)
-LABEL = known_as("label", LABEL_NAMES, _only_label)
+TEXT = known_as("text", TEXT_NAMES, _longest, ends=("_text",), last=True)
+LABEL = known_as("label", LABEL_NAMES, _only_label, ends=("_label",))
 LABELLED = (TEXT, LABEL)
 
 # Pictures

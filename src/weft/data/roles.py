@@ -36,15 +36,24 @@ class Role:
 
 
 def known_as(
-    role: str, names: Sequence[str], by_content: Callable[[Sequence[Column]], list[int]], *, last: bool = False
+    role: str,
+    names: Sequence[str],
+    by_content: Callable[[Sequence[Column]], list[int]],
+    *,
+    ends: tuple[str, ...] = (),
+    last: bool = False,
 ) -> Role:
-    """A role whose columns bear one of some names, the likeliest first."""
+    """A role whose columns bear one of some names, the likeliest first; or names that end so, as column_label does."""
 
     def by_name(found: Sequence[str | None]) -> list[int]:
         places = {plain(name): place for place, name in reversed(list(enumerate(found))) if name}
-        return [places[name] for name in names if name in places]
+        exact = [places[name] for name in names if name in places]
+        return [*exact, *sorted(place for name, place in places.items() if name.endswith(ends) and place not in exact)]
 
-    return Role(role, by_name, by_content, lambda name: role if plain(name) in names else None, last)
+    def means(name: str) -> str | None:
+        return role if plain(name) in names or plain(name).endswith(ends) else None
+
+    return Role(role, by_name, by_content, means, last)
 
 
 def names_columns(cells: Sequence[str], roles: Sequence[Role], asked: Sequence[str | None] = ()) -> bool:

@@ -16,15 +16,19 @@ from typing import Literal
 from weft.data.bounds import link_leads_out
 from weft.data.decoding import CHUNK, read_text, shown
 from weft.data.decoding import kind as kind_of
-from weft.data.files import is_pattern, is_run, missing
+from weft.data.files import ending, is_pattern, is_run, missing
+from weft.data.foreign import Foreign
+from weft.data.foreign_text import known_objects
 from weft.data.grids.formats import is_store
 from weft.data.images.formats import is_archive
 from weft.data.known_roles import ALL
 from weft.data.readers.json_files import first_table
-from weft.data.tables import Table, is_list, is_table, open_table
+from weft.data.tables import Row, Table, is_list, is_table, open_table
 from weft.errors import DataError
 
 FILES = 400  # files of a folder, pattern or archive that are looked at
+OBJECTS = (".jsonl", ".json")
+FIRST = 20  # objects of a file that are looked at for their form
 TABLES = 5  # tables of a folder that are opened
 
 Level = Literal["no", "possible", "sure"]
@@ -133,6 +137,17 @@ class Surveyed:
         if len(named) * 2 <= len(self.files):
             return ()
         return tuple(table for file in named[:TABLES] for table in _preview(file))
+
+    @cached_property
+    def other_objects(self) -> Foreign | None:
+        """The form of the objects in a file of JSON, where weft reads such objects in another one."""
+        if self.kind != "file" or not ending(self.path, OBJECTS) or not self.tables:
+            return None
+        rows = (
+            item.cells for table in _preview(self.path) for item in islice(table.rows(), FIRST) if isinstance(item, Row)
+        )
+        found = (known_objects(self.path, cells) for cells in rows if isinstance(cells, dict))
+        return next(filter(None, found), None)
 
 
 class Survey:

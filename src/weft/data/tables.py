@@ -120,7 +120,9 @@ def excerpt(text: str) -> str:
 
 
 def as_cell(value: Any) -> str:
-    """A value of JSON as a cell; what cannot be a label or a text is blank."""
+    """A value of JSON as a cell, a list of one text as that text; what cannot be a label or a text is blank."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return value[0]
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, str | int | float) else ""

@@ -31,17 +31,17 @@ class Decoding(Beam, Compute):
     max_tokens: int | None = None
 
     about: ClassVar[Mapping[str, str]] = {
-        "beam": "hypotheses that are followed side by side; 1 is greedy",
-        "length_penalty": "above 0 favours longer answers: log p / length^this",
+        "beam": "beam search: number of hypotheses kept at each step; 1 is greedy search",
+        "length_penalty": "above 0 favours longer answers: log p / length^length_penalty",
         "early_stopping": "stop once `beam` answers have ended, even if a better one could follow",
         "best": "answers to give for each input, the best first",
         "never": "ids of tokens that are never written",
         "precision": Compute.about["precision"],
-        "temperature": "above 0 draws at random instead of searching; 1 as the model believes",
-        "top_k": "drop all but the k likeliest tokens when drawing",
-        "top_p": "drop tokens beyond this share of the probability when drawing",
-        "seed": "another seed, another draw",
-        "max_tokens": "the most tokens of an answer; by default a bound from the input",
+        "temperature": "above 0 samples at random instead of beam search; 1 samples with the model's own probabilities",
+        "top_k": "when sampling: only the k likeliest tokens",
+        "top_p": "when sampling (nucleus): only the likeliest tokens that together have this probability",
+        "seed": "random seed of sampling",
+        "max_tokens": "the most tokens of an answer; by default set by the length of the input",
     }
 
     def check(self) -> None:

@@ -171,7 +171,7 @@ class FieldPredictor:
     def _in_units(self, anomalies: np.ndarray, season: Number, hour: Number) -> np.ndarray:
         if not np.isfinite(anomalies[..., ~self.never]).all():
             problem = "the model gives values that are not finite"
-            raise NotNumbers(problem, fix="train anew with a lower lr")
+            raise NotNumbers(problem, fix="train again with a lower learning rate, for example --set lr=1e-3")
         values = self.codec.values(anomalies, season, hour)
         return np.where(self.never, np.float32(np.nan), values).astype(np.float32)
 

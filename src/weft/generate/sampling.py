@@ -15,7 +15,7 @@ from weft.native import Draw, Leaders, library
 
 NEVER = float("-inf")  # the logit of a token that must not come
 NOT_NUMBERS = "the model's scores are not numbers"
-NOT_NUMBERS_FIX = "its weights are damaged, or its training diverged: train it anew"
+NOT_NUMBERS_FIX = "its weights are damaged, or its training diverged: train it again"
 
 
 class Sampling(Config):
@@ -37,15 +37,15 @@ class Sampling(Config):
     never: tuple[int, ...] = ()
 
     about: ClassVar[Mapping[str, str]] = {
-        "temperature": "0 takes the likeliest token; below 1 is safer, above 1 bolder",
-        "top_k": "drop all but the k likeliest tokens",
-        "top_p": "drop tokens beyond this share of the probability",
-        "min_p": "drop tokens below this share of the likeliest one's probability",
-        "repetition_penalty": "above 1 avoids what was already said",
+        "temperature": "0 always takes the likeliest token; below 1 is safer, above 1 more surprising",
+        "top_k": "sample from the k likeliest tokens only",
+        "top_p": "nucleus sampling: sample from the likeliest tokens that together have this probability",
+        "min_p": "drop tokens less probable than this share of the likeliest token's probability",
+        "repetition_penalty": "above 1 makes tokens that were already written less probable",
         "max_tokens": "the most tokens to write",
         "stop": "texts that end the writing, separated by commas",
-        "samples": "continuations of each input",
-        "seed": "another seed, another text",
+        "samples": "number of continuations of each input",
+        "seed": "random seed; another seed gives another text",
         "never": "ids of tokens that are never written",
     }
 

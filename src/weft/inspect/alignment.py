@@ -17,6 +17,7 @@ from weft.modalities.words import spans as word_spans
 
 END = "<end>"  # how the end token is shown
 MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
+ROWS = "attention: each token, and the tokens to which it gives the largest attention weights"
 
 Span = tuple[int, int]  # the characters of a text from start up to end
 Spans = tuple[Span | None, ...]  # None: a token without text, such as the end
@@ -195,10 +196,12 @@ def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.nda
     A decoder that steps reads many times with few queries each: they are put one below the other.
     """
     if not any(readings):
-        raise DataError("nothing was read from a memory: this model has no attention that looks at a source")
+        raise DataError("nothing was read from a memory: this model has no cross-attention to a source")
     layers = [np.concatenate([r.weights()[row].float().detach().cpu().numpy() for r in layer], 1) for layer in readings]
     if len({layer.shape for layer in layers}) > 1:
-        raise DataError(f"the layers do not read alike: {', '.join(str(layer.shape) for layer in layers)}")
+        raise DataError(
+            f"the layers have attention of different shapes: {', '.join(str(layer.shape) for layer in layers)}"
+        )
     return np.stack(layers)
 
 

@@ -39,10 +39,10 @@ class LookAtAnswer(LookAtWords):
 
     about: ClassVar[Mapping[str, str]] = {
         **LookAtWords.about,
-        "layer": "one layer, from 1: of the encoder for words of the question, of the decoder for those of the answer",
+        "layer": "one layer, from 1: in the encoder for words of the question, in the decoder for words of the answer",
         "question": "what is asked about the picture",
         "answer": "look with this answer instead of the model's own",
-        "beam": "the beam of the model's own answer",
+        "beam": "beam size of the search for the model's own answer",
         "over": "picture: what each word read of the picture; question: what each word of the answer read of the question",
         "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
     }
@@ -53,7 +53,7 @@ class LookAtAnswer(LookAtWords):
             maps = {"word": self.word is not None, "every": self.every, "by": self.by == "occlusion"}
             for name in (name for name, given in maps.items() if given):
                 problem = "over=question shows attention between words, and has no maps of the picture"
-                raise ConfigError(problem, where=name, fix=f"leave {name} away, or leave over=question away")
+                raise ConfigError(problem, where=name, fix=f"leave out {name}, or leave out over=question")
 
 
 @dataclass(frozen=True)

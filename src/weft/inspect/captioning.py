@@ -32,7 +32,7 @@ class LookAtCaption(LookAtWords):
     about: ClassVar[Mapping[str, str]] = {
         **LookAtWords.about,
         "caption": "look with this caption instead of the model's own",
-        "beam": "the beam of the model's own caption",
+        "beam": "beam size of the search for the model's own caption",
         "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
     }
 

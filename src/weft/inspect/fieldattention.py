@@ -32,17 +32,17 @@ class LookAtPlace(Config):
     through: bool = False
 
     about: ClassVar[Mapping[str, str]] = {
-        "at": "latitude,longitude of the place that reads, as in 48.2,16.4; by default the middle of the grid",
-        "variable": "whose forecast at that place reads; by default all, averaged",
+        "at": "latitude,longitude of the place whose attention is shown, as in 48.2,16.4; by default the middle of the grid",
+        "variable": "the variable whose attention is shown; by default the average of all",
         "time": "number of the last known field, from 1; by default the last of the file",
         "layer": "show one layer, counted from 1",
         "head": "show one head, counted from 1",
-        "through": "follow attention through all layers (rollout)",
+        "through": "attention rollout: follow attention through all layers",
     }
 
     def check(self) -> None:
         if self.through and (self.layer or self.head):
-            raise ConfigError("attention through all layers has no single layer or head", where="through")
+            raise ConfigError("attention rollout goes through all layers: layer and head do not apply", where="through")
         if self.at is not None and not re.search(r"\d", self.at):
             raise ConfigError(f"expected latitude,longitude, found {self.at!r}", where="at")
 

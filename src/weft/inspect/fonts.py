@@ -80,7 +80,7 @@ def missing_glyphs(labels: Iterable[str]) -> str | None:
         fix = "install a font that has them, such as Noto Sans (Debian: apt install fonts-noto-core)"
     return (
         f"no installed font has {' and '.join(scripts)}, such as {' '.join(absent[:5])}: a PNG shows empty boxes there\n"
-        f"  -> {fix}; or make an SVG, which a browser shows with fonts of its own"
+        f"  -> {fix}; or make an SVG, which a browser shows with its own fonts"
     )
 
 

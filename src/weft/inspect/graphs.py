@@ -33,7 +33,7 @@ class LookAtGraph(Config):
     head: int | None = None
 
     about: ClassVar[Mapping[str, str]] = {
-        "node": "the node that reads, by its name or number; by default the one with most neighbours",
+        "node": "the node whose attention is shown, by its name or number; by default the one with most neighbours",
         "layer": "one layer, from 1; by default the mean of all",
         "head": "one head, from 1; by default the mean of all",
     }

@@ -78,7 +78,7 @@ def first_filters(embed: PictureEmbed) -> tuple[np.ndarray, tuple[int, int, int]
         flat = rearrange(filters, "o c y x -> o (y x c)").contiguous().numpy()
         return flat, (filters.shape[2], filters.shape[3], filters.shape[1])
     if not isinstance(embed, PatchEmbed):
-        raise WeftError("this model has no filters that meet the pixels", where="what", fix="leave filters away")
+        raise WeftError("this model has no filters over pixels", where="what", fix="leave out filters")
     return embed.project.weight.detach().float().cpu().numpy(), (embed.patch, embed.patch, embed.config.channels)
 
 
@@ -86,8 +86,8 @@ def first_filters(embed: PictureEmbed) -> tuple[np.ndarray, tuple[int, int, int]
 def position_codes(embed: PictureEmbed) -> np.ndarray:
     """The code of each place of the grid that was learned, (rows, columns, D)."""
     if embed.place is None:
-        fix = "leave positions away: a convolutional network has none"
-        raise WeftError("this model has no codes of places", where="what", fix=fix)
+        fix = "leave out positions: a convolutional network has none"
+        raise WeftError("this model has no position encodings", where="what", fix=fix)
     rows, columns = embed.config.grid
     side = embed.config.stride
     blank = Picture(torch.zeros(1, embed.config.channels, rows * side, columns * side))

@@ -206,7 +206,12 @@ def _row(on: Sheet, maps: Maps, chosen: _Choice, y: float, across: float) -> Non
     """The small maps side by side, in as many rows as keep them large enough to see."""
     columns = _columns(len(chosen.maps), most=min(6, int((across + GAP) / (MIN_MAP_INCHES + GAP))))
     wide, high = fitted(maps.picture, (across + GAP) / columns - GAP, 2.2)
-    on.text(0, y, f"{chosen.heading}; bright: read most, the number is the share of the brightest patch", color=PALE)
+    on.text(
+        0,
+        y,
+        f"{chosen.heading}; bright: most attention, the number is the attention weight of the brightest patch",
+        color=PALE,
+    )
     for n, (name, map) in enumerate(zip(chosen.names, chosen.maps, strict=True)):
         left, top = n % columns * (max(wide, MIN_MAP_INCHES) + GAP), y + 0.44 + n // columns * (high + 0.34)
         on.text(left, top - 0.05, name, va="bottom", size=7.5)

@@ -237,4 +237,4 @@ def _scale_note(chosen: Alignment, choice: AttentionChoice) -> str:
     ]
     over = [*([f"{layers} layers"] if layers > 1 else []), *([f"{heads} heads"] if heads > 1 else [])]
     parts += [f"averaged over {' × '.join(over)}"] if over else []
-    return ", ".join(["how much each row read of each column", *parts])
+    return ", ".join(["how much each row attends to each column", *parts])

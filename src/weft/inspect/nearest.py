@@ -75,7 +75,7 @@ class WordSpace:
         """The direction of a word."""
         ids = list(self.numbers(word))
         if not ids:
-            fix = "give a word that stands in the text that the model learned from, often enough to be learned"
+            fix = "give a word that stands often enough in the training text"
             raise WeftError(f"the word {word!r:.60} has no vector", where=where, fix=fix)
         vector = self.unit[ids].mean(0)
         return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.inspect.figures import INK, PALE, SIGNS, Format, Sheet, fitted, shades, sheet
-from weft.inspect.views import View, page, svg_figure
+from weft.inspect.views import Answer, View, page, svg_figure
 
 PAGE_INCHES = 7.2  # width of a picture of several panels
 GAP_INCHES = 0.18
@@ -118,6 +118,7 @@ class FieldView(View):
     words: str
     facts: dict[str, Any] = field(default_factory=dict)
     columns: int = 2
+    answer: Answer | None = None
 
     @property
     def about(self) -> str:
@@ -129,12 +130,14 @@ class FieldView(View):
 
     def page(self) -> bytes:
         """The panels on a page."""
-        return page(self.title, svg_figure(self.picture("svg")) + f"<p>{self.words}</p>")
+        return page(self.title, svg_figure(self.picture("svg")) + f"<p>{self.words}</p>", self.answer)
 
     def text(self) -> str:
         """What can be said without a picture."""
-        return self.words
+        return "\n".join([*([str(self.answer)] if self.answer is not None else []), self.words])
 
     def to_json(self) -> dict[str, Any]:
         """The facts, and the titles of the panels."""
-        return {"title": self.title, "panels": [panel.title for panel in self.shown], "words": self.words, **self.facts}
+        said = {} if self.answer is None else {"answer": self.answer.to_json()}
+        titles = [panel.title for panel in self.shown]
+        return {"title": self.title, "panels": titles, "words": self.words, **said, **self.facts}

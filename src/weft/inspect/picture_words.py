@@ -38,10 +38,10 @@ class LookAtWords(Config):
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer of the decoder, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
-        "word": "one word in large, with each head by itself: the word, or its place from 1",
-        "every": "with word: every head of every layer in a panel of its own",
-        "by": "attention: what was read for each word; occlusion: what makes the word less probable when it is painted "
-        "over; by default attention, or occlusion where the model has none",
+        "word": "one word enlarged, with a panel for each head: the word, or its position from 1",
+        "every": "with word: every head of every layer, each in its own panel",
+        "by": "attention: the attention weights for each word; occlusion: which parts make the word less probable when they "
+        "are covered; by default attention, or occlusion where the model has none",
         "token": TOKEN,
         "side": SIDE,
     }
@@ -50,7 +50,9 @@ class LookAtWords(Config):
     def chosen(self) -> AttentionChoice:
         """The layer and the head to show; a setting that nothing would come of is refused."""
         if self.every and self.word is None:
-            raise ConfigError("every head of every layer is shown for one word", where="every", fix="set word too")
+            raise ConfigError(
+                "every head of every layer is shown for one word", where="every", fix="add --set word=WORD"
+            )
         return AttentionChoice(self.layer, self.head)
 
     def refuse_layers(self) -> None:
@@ -59,7 +61,7 @@ class LookAtWords(Config):
             if getattr(self, name):
                 problem = "occlusion is measured on the whole model, it has no layers and heads"
                 raise ConfigError(
-                    problem, where=name, fix=f"leave {name} away, or --set by=attention where the model has attention"
+                    problem, where=name, fix=f"leave out {name}, or --set by=attention where the model has attention"
                 )
 
 

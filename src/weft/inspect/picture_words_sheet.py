@@ -39,14 +39,14 @@ class Method:
 METHOD: dict[By, Method] = {
     "attention": Method(
         "attention",
-        "Bright: the parts of the picture that the model read for this word.",
-        "The number is the share of the part that was read most",
-        " (if all {parts} parts were read alike, each would have {share}).",
+        "Bright: the parts of the picture that the model attended to for this word.",
+        "The number is the attention weight of the brightest part",
+        " (if all {parts} parts had equal attention, each would have {share}).",
     ),
     "occlusion": Method(
         "occlusion",
         "Bright: the parts of the picture that the word depends on.",
-        "The number is the fall of the word's probability when the brightest part is painted over.",
+        "The number is the fall of the word's probability when the brightest part is covered.",
     ),
 }
 

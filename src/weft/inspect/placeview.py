@@ -10,7 +10,7 @@ import numpy as np
 from weft.inspect.fieldmaps import Scale, bounds, dress, map_size, spread_out
 from weft.inspect.figures import DOTS_PER_INCH, INK, LINES, PALE, READ, Format, Sheet, breadth, shades, sheet
 from weft.inspect.placereading import PlaceReading, by_layer, by_time, largest, rings
-from weft.inspect.views import View, picture_page
+from weft.inspect.views import Answer, View, picture_page
 
 WIDTH, HEIGHT = 5.8, 4.4  # inches: the box of the map
 BAR, BAR_WIDTH, FONT = 0.19, 1.3, 7.5  # inches from one bar to the next and of the longest bar; points
@@ -98,8 +98,8 @@ def _table(on: Sheet, reading: PlaceReading, y: float) -> None:
 class PlaceView(View):
     """What a place read, as a picture, a page, words and plain values. Shows itself in a notebook."""
 
-    def __init__(self, reading: PlaceReading):
-        self.reading = reading
+    def __init__(self, reading: PlaceReading, answer: Answer | None = None):
+        self.reading, self.answer = reading, answer
 
     @property
     def about(self) -> str:
@@ -111,11 +111,11 @@ class PlaceView(View):
 
     def page(self) -> bytes:
         """The picture and the table as a page that needs nothing else."""
-        return picture_page(self._title, self.picture(), below=self._html())
+        return picture_page(self._title, self.picture(), below=self._html(), answer=self.answer)
 
     def text(self) -> str:
         """The shares by distance, of the patches read most, by variable and by time."""
-        lines = [self._title]
+        lines = [self._title, *([str(self.answer)] if self.answer is not None else [])]
         for heading, rows in self.tables.items():
             lines += ["", heading, *(f"  {share:6.1%}  {words}" for words, share in rows)]
         return "\n".join(lines)
@@ -143,6 +143,7 @@ class PlaceView(View):
         }
         return {
             "title": self._title,
+            **({} if self.answer is None else {"answer": self.answer.to_json()}),
             "place": {"row": place.row, "column": place.column, "y": place.y, "x": place.x},
             "map": np.round(self.reading.map, 6).tolist(),
             **tables,

@@ -10,7 +10,7 @@ import torch
 from weft.core.recording import record
 from weft.errors import WeftError
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import Alignment, most_read, text_labels, weights_of
+from weft.inspect.alignment import ROWS, Alignment, most_read, text_labels, weights_of
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import Readers
 from weft.inspect.views import ALL, Answer, AttentionChoice, View, page, svg_figure
@@ -94,7 +94,9 @@ class ReadingView(View):
         """For each token, what it read most, in words."""
         said = [] if self.answer is None else [str(self.answer)]
         notes = [note for note in self.notes if note != FIRST_TOKEN]
-        return "\n".join([self.said, *said, "", *most_read(self.attention.of(self.how).mean()), "", *notes]).rstrip()
+        return "\n".join(
+            [self.said, *said, "", ROWS, *most_read(self.attention.of(self.how).mean()), "", *notes]
+        ).rstrip()
 
     def note(self) -> str | None:
         """What to say of signs that no installed font has."""

@@ -24,7 +24,9 @@ def rollout(layers: Sequence[Float[Tensor, "B H N N"]], *, skip: float = 0.5) ->
         raise ConfigError(f"expected a share from 0 to 1, found {skip}", where="skip")
     shapes = {tuple(layer.shape) for layer in layers}
     if len({(shape[0], *shape[2:]) for shape in shapes}) > 1:
-        raise DataError(f"the layers do not read alike: {', '.join(map(str, sorted(shapes)))}", where="rollout")
+        raise DataError(
+            f"the layers have attention of different shapes: {', '.join(map(str, sorted(shapes)))}", where="rollout"
+        )
     first = layers[0]
     exact = torch.promote_types(first.dtype, torch.float32)  # products of many layers need fp32 at least
     own = torch.eye(first.shape[-1], device=first.device, dtype=exact)

@@ -85,8 +85,10 @@ def saliency(model: Stream, raw: Picture, explained: Explained | None, by: By) -
     if by == "gradient":
         if explained is None:
             problem = "this model gives no answer whose gradient could be followed"
-            raise WeftError(problem, where="by", fix="use --set by=occlusion, or by=attention where the model has it")
-        return gradient_map(model, raw, explained.index), f"gradient (Grad-CAM): what speaks for {explained.name}"
+            raise WeftError(
+                problem, where="by", fix="use --set by=occlusion, or --set by=attention where the model has attention"
+            )
+        return gradient_map(model, raw, explained.index), f"gradient (Grad-CAM): what supports {explained.name}"
     if explained is None:
         return _occluded(
             raw, _likeness(model, raw)

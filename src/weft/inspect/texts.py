@@ -30,9 +30,9 @@ class LookAtText(Config):
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
-        "every": "every head of every layer in a panel of its own",
+        "every": "every head of every layer, each in its own panel",
         "token": TOKEN,
-        "table": "what lies nearest in the table of tokens to a word, or to a sum such as king - man + woman",
+        "table": "tokens with the nearest embeddings to a word, or to a sum such as king - man + woman",
     }
 
 
@@ -45,10 +45,10 @@ class TextVectors(Config):
     lower: bool = False
 
     about: ClassVar[Mapping[str, str]] = {
-        "summary": "mean (of all tokens), class (the first token) or max (the greatest of each value)",
-        "normalise": "bring each vector to length 1, so that products are cosines",
-        "longest": "read at most this number of tokens of a text; by default the model's context",
-        "lower": "make all letters small first",
+        "summary": "pooling: mean (of all tokens), class (the first token) or max (the greatest of each value)",
+        "normalise": "scale each vector to length 1, so that dot products are cosine similarities",
+        "longest": "read at most this number of tokens of a text; by default the model's context length",
+        "lower": "change all letters to lower case first",
     }
 
 

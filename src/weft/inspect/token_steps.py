@@ -16,7 +16,7 @@ from weft.inspect.views import Answer, AttentionChoice, View, page
 PAGE_COLUMNS = 110  # of a table on a page
 USUAL_COLUMNS = 100  # of a table, where nobody knows how wide the terminal is
 LISTED = 20  # tokens named where one was not found
-TOKEN = "the numbers of one token step by step, in one head: a token, or its place from 1"
+TOKEN = "the attention of one token step by step, with numbers, in one head: a token, or its position from 1"
 
 
 @dataclass(frozen=True)

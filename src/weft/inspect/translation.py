@@ -15,7 +15,7 @@ from weft.core.memories import Prefix
 from weft.core.recording import Reading, record
 from weft.data.batch import PaddedIds
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import Alignment, most_read, piece_labels, piece_spans, weights_of
+from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, piece_spans, weights_of
 from weft.inspect.steps import Steps
 from weft.inspect.steps_table import table
 from weft.inspect.token_steps import TOKEN, Readers, StepView
@@ -25,7 +25,7 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
 Side = Literal["across", "source", "target"]
-SIDE = "with token, of which attention: across (what is written reads what is given), source or target"
+SIDE = "with token: which attention: across (cross-attention), source (of the encoder) or target (of the decoder)"
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class LookAtWriting(Config):
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer of the decoder, from 1; by default the average of all",
         "head": "one head, from 1; by default the average of all",
-        "every": "every head of every layer in a panel of its own",
-        "pieces": "tokens as the model has them, instead of whole words",
+        "every": "every head of every layer, each in its own panel",
+        "pieces": "show the model's tokens (sub-words) instead of whole words",
         "target": "align with this translation instead of the model's own",
-        "beam": "the beam of the model's own translation",
+        "beam": "beam size of the search for the model's own translation",
         "token": TOKEN,
         "side": SIDE,
     }
@@ -129,7 +129,7 @@ class TranslationView(View):
     def text(self) -> str:
         """For each word of the translation, what was read most, in words."""
         said = self.target if self.answer is None else str(self.answer)
-        return "\n".join([self.source, said, "", *most_read(self.alignment.of(self.how).mean())])
+        return "\n".join([self.source, said, "", ROWS, *most_read(self.alignment.of(self.how).mean())])
 
     def steps(self, token: str | int = 1, *, side: Side = "across") -> Steps:
         """The numbers of one head for one token: its query, the keys, scores, softmax and the sum of values.

@@ -47,11 +47,11 @@ class LookAtPicture(Ground):
     about: ClassVar[Mapping[str, str]] = {
         "layer": "show one layer, counted from 1",
         "head": "show one head, counted from 1",
-        "every": "show every layer and head in a panel of its own",
-        "patch": "row,column: what this patch reads, instead of the class token or all",
-        "by": "attention: what was read; gradient: what speaks for the answer (Grad-CAM); occlusion: what makes it less "
-        "probable when it is painted over; by default attention, else gradient, else occlusion, as the model allows",
-        "label": "by gradient or occlusion: explain this class instead of the model's answer",
+        "every": "show every layer and head, each in its own panel",
+        "patch": "row,column: the attention of this patch, instead of that of the class token or of all tokens",
+        "by": "attention: the attention weights; gradient: what supports the answer (Grad-CAM); occlusion: which parts make the "
+        "answer less probable when they are covered; by default the first of these that the model has",
+        "label": "with by=gradient or by=occlusion: explain this class instead of the model's answer",
         "token": f"{TOKEN}; tokens are class, and patches as row,column",
         "what": "filters, positions or both: what the embedder learned; needs no picture",
         **Ground.about,
@@ -65,15 +65,19 @@ class LookAtPicture(Ground):
         if self.by in ("gradient", "occlusion"):
             self.refuse_attention(self.by)
         elif self.by == "attention" and self.label is not None:
-            problem = "attention is the same whatever class is asked about"
-            raise ConfigError(problem, where="label", fix="use by=gradient or by=occlusion")
+            problem = "attention is the same for every class"
+            raise ConfigError(problem, where="label", fix="use --set by=gradient or --set by=occlusion")
 
     def refuse_attention(self, by: str) -> None:
         """Refuses settings of attention where the map is made otherwise."""
         for name in ("layer", "head", "every", "patch", "token"):
             if getattr(self, name):
-                problem = f"a look by {by} is of the whole model, it has no layers, heads and readers"
-                raise ConfigError(problem, where=name, fix=f"leave {name} away, or look by=attention with a vit")
+                problem = f"by={by} explains the whole model: it has no layers, heads or patches to choose"
+                raise ConfigError(
+                    problem,
+                    where=name,
+                    fix=f"leave out {name}, or use --set by=attention with a model that has attention, such as vit",
+                )
 
     @property
     def glance(self) -> Glance:
@@ -131,7 +135,7 @@ class PictureView(MapsView):
         self.asked = self._asked()
         self._readings = readings_in(model, raw)
         if not self._readings:
-            fix = "look by=gradient or by=occlusion, or train with --model vit or vit-hybrid"
+            fix = "use --set by=gradient or --set by=occlusion, or train with --model vit or vit-hybrid"
             raise NoAttention("this model has no attention to look at", where="weft look", fix=fix)
         self.weights = [readings[0].weights() for readings in self._readings]
         how.indices(len(self.weights), self.weights[0].shape[1])

@@ -30,7 +30,7 @@ def typed(where: str) -> Iterator[None]:
         if type(error).__name__ != "PanicException" and type(error) not in (Exception, ValueError, TypeError):
             raise
         problem = f"the tokenizers library cannot work with this: {error!s:.300}"
-        raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None
+        raise ConfigError(problem, where=where, fix="use another tokenizer, or repair its tokenizer.json") from None
 
 
 def check_unicode(data: Any, where: str) -> None:
@@ -39,7 +39,7 @@ def check_unicode(data: Any, where: str) -> None:
         json.dumps(data, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
         problem = f"a text in it holds {error.object[error.start]!r}, half of a surrogate pair"
-        raise ConfigError(problem, where=where, fix="use another tokenizer, or mend its tokenizer.json") from None
+        raise ConfigError(problem, where=where, fix="use another tokenizer, or repair its tokenizer.json") from None
 
 
 def byte_letters() -> list[str]:

@@ -57,7 +57,7 @@ def train(
     where that is known, bpe learns from part of a long one.
     """
     if kind != "bpe" and vocab is not None:
-        raise ConfigError("only bpe has a size to choose", where="vocab", fix="leave it out")
+        raise ConfigError("only a bpe tokenizer has a vocabulary size to choose", where="vocab", fix="leave it out")
     if kind.endswith(".json"):
         return load(kind, mask=mask)
     if kind not in KINDS:

@@ -14,16 +14,12 @@ from weft.data.columns import HOLDS
 from weft.data.datasets import Dataset
 from weft.data.decoding import shown
 from weft.data.images.album import Album
-from weft.data.known_roles import ASKED, CAPTIONED, LABEL, LABELLED, PAIR, PICTURE, PLACED
 from weft.data.languages import language
+from weft.data.roles import Role
 from weft.data.survey import FILES, Survey
 from weft.data.table_files import WORKBOOK, sheets_of
 from weft.errors import DataError, WeftError, listed
 
-ROLES = {
-    "translate": PAIR, "classify-text": LABELLED, "caption": CAPTIONED, "answer": ASKED[:3], "fit-field": PLACED,
-    "classify-images": (PICTURE, LABEL), "reconstruct-images": (PICTURE,), "distill-images": (PICTURE,),
-}  # fmt: skip
 ROWS = 4  # first rows that are shown
 WIDE = 100  # characters of a row that are shown
 LETTERS = 20_000  # letters looked at to tell scripts
@@ -74,12 +70,12 @@ def files_in_words(survey: Survey) -> str:
     return f"{files}, {amount(size)}: {kinds}{more}{told}"
 
 
-def columns_of(survey: Survey, task: str | None) -> tuple[ColumnFacts, ...]:
-    """The columns of the first table, with the role that each has in a task."""
+def columns_of(survey: Survey, roles: Sequence[Role]) -> tuple[ColumnFacts, ...]:
+    """The columns of the first table, with the one of some roles that each has."""
     table = next(iter(survey.tables), None)
     if table is None:
         return ()
-    roles, found = ROLES.get(task or "", ()), dict[int, str]()
+    found = dict[int, str]()
     try:
         chosen = table.choose(roles, (None,) * len(roles), fix="") if roles else None
         found = {place: role.name for role, place in zip(roles, chosen.places, strict=True)} if chosen else {}

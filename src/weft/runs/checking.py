@@ -118,7 +118,7 @@ def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> C
         "why": "" if taken is None else taken.why,
         "certainty": certainty,
         "uses": tuple(_in_words(use, taken, asked) for use in found),
-        "columns": columns_of(survey, None if taken is None else taken.card.name),
+        "columns": columns_of(survey, () if taken is None else taken.card.reader.roles),
         "scripts": scripts_of(survey),
     }
     if taken is None:
@@ -169,7 +169,7 @@ def _read(card: Card, asked: Asked, progress: Progress, *, skip: float | None = 
     """The data as the task reads it; a share `skip` of its rows may be bad, where the user says nothing else."""
     check_words(card, asked)
     settings = dict(asked.training_settings)
-    if card.reader.skips_rows and "skip" in field_types(card.training):
+    if card.reader.leaves_out and "skip" in field_types(card.training):
         settings.setdefault("skip", skip)
     elif "skip" in settings:
         raise ConfigError("no such setting", where="--set skip", fix=f"{card.name} reads no rows that could be bad")
@@ -182,7 +182,7 @@ def _refused_for_bad_rows(taken: Use, asked: Asked, progress: Progress, count: i
         _read(taken.card, asked, progress, skip=None)
     except DataError as error:
         leave = f"{taken.command(asked.sources, named=asked.task is not None)} --set skip={count}"
-        return {"problem": error.problem, "where": error.where, "fix": f"mend them, or leave them out: {leave}"}
+        return {"problem": error.problem, "where": error.where, "fix": f"correct them, or leave them out: {leave}"}
     finally:
         progress.stop()
     return None

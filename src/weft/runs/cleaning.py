@@ -37,7 +37,7 @@ def clean_run(run: str | Path, *, dry: bool = False) -> Cleaned:
     except WeftError as error:
         return Cleaned(name, kept=error.problem)
     if not finished:
-        return Cleaned(name, kept="not finished: its checkpoints are where it goes on")
+        return Cleaned(name, kept="not finished: training resumes from its checkpoints")
     home = path / "checkpoints"
     doomed = [*committed(home), *filter(is_unfinished, entries(home))]
     size = sum(map(folder_bytes, doomed))

@@ -22,7 +22,7 @@ def demo(
 ) -> dict[str, Any]:
     """Train, measure on sentences never seen, translate, and draw the alignment of one of them."""
     run = train((), task="translate", minutes=minutes, out=out)
-    say("comparing what it looked at with the grammar's own alignment ...")
+    say("comparing its attention with the true alignment of words ...")
     error = phrasebook_alignment_error(run, phrasebook("fr").held_out[:ALIGNED])
     picture = run.folder / "alignment.png"
     write_file(picture, run.look(SHOWN).picture("png"))

@@ -28,5 +28,11 @@ def require_run(name: str | Path) -> Path:
         hints.append(f"did you mean {shown(near)}?")
     owner, slash, model = str(name).partition("/")
     if slash and owner and model and "/" not in model and not path.exists():
-        hints.append(f"a model on the Hugging Face Hub is fetched first: weft import {name}")
-    raise WeftError("no such run", where=str(name), fix=" — ".join(hints) or "name a folder that weft train wrote")
+        hints.append(
+            f"`weft runs` lists the runs here; for a model of this name on the Hugging Face Hub: weft import {name}"
+        )
+    raise WeftError(
+        "no such run",
+        where=str(name),
+        fix=" — ".join(hints) or "name a folder that weft train wrote: `weft runs` lists them",
+    )

@@ -123,7 +123,7 @@ class Run:
         named = [data] if isinstance(data, str | Path) else list(data or ())
         as_trained = {} if named else ways_of(dict(self.config.get("training") or {}))
         ways = {name: said or as_trained.get(name) for name, said in ways_of(settings).items()}
-        run = self.task.prepared(self._loaded, with_settings((self.task.Evaluate or NoSettings)(), settings))
+        run = self.task.prepared(self._loaded, with_settings(self.task.Evaluate(), settings))
         with self._used(**ways):
             found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)

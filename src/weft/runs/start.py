@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weft.config import field_types
 from weft.data.bounds import is_true
 from weft.data.ways import reading
-from weft.errors import ConfigError, WeftError, nearest
+from weft.errors import ConfigError, WeftError, nearest, nearest_setting
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
@@ -179,7 +179,7 @@ def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
         elif key.startswith("model."):
             began[key] = value if _training().same_model(config["model"], key, value) else "something else"
         elif key not in began:
-            fix = nearest(key, field_types(card.training))
+            fix = nearest_setting(key, field_types(card.training), card.training.about)
             raise ConfigError(f"unknown setting {key!r}", where="--set", fix=fix)
         if value != began[key]:
             problem = f"this run began with {key}={began[key]}, not {value}"

@@ -99,9 +99,7 @@ def sweep(
 ) -> Sweep:
     """Train the grid. `words` and `settings` are those of `train`; a word of the grid takes their place."""
     if not words.get("minutes"):
-        raise WeftError(
-            "a sweep needs to know how long", where="weft train", fix="add --minutes, for all runs together"
-        )
+        raise WeftError("a sweep needs a time", where="weft train", fix="add --minutes, the time for all runs together")
     trials = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     if len(trials) > MOST:
         raise WeftError(f"{len(trials)} runs in a sweep are too many, {MOST} are allowed", fix="name fewer values")

@@ -59,7 +59,7 @@ def train_new(
     device = pick_device()
     with torch.random.fork_rng(devices=[]), World.join(device) as world:
         made = plan(card.task, _request(asked, card, device, origin, progress), data)
-        taken = {"because": f"weft found {why} (--task NAME takes another task)"} if why else {}
+        taken = {"because": f"weft found {why} (for another task: --task NAME)"} if why else {}
         lines = {"task": f"{card.name}: {card.summary}", **taken, **made.lines}
         work, name = made.work.decided(device), stem(asked.sources, card.reader.sample)
         with claim(work, None if place is None else place.path, resume=False, world=world, stem=name) as folder:

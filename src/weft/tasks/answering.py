@@ -43,10 +43,10 @@ class Answering(Decoding):
     about: ClassVar[Mapping[str, str]] = {
         **Decoding.about,
         "question": "what is asked about the pictures; inputs may also be rows with a picture and a question each",
-        "choose": "choose among the answers that were most frequent in training, instead of writing any",
-        "choices": "choose among these answers, with commas between them",
+        "choose": "choose one of the answers that were most frequent in training, instead of writing a new one",
+        "choices": "choose one of these answers, separated by commas",
         "best": "answers to give to each question, the best first",
-        "max_tokens": "the most tokens of an answer; by default some more than any that was learned from has",
+        "max_tokens": "the most tokens of an answer; by default a little more than the longest in training",
     }
 
     def check(self) -> None:

@@ -23,7 +23,7 @@ def filler(run: Loaded) -> Stream:
     """The run's model, if it has logits over tokens; imported models may come without."""
     model = stream_of(run)
     if not isinstance(model.head, PerToken):
-        fix = "use weft embed and weft look, or start a task of yours from it: --from"
+        fix = "use weft embed and weft look, or fine-tune it: weft train DATA --from RUN"
         raise WeftError("this model has no head that could fill in blanks", where=str(run.folder.path), fix=fix)
     return model
 

@@ -47,10 +47,10 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     starts_from = ("reconstruct-images", "distill-images", "caption")
     Look = LookAtPicture
 
-    class Predict(Ground, labels.TopLabels):
+    class Predict(Ground, labels.Labelling):
         """Settings of a prediction."""
 
-        about: ClassVar[Mapping[str, str]] = {**labels.TopLabels.about, **Ground.about}
+        about: ClassVar[Mapping[str, str]] = {**labels.Labelling.about, **Ground.about}
 
     def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
         album, kind = data.train, data.kind or "classes"
@@ -114,7 +114,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return {"labels": kind, **recipes.picture_facts(run)}
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
-        names, frames = pictures.given_pictures(run, inputs, how)
+        run, (names, frames) = run.computing(how.precision), pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, pictures.classifier_of(run))
         return labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
 
@@ -122,7 +122,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return labels.in_a_line(prediction)
 
     def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return pictures.picture_vectors(run, inputs, with_settings(Ground(), settings))
+        return pictures.picture_vectors(run, inputs, with_settings(pictures.Seeing(), settings))
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)

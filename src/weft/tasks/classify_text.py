@@ -44,7 +44,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     unit = "text"
     starts_from = ("fill-mask", "tag-text", "language-model")
     reads_lines = True
-    Predict = labels.TopLabels
+    Predict = labels.Labelling
     Look = LookAtText
 
     def codecs(self, data: LabelledData, training: LabelTraining, known: Codecs) -> Codecs:
@@ -82,7 +82,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         )
 
     def batch_in_words(self, training: LabelTraining, source: Source) -> str:
-        return f"up to {training.rows} texts a step"
+        return f"batches of up to {training.batch * training.rows} texts"
 
     def ability(self, run: Loaded) -> str:
         return labels.ability(run.codec("label", LabelCodec), "a text")
@@ -91,9 +91,9 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         return encoders.text_facts(run, "texts")
 
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: labels.TopLabels, listen: Listen | None
+        self, run: Loaded, inputs: Sequence[object], how: labels.Labelling, listen: Listen | None
     ) -> list[Prediction]:
-        codec, texts = text_of(run.codecs), only_texts(inputs)
+        run, codec, texts = run.computing(how.precision), text_of(run.codecs), only_texts(inputs)
         ids = codec.ids(texts)
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]

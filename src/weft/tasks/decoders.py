@@ -34,7 +34,7 @@ def language_model(run: Loaded) -> Stream.Config:
         or not isinstance(model, Stream)
         or not isinstance(model.config.embed, TextEmbed.Config)
     ):
-        problem = f"{run.folder.path} is a run of {task or 'no task'}, and a decoder begins with one of language-model"
+        problem = f"{run.folder.path} is a run of {task or 'no task'}, and a decoder starts from a language-model run"
         raise WeftError(problem, where=WHERE, fix="name a run of weft train --task language-model")
     return model.config
 
@@ -51,7 +51,7 @@ def with_language(made: Seq2Seq.Config, language: Stream.Config, context: int, d
     assert isinstance(embed, TextEmbed.Config)
     if embed.limit is not None and context > embed.limit:
         problem = f"texts have up to {context} tokens, and the language model knows {embed.limit} places"
-        raise ConfigError(problem, where=WHERE, fix=f"leave longer ones out by --set context={embed.limit}")
+        raise ConfigError(problem, where=WHERE, fix=f"leave longer ones out with --set context={embed.limit}")
     template = made.target.trunk.all_blocks()
     if len(template) != len(trunk.all_blocks()):
         problem = (
@@ -105,7 +105,7 @@ def _widened(name: str, tensor: Tensor, shape: torch.Size | None) -> Tensor:
         or shape[1] < tensor.shape[1]
     ):
         problem = f"the decoder has no place for the language model's {name.removeprefix('target.')}"
-        raise WeftError(f"{problem} of {list(tensor.shape)}", where=WHERE, fix="take another --model")
+        raise WeftError(f"{problem} of {list(tensor.shape)}", where=WHERE, fix="choose another --model")
     wide = tensor.new_zeros(shape)
     wide[:, : tensor.shape[1]] = tensor
     return wide

@@ -12,7 +12,6 @@ from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.album import Album
 from weft.data.images.batches import SCORED
-from weft.data.images.settings import Ground
 from weft.data.images.views import MultiCrop, picture_views
 from weft.data.order import key
 from weft.data.source import Source
@@ -47,8 +46,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
     unit = "view"
     Look = LookAtPicture
 
-    class Predict(Ground):
-        """Settings of a prediction."""
+    Predict = pictures.Seeing
 
     def codecs(self, data: PictureData, training: ViewsTraining, known: Codecs) -> Codecs:
         return {"picture": pictures.picture_codec(data, training, known)}
@@ -89,12 +87,14 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         return recipes.batch_in_words(training)
 
     def ability(self, run: Loaded) -> str:
-        return "Learned without labels what is in pictures"
+        return "Learned features of pictures without labels"
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.picture_facts(run)
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+    def predict(
+        self, run: Loaded, inputs: Sequence[object], how: pictures.Seeing, listen: Listen | None
+    ) -> list[Prediction]:
         _student(run)
         found = pictures.picture_vectors(run, inputs, how)
         vectors = [[round(value, 6) for value in vector] for vector in found.vectors.tolist()]

@@ -50,7 +50,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
 
         top: int = 10
 
-        about: ClassVar[Mapping[str, str]] = {"top": "nearest words listed for each input"}
+        about: ClassVar[Mapping[str, str]] = {"top": "how many of the nearest words to list for each input"}
 
         def check(self) -> None:
             if self.top < 1:
@@ -89,7 +89,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
         return Ahead(source_of(streams, encoded.codec, training, encoded.data.fingerprint))
 
     def batch_in_words(self, training: WordTraining, source: Source) -> str:
-        return f"batch {training.batch} x 512"
+        return f"batches of {training.batch} x 512 words"
 
     def ability(self, run: Loaded) -> str:
         return "Finds words like a word"

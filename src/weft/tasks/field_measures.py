@@ -68,7 +68,11 @@ def forecast_scores(
                 scores.add(lead, launch.start, truth, forecast, climatology=usual)
         count(done)
     if not scores.leads:
-        raise WeftError("all forecasts diverged", where="evaluate", fix="train anew with a lower lr")
+        raise WeftError(
+            "all forecasts diverged",
+            where="evaluate",
+            fix="train again with a lower learning rate, for example --set lr=1e-3",
+        )
     return scores
 
 

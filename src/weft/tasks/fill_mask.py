@@ -9,7 +9,6 @@ import numpy as np
 
 from weft.codecs import Codecs
 from weft.codecs.text import only_texts
-from weft.config import Config
 from weft.data.datasets.texts import TextData
 from weft.data.encoded.running import RunningIds
 from weft.data.encoded.whole_texts import TextAmount
@@ -18,6 +17,7 @@ from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.source import Source
 from weft.data.split import CorpusPart
 from weft.errors import ConfigError, WeftError
+from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText, look_at_text
 from weft.inspect.views import View
 from weft.modalities.encoding import encode_pieces
@@ -48,15 +48,16 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
     reads_lines = True
     Look = LookAtText
 
-    class Predict(Config):
+    class Predict(Compute):
         """Settings of a prediction."""
 
         top: int = 5
         choices: tuple[str, ...] = ()
 
         about: ClassVar[Mapping[str, str]] = {
-            "top": "candidates for each blank",
+            "top": "how many candidates to list for each blank",
             "choices": "words to choose from, separated by commas; each must be one token of the model",
+            **Compute.about,
         }
 
         def check(self) -> None:
@@ -93,7 +94,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         return {"tokens": f"{text_of(run.codecs).in_words()}; {run.data.amount('train_tokens')} to train on"}
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
-        model, tokenizer, found = filler(run), text_of(run.codecs).tokenizer, []
+        model, tokenizer, found = filler(run.computing(how.precision)), text_of(run.codecs).tokenizer, []
         for text in only_texts(inputs):
             ids, places = frame_blanks(tokenizer, text, context_of(model.config))
             if not len(places):

@@ -24,9 +24,9 @@ class Filling(Ground):
     out: str = "."
 
     about: ClassVar[Mapping[str, str]] = {
-        "hide": "share of the patches that are hidden; 0 fills in missing pixels alone",
-        "seed": "another seed hides others",
-        "out": "the folder for the pictures that are filled in",
+        "hide": "mask ratio: the share of the patches that are hidden; 0 fills in only missing pixels",
+        "seed": "random seed; another seed hides other patches",
+        "out": "the folder into which the filled-in pictures are written",
         **Ground.about,
     }
 

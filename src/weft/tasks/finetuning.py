@@ -45,7 +45,7 @@ def first_training(kind: type[S], recipe: AnyRecipe, request: Request, name: str
         settings = with_settings(kind(**usual), request.training_settings)
         for name in ("freeze", "lora"):
             if getattr(settings, name):
-                problem = "there is no run to start from, and nothing learned to keep"
+                problem = "there is no run to start from, so there are no pretrained weights to keep"
                 raise WeftError(problem, where=f"--set {name}", fix="add --from RUN")
         return settings
     was = origin.config["training"]

@@ -70,7 +70,7 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
         return encoded.source(training.seed)
 
     def batch_in_words(self, training: PlaceTraining, source: Source) -> str:
-        return f"{HANDFUL * training.batch:,} places a step"
+        return f"batches of {HANDFUL * training.batch:,} places"
 
     def illustrate(self, encoded: EncodedPlaces, model: Model.Config) -> Callable[[Model], Mapping[str, bytes]] | None:
         return place_pictures.growing(encoded)

@@ -142,4 +142,4 @@ def _same_fields(codec: FieldCodec, data: FieldData) -> None:
     ):
         return
     problem = "the run to start from has other layers or another grid"
-    raise DataError(problem, where="--from", fix="start from a run on fields like these, or train anew")
+    raise DataError(problem, where="--from", fix="start from a run on fields like these, or leave out --from")

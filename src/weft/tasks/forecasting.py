@@ -23,12 +23,14 @@ from weft.inspect.fieldfilm import forecast_film
 from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.fieldsheets import filling_sheet, forecast_sheet
 from weft.inspect.placeview import PlaceView
+from weft.inspect.views import Answer
 from weft.models.stream import Stream
 from weft.storage.store import write_file
 from weft.tasks.request import Loaded, Prediction
 from weft.training.progress import Progress, counter
 
 FILES = (".nc", ".nc4", ".zarr", ".png", ".gif")
+MOST_SAID = 6  # layers whose forecast a look tells
 USUAL_MEMBERS = 8  # of an ensemble, where a forecast is rolled forward
 
 
@@ -45,12 +47,12 @@ class Forecasting(Config):
 
     about: ClassVar[Mapping[str, str]] = {
         "steps": "fields to forecast after the last one",
-        "members": "forecasts that differ by chance (an ensemble), written too; by default 8 are used where a forecast is rolled "
-        "forward, for its spread",
-        "fill": "fill the gaps of all fields instead",
-        "between": "give the states half-way between neighbouring fields instead",
+        "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed for the spread "
+        "where a forecast is rolled forward",
+        "fill": "fill the gaps (missing values) of all fields, instead of a forecast",
+        "between": "interpolate in time: the fields half-way between consecutive ones, instead of a forecast",
         "variable": "the variable that is drawn in a .png or .gif; by default the first",
-        "seed": "another seed gives other members",
+        "seed": "random seed of the members",
         "output": "the file to write: .nc or .zarr with all values, .png with maps, .gif with an animation",
     }
 
@@ -60,7 +62,7 @@ class Forecasting(Config):
             if value is not None and not 1 <= value <= most:
                 raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
         if self.fill and self.between:
-            raise ConfigError("either gaps are filled, or states between are given", where="fill")
+            raise ConfigError("fill and between cannot be used together", where="fill")
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,10 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
             days, word = fields.times.days[[int(at) for at, _, _ in found]], "gaps filled"
         else:
             if len(stretch) < 2:
-                raise WeftError("one field has none beside it to be between", where="--set between")
+                raise WeftError("one field alone has nothing to interpolate with", where="--set between")
             found = list(predictor.between(stretch, count))
             if not found:
-                raise WeftError("no two fields follow each other by one step", where="--set between")
+                raise WeftError("no two fields are one time step apart", where="--set between")
             places = np.array([at for at, _, _ in found])
             days, word = np.interp(places, np.arange(len(fields)), fields.times.days), "states between"
         progress.stop()
@@ -129,7 +131,9 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
         progress.say(f"warning: {note}")
     if not len(rolled.mean):
         raise WeftError(
-            "the forecast diverged at its first step", where=str(run.folder.path), fix="train anew with a lower lr"
+            "the forecast diverged at its first step",
+            where=str(run.folder.path),
+            fix="train again with a lower learning rate, for example --set lr=1e-3",
         )
     days = following(fields, end, len(rolled.mean)).days
     return Made(rolled.mean, rolled.spread, days, "forecast", rolled.members if how.members else None, note)
@@ -148,7 +152,18 @@ def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
     known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
     before = known[0] - fields.times.step * np.arange(config.history - len(known), 0, -1)
     labels = labels_of(fields, np.concatenate([before, known, following(fields, end, config.ahead).days]))
-    return look_at_place(predictor.model, raw.to(predictor.device), grid_of(codec), layers_of(codec), labels, how)
+    window = raw.to(predictor.device)
+    seen = look_at_place(predictor.model, window, grid_of(codec), layers_of(codec), labels, how)
+    rolled = predictor.roll(Stretch(fields, 0, end + 1), end, config.ahead)
+    said = []
+    for number, layer in enumerate(layers_of(codec)):
+        if len(rolled.mean) and how.variable in (None, layer.variable, layer.name):
+            value, spread = (
+                x[-1, number, seen.reading.place.row, seen.reading.place.column] for x in (rolled.mean, rolled.spread)
+            )
+            said.append((f"{layer.name} {value:.4g} ± {spread:.2g} {layer.units}".strip(), None))
+    when = labels[config.history + len(rolled.mean) - 1]
+    return PlaceView(seen.reading, Answer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
 
 
 def labels_of(fields: Fields, days: np.ndarray) -> tuple[str, ...]:

@@ -70,7 +70,11 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
         return encoded.source(places, tokens=training.tokens, rows=training.rows, seed=training.seed)
 
     def batch_in_words(self, training: GraphTraining, source: Source) -> str:
-        return "the whole graph in a step" if source.per_epoch == 1 else f"up to {training.rows} graphs a step"
+        return (
+            "the whole graph in each step"
+            if source.per_epoch == 1
+            else f"batches of up to {training.batch * training.rows} graphs"
+        )
 
     def ability(self, run: Loaded) -> str:
         thing = "a node of a graph" if elements.is_node_level(run) else "a graph"

@@ -11,6 +11,7 @@ from weft.codecs import ClassCodec, Codecs, LabelCodec, NumberCodec, SeveralCode
 from weft.codecs.numbers import numbers_of
 from weft.config import Config
 from weft.errors import ConfigError, listed, nearest
+from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
 from weft.inspect.saliency import Explained
@@ -38,6 +39,12 @@ class TopLabels(Config):
     def check(self) -> None:
         if self.top < 0:
             raise ConfigError(f"must be at least 0, found {self.top}", where="top")
+
+
+class Labelling(Compute, TopLabels):
+    """Settings of a prediction of labels, the precision of the model among them."""
+
+    about: ClassVar[Mapping[str, str]] = {**TopLabels.about, **Compute.about}
 
 
 def codec_of(codecs: Codecs) -> LabelCodec:
@@ -116,7 +123,7 @@ def explained(codec: LabelCodec, values: Tensor, label: str | None) -> Explained
     """The class that a look explains, by default the answer; or the number."""
     if not isinstance(codec, ClassCodec):
         if label is not None:
-            raise ConfigError("this model gives numbers, no classes", where="label", fix="leave it away")
+            raise ConfigError("this model gives numbers, no classes", where="label", fix="leave it out")
         return Explained(0, "a larger number", classes=False)
     if label is not None and label not in codec.names:
         raise ConfigError(f"there is no class {label!r}", where="label", fix=nearest(label, codec.names))

@@ -8,6 +8,7 @@ from weft.codecs import Codecs, TextCodec
 from weft.codecs.languages import ChosenLanguages
 from weft.data.languages import marks_of
 from weft.errors import ConfigError, listed
+from weft.generate.compute import Compute
 from weft.generate.decode import Decoding
 from weft.tasks.request import Loaded
 
@@ -18,6 +19,12 @@ class Translating(ChosenLanguages, Decoding):
     """How a translation is found, and between which languages."""
 
     about: ClassVar[Mapping[str, str]] = {**Decoding.about, **ChosenLanguages.about}
+
+
+class Measuring(ChosenLanguages, Compute):
+    """Between which languages translations are measured, and in which precision the model computes."""
+
+    about: ClassVar[Mapping[str, str]] = {**ChosenLanguages.about, **Compute.about}
 
 
 def in_languages(run: Loaded, how: ChosenLanguages) -> Loaded:

@@ -35,7 +35,8 @@ class Captioning(Decoding):
 
     about: ClassVar[Mapping[str, str]] = {
         **Decoding.about,
-        "labels": "models coca and clip: classes by their names alone, as in cat,dog,horse; the nearest to each picture is said",
+        "labels": "models coca and clip: zero-shot classification by names of classes, as in cat,dog,horse; the nearest to each "
+        "picture is given",
         "template": "with labels: a text with {} where the label goes, several separated by |; by default 'a {}', "
         "or the label itself where it has an article",
         "best": "captions to give for each picture, the best first",

@@ -1,9 +1,9 @@
 """Pictures in use: handed over or held out, read as the run's model reads them, computed in batches of one shape."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
+from weft.generate.compute import Compute
 from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.picture_reading import NoAttention
 from weft.inspect.saliency import By, SaliencyView, saliency
@@ -175,9 +176,15 @@ def values_of(
     return found
 
 
-def picture_vectors(run: Loaded, inputs: Sequence[object], ground: Ground) -> Embedded:
+class Seeing(Compute, Ground):
+    """Settings of the vectors of pictures, the precision of the model among them."""
+
+    about: ClassVar[Mapping[str, str]] = {**Ground.about, **Compute.about}
+
+
+def picture_vectors(run: Loaded, inputs: Sequence[object], how: Seeing) -> Embedded:
     """A vector for each picture: what a head would read, the class token or the mean of all tokens (pooled features)."""
-    names, frames = given_pictures(run, inputs, ground)
+    run, (names, frames) = run.computing(how.precision), given_pictures(run, inputs, how)
     seer = backbone_in(run.model)
     first = seer.head.first if isinstance(seer.head, Pooled) else embed_of(seer.config).class_tokens > 0
     found = values_of(run, frames, lambda picture: summary(seer.encode(picture), first=first))
@@ -214,7 +221,7 @@ def look_at_picture(run: Loaded, input: object, how: LookAtPicture, label: Label
             values = stream.eval()(read).float().cpu()
         answer, explained = labels.answer(label, values), labels.explained(label, values, how.label)
     elif how.label is not None:
-        raise ConfigError("this model gives no labels", where="label", fix="leave it away")
+        raise ConfigError("this model gives no labels", where="label", fix="leave it out")
     if how.by in (None, "attention") and how.label is None:
         try:
             view = PictureView(stream, read, picture.pixels, how.glance, title, answer)

@@ -12,10 +12,11 @@ from weft.data.readers.places import PlaceRows
 from weft.errors import ConfigError, DataError
 from weft.inspect.figures import coloured, png_of
 from weft.inspect.panels import FieldView, Panel, animation
+from weft.inspect.views import Answer
 from weft.models.stream import Model, Stream
 from weft.tasks.places import AskField, in_a_line, predicted
 from weft.tasks.rasters import Raster, values_at
-from weft.tasks.request import Loaded
+from weft.tasks.request import Loaded, Prediction
 from weft.tasks.streams import stream_of
 
 KINDS = ("codes", "errors")
@@ -30,7 +31,7 @@ class LookAtField(Config):
     what: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
-        "what": "codes (channels of the position code) or errors, instead of one place"
+        "what": "draw codes (the channels of the position encoding) or errors (prediction minus data) instead of one place"
     }
 
     def check(self) -> None:
@@ -63,7 +64,17 @@ def place_view(run: Loaded, codec: PlaceCodec, label: LabelCodec, model: Stream,
         Panel("similarity of position codes to that of the place", alike, -1.0, 1.0, signed=True, mark=mark),
     )
     words = f"at {', '.join(f'{axis} {value:g}' for axis, value in zip(codec.axes, place, strict=True))}: {in_a_line(answer)}"
-    return FieldView("the field, and how far a place's code reaches", shown, words, {"prediction": answer})
+    title = "the field, and how far a place's code reaches"
+    return FieldView(title, shown, words, {"prediction": answer}, answer=_answer(answer))
+
+
+def _answer(prediction: Prediction) -> Answer:
+    """The value at a place, its colour, or the likeliest classes."""
+    if "probabilities" in prediction:
+        return Answer(tuple(prediction["probabilities"].items()), "class")
+    if "colour" in prediction:
+        return Answer(((" ".join(map(str, prediction["colour"])), None),), "colour")
+    return Answer(((f"{prediction['value']:g}", None),), "value")
 
 
 def _alike(codec: PlaceCodec, raster: Raster, model: Stream, place: list[float]) -> np.ndarray:

@@ -39,7 +39,7 @@ class AskField(labels.TopLabels):
 
     about: ClassVar[Mapping[str, str]] = {
         **labels.TopLabels.about,
-        "size": "draw the whole field in this many pixels, as in 2048x1536",
+        "size": "draw the whole field with this width and height in pixels, as in 2048x1536",
         "output": "the .png for the whole field, or the .csv or .tsv for values at places",
     }
 
@@ -65,7 +65,7 @@ def place_codec(data: PlaceData, known: Codecs) -> PlaceCodec:
     if isinstance(before, PlaceCodec):
         if before.axes != found.axes or before.config.picture != (found.kind == "colours"):
             problem = f"the run to start from knows places by {list(before.axes)}, the data has {list(found.axes)}"
-            raise WeftError(problem, where="--from", fix="train on it anew")
+            raise WeftError(problem, where="--from", fix="leave out --from")
         return before
     picture = found.kind == "colours"
     return PlaceCodec.of(found.rows.where, found.axes, cells=found.cells, dates=found.dates, picture=picture)

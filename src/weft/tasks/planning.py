@@ -192,7 +192,11 @@ def check_vocabulary(config: Stream.Config, vocab: int, where: str = "model.embe
     """Refuse a vocabulary that was set for the model alone."""
     if config.embed.size != vocab:
         problem = f"the tokenizer has {vocab} tokens, the model {config.embed.size}"
-        raise ConfigError(problem, where=f"--set {where}.vocab", fix="leave it out, or set vocab with tokenizer=bpe")
+        raise ConfigError(
+            problem,
+            where=f"--set {where}.vocab",
+            fix="leave it out, or train a tokenizer: --set tokenizer=bpe --set vocab=8000",
+        )
 
 
 def _training_line(request: Request, work: Work, batch: str) -> str:
@@ -202,13 +206,13 @@ def _training_line(request: Request, work: Work, batch: str) -> str:
         length = duration(60 * budget.minutes)
     else:
         length = counted(budget.steps, "step") if budget.steps else counted(budget.epochs or 0.0, "epoch")
-    return f"{length} on {request.device.type} in {precision}, {batch}, lr {training.lr:g}"
+    return f"{length} on {request.device.type} in {precision}, {batch}, learning rate {training.lr:g}"
 
 
 def _model_line(request: Request, work: Work) -> str:
     words = {"from": "from", "decoder": "decoder from"}
     start = "".join(f", {words[word]} {run.folder.path}" for word, run in request.runs.items())
     lora, freeze = getattr(work.training, "lora", None), getattr(work.training, "freeze", False)
-    kept = " (what was learned stays as it is)" if freeze else f" (LoRA of rank {lora})" if lora else ""
+    kept = " (its pretrained weights are frozen)" if freeze else f" (LoRA of rank {lora})" if lora else ""
     size = count(size_of(work.model, training=True))
     return f"{work.record['model_name']}, {in_words(work.model)}, {size} parameters{start}{kept}"

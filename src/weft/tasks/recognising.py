@@ -1,5 +1,6 @@
 """Which task some files are data for: they are surveyed once, and every reader judges the survey. Imports no torch."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +9,10 @@ from weft.data import foreign
 from weft.data.columns import listed
 from weft.data.decoding import opened, shown
 from weft.data.files import ending
+from weft.data.foreign_text import BRACKETED, known_text
 from weft.data.known_roles import ALL
 from weft.data.readers.corpus import TABBED, is_tabbed
+from weft.data.readers.trees import is_bracketed
 from weft.data.survey import LEVELS, Judgement, Level, Survey, Surveyed
 from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
@@ -84,6 +87,9 @@ def unclear(survey: Survey, judged: Mapping[str, Judgement]) -> DataError:
     """The error for data of which it is not clear what to learn, or from which weft learns nothing."""
     sure = {name: judgement for name, judgement in judged.items() if judgement.level == "sure"}
     possible = {name: judgement for name, judgement in judged.items() if judgement.level == "possible"}
+    other = next((source for source in survey.sources if source.other_objects is not None), None)
+    if not sure and other is not None and other.other_objects is not None:
+        return foreign.refusal(other.other_objects, other.path, shown(other.path))
     if sure or possible or survey.tables:
         return _several(survey, sure or possible)
     refused = next(filter(None, (_broken_table(source) or refusal(source) for source in survey.sources)), None)
@@ -124,7 +130,7 @@ def refusal(source: Surveyed) -> DataError | None:
             return _text_refusal(source, known, name)
         if source.kind == "archive":
             fix = f"unpack it and name the folder: {known.remedy(source.path, name).removeprefix('convert it: ')}"
-            return DataError(f"{known.name} that holds no pictures in the main", where=name, fix=fix)
+            return DataError(f"{known.name} in which most files are not pictures", where=name, fix=fix)
         return foreign.refusal(known, source.path, name)
     names = [shown(file) for file in source.files]
     return foreign.refusal_of_folder(shown(source.path), source.files, names) if names else None
@@ -132,10 +138,14 @@ def refusal(source: Surveyed) -> DataError | None:
 
 def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) -> DataError | None:
     """The error for text that is data in a form weft does not take for any task; None where nothing is known of it."""
+    if known is None and isinstance(source.start, str):
+        known = known_text(source.path, source.start)
+        if known is None and is_bracketed(source.start):
+            known = BRACKETED
     if known is not None:
         return foreign.refusal(known, source.path, name)
     suffix = ending(source.path, (".json", ".geojson", ".npz"))
-    quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or ".txt")[0])
+    quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or source.path.suffix or "?")[0])
     if suffix == ".npz":
         fix = (
             "name them as a task does: x and y (pictures), edges, x and labels (a graph), lat, lon and values (a field)"
@@ -144,8 +154,12 @@ def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) ->
     if suffix is not None and isinstance(source.start, str):
         unpacked = f"gunzip -c {quoted} | jq -c" if name.lower().endswith(".gz") else "jq -c"
         given = "" if name.lower().endswith(".gz") else f" {quoted}"
+        if re.match(r"\s*\[\s*\[", source.start):
+            unpacked, objects, stem = unpacked.removesuffix("c") + "r", ".[] | @tsv", stem
+            fix = f"write the lists in it as rows of a table: {unpacked} '{objects}'{given} > {stem}.tsv"
+            return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
         objects = ".features[].properties" if suffix == ".geojson" else ".[]"
-        fix = f"write the objects in it a line each: {unpacked} '{objects}'{given} > {stem}.jsonl"
+        fix = f"write one object in each line: {unpacked} '{objects}'{given} > {stem}.jsonl"
         return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
     if source.kind == "file" and is_tabbed(source):
         return DataError(TABBED, where=name, fix=f"give it the ending of such a table: cp {quoted} {stem}.tsv")
@@ -164,7 +178,19 @@ def _several(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
             for name, found in sorted(possible.items(), key=lambda item: _doubt(*item))]  # fmt: skip
     lines = "\n     ".join(ways)
     fix = f"say what to learn, for example:\n     {lines}" if ways else _no_task(table)
+    if ways and table is None and (beside := _beside_pictures(survey)):
+        fix = f"{fix}\n     or, to learn what else is in it: {beside}"
     return DataError(problem, where=str(survey), fix=fix)
+
+
+def _beside_pictures(survey: Survey) -> str:
+    """What to do with the first file of JSON that stands among pictures and is read by no task as it is."""
+    for source in survey.sources:
+        found = [*source.path.glob("*.json"), *source.path.glob("*/*.json")] if source.kind == "folder" else []
+        for file in sorted(found):
+            if not is_table(file) and (refused := refusal(Surveyed(file))) is not None:
+                return refused.fix
+    return ""
 
 
 def _no_task(table: Table | None) -> str:

@@ -13,7 +13,6 @@ from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.album import Album
 from weft.data.images.batches import plain_pictures
 from weft.data.images.frames import by_shape
-from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import WeftError
 from weft.inspect.figures import png_of
@@ -119,7 +118,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return f"{prediction['input']} -> {prediction['output']}{error}"
 
     def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return pictures.picture_vectors(run, inputs, with_settings(Ground(), settings))
+        return pictures.picture_vectors(run, inputs, with_settings(pictures.Seeing(), settings))
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=False)

@@ -57,10 +57,10 @@ LANGUAGE_PRESETS = {
     "large": "24 layers, 1024 wide (GPT-2 medium)",
 }
 PAIR_MODELS = {
-    "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
-    "transformer": "the Transformer of 2017: post-norm, sinusoids, label smoothing, warm-up, averaged weights",
+    "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon",
+    "transformer": "the Transformer of 2017: post-norm, sinusoidal positions, label smoothing, warm-up, averaged weights",
     "lstm": "LSTM encoder and decoder through one context vector",
-    "lstm-attention": "the same with a new context at each step, by additive attention",
+    "lstm-attention": "the same with additive attention: a new context vector at each step",
 }
 PARSE_MODELS = {
     "next-word": "the default: swift whose decoder is given the encoding of the next unread word at each step",
@@ -73,10 +73,10 @@ PAIR_PRESETS = {
     "mini": "2+2 layers, 128 wide",
     "small": "3+3 layers, 256 wide",
     "base": "6+6 layers, 512 wide, model transformer (Vaswani et al., 2017)",
-    "large": "6+6 layers, 1024 wide, model transformer (their big)",
+    "large": "6+6 layers, 1024 wide, model transformer (their big model)",
 }
 ENCODER_MODELS = {
-    "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon; reads both ways",
+    "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon; bidirectional",
     "bert": "BERT's layout: post-norm, learned positions, GELU",
 }
 ENCODER_PRESETS = {
@@ -102,10 +102,10 @@ FIELD_PRESETS = {
     "large": "12 layers, 1024 wide",
 }
 WORD_PRESETS = {
-    "tiny": "1 vector a word, 32 wide: trains in seconds",
-    "mini": "1 vector a word, 50 wide",
-    "small": "1 vector a word, 100 wide",
-    "base": "1 vector a word, 300 wide (word2vec's and GloVe's of billions of words)",
+    "tiny": "1 vector for each word, 32 wide: trains in seconds",
+    "mini": "1 vector for each word, 50 wide",
+    "small": "1 vector for each word, 100 wide",
+    "base": "1 vector for each word, 300 wide (as the published word2vec and GloVe)",
 }
 ELEMENT_PRESETS = {
     "tiny": "2 layers, 64 wide: trains in seconds",
@@ -126,24 +126,24 @@ CARDS: dict[str, Card] = {
             name="language-model",
             summary="learn to continue a text",
             files=TEXT_FILES,
-            sample="the help texts that every Python carries (pydoc_data.topics)",
+            sample="Python's own help texts (pydoc_data.topics)",
             example="Once upon a",
             home="language_model.LanguageModel",
             reads="texts.RunningText",
             training=settings.TextTraining,
             models={
-                "swift": "the default: rotary, normalised queries and keys, squared ReLU, Muon",
+                "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon",
                 "gpt": "GPT-2's layout: learned positions, pre-norm, GELU",
-                "llama": "Llama's layout: rotary, RMS norm, gated MLP, shared key heads",
+                "llama": "Llama's layout: rotary positions, RMS norm, gated MLP, grouped-query attention",
                 "lstm": "stacked LSTMs, the recurrent baseline",
             },
             presets=LANGUAGE_PRESETS,
         ),
         Card(
             name="fill-mask",
-            summary="learn to fill in blanks in texts",
+            summary="learn to fill in blanks in texts (masked language model)",
             files=TEXT_FILES,
-            sample="English sentences by a grammar of weft's own",
+            sample="English sentences from weft's own grammar",
             example="Once ___ a time",
             home="fill_mask.FillMask",
             reads="texts.Sentences",
@@ -167,7 +167,7 @@ CARDS: dict[str, Card] = {
             name="parse",
             summary="learn to parse sentences from bracketed trees",
             files="bracketed trees as .mrg, .parse, .ptb or .tree(s), gzip of these, or a folder of them",
-            sample="trees of weft's own small English grammar",
+            sample="trees from weft's own small English grammar",
             example="the dog sees the old man in the park .",
             home="parse.Parse",
             reads="pairs.Trees",
@@ -177,10 +177,10 @@ CARDS: dict[str, Card] = {
         ),
         Card(
             name="classify-text",
-            summary="learn to label texts",
+            summary="learn to label texts: classes (topics, opinions) or numbers",
             files="texts with labels as .csv, .tsv, .jsonl (gzip too), .xlsx or .parquet, or a folder with one sub-folder of .txt files "
-            "a class",
-            sample="short opinions by a grammar of weft's own",
+            "for each class",
+            sample="short opinions from weft's own grammar",
             example="A text of yours.",
             home="classify_text.ClassifyText",
             reads="labelled.LabelledDocuments",
@@ -190,10 +190,10 @@ CARDS: dict[str, Card] = {
         ),
         Card(
             name="tag-text",
-            summary="learn to tag words: names, parts of speech",
+            summary="learn to tag words: names (NER), parts of speech",
             files="sentences as columns of words and tags (.conll, .conllu, .bio, .tsv, .txt), or .jsonl with tokens "
             "and tags",
-            sample="sentences with names by a grammar of weft's own",
+            sample="sentences with names from weft's own grammar",
             example="Ada Lovelace lived in London.",
             home="tag_text.TagText",
             reads="tagged.TaggedSentences",
@@ -203,8 +203,8 @@ CARDS: dict[str, Card] = {
         ),
         Card(
             name="classify-images",
-            summary="learn to tell what is in a picture",
-            files="a folder (or .zip, .tar) with one sub-folder of pictures a class; .csv with path,label, or with "
+            summary="learn to label pictures: classes or numbers",
+            files="a folder (or .zip, .tar) with one sub-folder of pictures for each class; .csv with path,label, or with "
             "path and a number; .npz with x and y, or x_train, y_train, x_val, y_val",
             sample=DIGITS,
             example="picture.jpg",
@@ -214,13 +214,13 @@ CARDS: dict[str, Card] = {
             models={
                 "resnet": "the default where no preset is named: a residual convolutional network, no attention",
                 "vit": "the Vision Transformer: patches, learned positions, a class token",
-                "vit-hybrid": "the same on the features of a small convolutional network",
+                "vit-hybrid": "a Vision Transformer on the features of a small convolutional network",
             },
             presets=PICTURE_PRESETS,
         ),
         Card(
             name="reconstruct-images",
-            summary="learn to fill in hidden parts of pictures",
+            summary="learn to fill in hidden parts of pictures (masked autoencoder)",
             files="a folder (or .zip, .tar) of pictures, classes or not; .csv with path (and metres_per_pixel); "
             ".npz with x",
             sample=DIGITS,
@@ -229,29 +229,31 @@ CARDS: dict[str, Card] = {
             reads="pictures.Pictures",
             training=settings.HidingTraining,
             models={
-                "mae": "masked autoencoder: a transformer over the visible patches, and a small one that fills in",
+                "mae": "masked autoencoder: an encoder over the visible patches, and a small decoder that fills in the others",
                 "scale-mae": "the same with places in metres on the ground, for pictures of several scales",
             },
             presets=PICTURE_PRESETS,
         ),
         Card(
             name="distill-images",
-            summary="learn what is in pictures without labels, from their parts",
+            summary="learn features of pictures without labels (self-distillation)",
             files="a folder (or .zip, .tar) of pictures, classes or not; .csv with path; .npz with x",
             sample=DIGITS,
             example="picture.jpg",
             home="distill_images.DistillImages",
             reads="pictures.Pictures",
             training=settings.ViewsTraining,
-            models={"dino": "a vision transformer taught by its own running average, on several views of each picture"},
+            models={
+                "dino": "DINO: a student Vision Transformer learns from its own moving average (teacher), on several crops of each picture"
+            },
             presets=PICTURE_PRESETS,
         ),
         Card(
             name="caption",
-            summary="learn to write about pictures",
-            files=".tsv, .csv or .jsonl (gzip too) with pictures' names and captions, the pictures beside it or named "
+            summary="learn to write captions for pictures",
+            files=".tsv, .csv or .jsonl (gzip too) with file names of pictures and captions, the pictures beside it or named "
             "too (captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name "
-            "each; COCO's captions in JSON; Flickr8k's lines",
+            "for each; COCO's captions in JSON; Flickr8k's lines",
             sample="weft's scenes (5,000 pictures of 48 x 48 pixels with sentences)",
             example="picture.jpg",
             home="caption.Caption",
@@ -261,17 +263,17 @@ CARDS: dict[str, Card] = {
                 "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
                 "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
                 "cnn-transformer": "the same decoder, and a transformer on convolutional features",
-                "one-stream": "the picture's tokens and the words in one line, without a decoder of its own",
-                "show-attend-tell": "an LSTM that looks at the picture anew for each word (Xu et al., 2015)",
+                "one-stream": "the picture's tokens and the words in one sequence: a single transformer, no separate decoder",
+                "show-attend-tell": "an LSTM with attention over the picture for each word (Xu et al., 2015)",
                 "cnn-lstm": "an LSTM that is given the picture as one vector (after Vinyals et al., 2015)",
-                "coca": "swift's parts, with pictures and texts in one space too: finds pictures by words, names classes",
+                "coca": "swift with a contrastive loss: also finds pictures by text, and classifies without training (zero-shot)",
             },
             presets=PICTURE_PRESETS,
         ),
         Card(
             name="answer",
             summary="learn to answer questions about pictures",
-            files="a table (.tsv, .csv or .jsonl, gzip too) with pictures' names, questions and answers, the pictures beside it "
+            files="a table (.tsv, .csv or .jsonl, gzip too) with file names of pictures, questions and answers, the pictures beside it "
             "or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
             sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
             example="picture.jpg",
@@ -279,8 +281,8 @@ CARDS: dict[str, Card] = {
             reads="questions.AskedPictures",
             training=settings.AnswerTraining,
             models={
-                "swift": "the default: convolutional features and the question in one transformer, and translation's swift decoder",
-                "transformer": "patches and the question in one Vision Transformer, and a decoder of GPT-2's layout",
+                "swift": "the default: convolutional features and the question in one encoder, and the decoder of translation's swift",
+                "transformer": "patches and the question in one Vision Transformer encoder, and a decoder of GPT-2's layout",
             },
             presets=PICTURE_PRESETS,
             asks='--set question="What is in the picture?"',
@@ -290,20 +292,20 @@ CARDS: dict[str, Card] = {
             summary="learn to forecast fields on a grid, and to fill their gaps",
             files="netCDF files (.nc) or zarr stores with variables on a grid of latitude and longitude, or x and y, by time; "
             "several of them, or a folder; needs the extra weather",
-            sample="an atmosphere of weft's own: waves that travel round a globe, seen by a satellite that leaves gaps",
+            sample="weft's own small atmosphere: waves that travel round a globe, seen by a satellite that leaves gaps",
             example="fields.nc",
             home="forecast.ForecastFields",
             reads="fields.GriddedFields",
             training=settings.ForecastTraining,
             models={
-                "swift": "the default: a token holds all times of a window at its place; normalised queries and keys, Muon",
+                "swift": "the default: a token holds all time steps of a window at one place; normalised queries and keys, Muon",
                 "atmorep": "a token for each small neighbourhood in space and time, as in AtmoRep",
             },
             presets=FIELD_PRESETS,
         ),
         Card(
             name="fit-field",
-            summary="learn a picture or values at places as a function of the coordinates",
+            summary="learn values at coordinates: a picture, a map, measurements",
             files=".csv, .tsv or .jsonl (gzip too) with lat, lon (and time) or other coordinates, and a number or class in "
             "each row; a grid as .npz (lat, lon, values) or netCDF; one picture",
             sample="weft's tapestry (a picture of 256 x 256 pixels)",
@@ -311,7 +313,9 @@ CARDS: dict[str, Card] = {
             home="fit_field.FitField",
             reads="places.PlacesWithValues",
             training=settings.PlaceTraining,
-            models={"field": "a position code (--set code=fourier|siren|harmonics|raw), then layers within each place"},
+            models={
+                "field": "a coordinate network: a position encoding (--set code=fourier, siren, harmonics or raw), then an MLP"
+            },
             presets={
                 "tiny": "2 layers, 64 wide: trains in seconds",
                 "mini": "3 layers, 128 wide",
@@ -321,16 +325,16 @@ CARDS: dict[str, Card] = {
         ),
         Card(
             name="embed-words",
-            summary="learn a vector for every word, in which like words are near each other",
+            summary="learn word vectors: similar words are near each other",
             files=TEXT_FILES,
-            sample="sentences about a small world of weft's own, in which analogies hold",
+            sample="weft's own sentences about a small world, in which analogies hold",
             example="king - man + woman",
             home="embed_words.EmbedWords",
             reads="words.WordTexts",
             training=settings.WordTraining,
             models={
-                "word2vec": "the default: skip-gram with negative sampling, or CBOW with contexts=cbow",
-                "glove": "how often words stand near each other, from their vectors",
+                "word2vec": "the default: skip-gram with negative sampling, or CBOW with --set contexts=cbow",
+                "glove": "GloVe: vectors that predict how often two words stand near each other",
             },
             presets=WORD_PRESETS,
         ),
@@ -339,7 +343,7 @@ CARDS: dict[str, Card] = {
             summary="learn labels of nodes, or of whole graphs",
             files=".npz with edges, x and labels; a table of edges with one of nodes (edges.csv nodes.csv); GraphML, GML or "
             "node-link .json; many graphs as a text or a folder of the TU collection; .csv with a column smiles (RDKit)",
-            sample="weft's party (360 guests of four circles, and who knows whom)",
+            sample="weft's party (360 guests in four groups of friends, and who knows whom)",
             example="graph.json",
             home="graph.GraphLabels",
             reads="graphs.LabelledGraphs",
@@ -347,9 +351,9 @@ CARDS: dict[str, Card] = {
             models={
                 "graph-transformer": "the default: attention along edges and to all nodes, with distances and Laplacian "
                 "eigenvectors",
-                "gat": "attention along edges alone; for large graphs",
-                "gcn": "averages along edges in place of attention",
-                "appnp": "each node by itself, then ten averages along edges: for few labels",
+                "gat": "attention along edges only; for large graphs",
+                "gcn": "graph convolution: averages along edges, no attention",
+                "appnp": "an MLP on each node, then ten averages along edges (personalised PageRank): for few labels",
             },
             presets=ELEMENT_PRESETS,
         ),
@@ -364,8 +368,8 @@ CARDS: dict[str, Card] = {
             reads="graphs.LabelledSets",
             training=settings.SetTraining,
             models={
-                "transformer": "the default: every vector reads every other",
-                "deepsets": "averages over the set in place of attention (Zaheer et al., 2017)",
+                "transformer": "the default: attention between all vectors of a set",
+                "deepsets": "averages over the set, no attention (Zaheer et al., 2017)",
             },
             presets=ELEMENT_PRESETS,
         ),

@@ -11,6 +11,7 @@ from weft.codecs import Codec, Codecs
 from weft.config import Config
 from weft.data.datasets import Dataset
 from weft.errors import WeftError
+from weft.generate.compute import prepared
 from weft.models.stream import Model
 from weft.tasks.record import DataRecord
 from weft.tasks.settings import SizedTraining, with_settings
@@ -54,6 +55,10 @@ class Loaded:
     def usual(self, kind: type[P], use: Literal["predict", "embed"] = "predict") -> P:
         """The settings of a use where the user gives none: those that the makers of an imported model say."""
         return with_settings(kind(), self.config.get("imported", {}).get(use, {}))
+
+    def computing(self, precision: str) -> "Loaded":
+        """The run with its model in a precision of use; what it has learned stays as it is."""
+        return self if precision == "fp32" else replace(self, model=prepared(self.model.eval(), precision))  # type: ignore[arg-type]
 
     @property
     def described(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         return encoded.source(Places(), tokens=training.tokens, rows=training.rows, seed=training.seed)
 
     def batch_in_words(self, training: SetTraining, source: Source) -> str:
-        return f"up to {training.rows} sets a step"
+        return f"batches of up to {training.batch * training.rows} sets"
 
     def ability(self, run: Loaded) -> str:
         return labels.ability(run.codec("label", LabelCodec), "a set of vectors")

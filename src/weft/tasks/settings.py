@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from weft.config import Config, field_types
 from weft.data.images.settings import Augment
-from weft.errors import ConfigError, nearest
+from weft.errors import ConfigError, nearest_setting
 from weft.training.settings import Training
 
 MOST_LAYERS = 1000
@@ -34,8 +34,8 @@ class SizedTraining(Training):
         "heads": "attention heads in a layer",
         "freeze": "with --from: freeze the pretrained weights and train the new part alone (a head, or a decoder)",
         "lora": "with --from: LoRA fine-tuning with matrices of this rank; the pretrained weights stay frozen",
-        "outside": "also read what links, absolute paths and .. lead to outside of the folders that are named",
-        "encoding": "encoding of the files of text where they are not UTF-8: cp1252, latin-1, utf-16",
+        "outside": "also read files outside the named folders, where links, absolute paths or .. lead to them",
+        "encoding": "character encoding of text files that are not UTF-8: cp1252, latin-1, utf-16",
     }
 
     def check(self) -> None:
@@ -44,7 +44,7 @@ class SizedTraining(Training):
             within(self, name, 1, most)
         share(self, "dropout")
         if self.freeze and self.lora is not None:
-            raise ConfigError("either the trunk is frozen, or small matrices learn beside it", where="freeze")
+            raise ConfigError("freeze and lora cannot be used together", where="freeze", fix="leave out one of them")
 
 
 class RowTraining(SizedTraining):
@@ -54,7 +54,7 @@ class RowTraining(SizedTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **SizedTraining.about,
-        "skip": "bad rows or files to leave out before the data is refused: a number, or a share below 1",
+        "skip": "bad rows or files that may be left out: a number, or a share below 1; data with more of them is refused",
     }
 
     def check(self) -> None:
@@ -71,12 +71,12 @@ class RowTraining(SizedTraining):
 OF_TEXT: Mapping[str, str] = {
     "context": "context length: tokens that the model reads at once",
     "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
-    "vocab": "size of a bpe vocabulary",
+    "vocab": "vocabulary size of a bpe tokenizer",
 }
 SMOOTHING = "label smoothing: the share of probability spread evenly over all {}, in training"
 
 
-HELD_OUT = "of the tenth of the text that is held out, the most bytes"
+HELD_OUT = "the most bytes of held-out text; a tenth of the text is held out, up to this"
 
 
 class TextTraining(SizedTraining):
@@ -111,13 +111,13 @@ class PairTraining(RowTraining):
     about: ClassVar[Mapping[str, str]] = {
         **RowTraining.about,
         **OF_TEXT,
-        "depth": "number of layers on each side",
-        "batch": "micro-batches in a step, of up to `tokens` tokens each",
+        "depth": "number of layers in the encoder, and in the decoder",
+        "batch": "batch size: micro-batches in a training step, each of up to `tokens` tokens",
         "micro": "micro-batches computed at once (gradient accumulation over the rest)",
-        "tokens": "tokens in a micro-batch of sentences of like length, on the longer side, padding included",
+        "tokens": "the most tokens in a micro-batch of sentences of similar length, on the longer side, padding included",
         "smoothing": SMOOTHING.format("tokens"),
         "source": "the column, field or language to translate from; its name, or its number from 1",
-        "target": "the one to translate to",
+        "target": "the column, field or language to translate into",
     }
 
     def check(self) -> None:
@@ -160,11 +160,11 @@ class EncoderTraining(RowTraining):
     about: ClassVar[Mapping[str, str]] = {
         **RowTraining.about,
         **OF_TEXT,
-        "batch": "micro-batches in a step, of up to `tokens` tokens and `rows` texts each",
+        "batch": "batch size: micro-batches in a training step, each of up to `tokens` tokens and `rows` texts",
         "micro": "micro-batches computed at once (gradient accumulation over the rest)",
-        "tokens": "the most tokens in a micro-batch of texts of like length, padding included",
+        "tokens": "the most tokens in a micro-batch of texts of similar length, padding included",
         "rows": "the most texts in a micro-batch",
-        "summary": "class (the first token stands for the text) or mean (of all tokens)",
+        "summary": "pooling: class (the first token stands for the text) or mean (the average of all tokens)",
     }
 
     def check(self) -> None:
@@ -187,10 +187,10 @@ class LabelTraining(EncoderTraining):
     about: ClassVar[Mapping[str, str]] = {
         **EncoderTraining.about,
         "text_column": "the column or field of the texts: its name, or its number from 1",
-        "label_column": "the one of the labels",
-        "labels": "classes or numbers; by default as they look",
+        "label_column": "the column or field of the labels",
+        "labels": "classes, or numbers (regression); by default recognised from the labels",
         "fewest": "leave out classes with fewer texts than this",
-        "balance": "class weights: let every class count alike in training, however rare it is",
+        "balance": "class weights: every class counts equally in training, however rare it is",
         "smoothing": SMOOTHING.format("classes"),
     }
 
@@ -224,9 +224,9 @@ class MaskTraining(EncoderTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in EncoderTraining.about.items() if name not in ("tokens", "rows", "summary")},
         "batch": "batch size: windows of text in a training step",
-        "micro": "windows computed at once",
-        "hide": "share of the tokens that are hidden (masked)",
-        "whole_words": "hide all tokens of a word, or none",
+        "micro": "micro-batch (gradient accumulation): windows computed at once",
+        "hide": "mask rate: the share of the tokens that are hidden (masked)",
+        "whole_words": "whole-word masking: hide all tokens of a word, or none",
         "held_out": HELD_OUT,
     }
 
@@ -261,18 +261,21 @@ class WordTraining(SizedTraining):
             for name, text in SizedTraining.about.items()
             if name not in ("depth", "heads", "dropout", "lora")
         },
-        "dim": "numbers in the vector of a word",
-        "clip": "norm above which the gradient of one word is scaled down; 0 turns it off",
+        "dim": "width of the vector of a word (embedding size)",
+        "clip": "gradient clipping: norm above which the gradient of one word is scaled down; 0 turns it off",
         "batch": "batch size: blocks of 512 words in a training step, or of 512 pairs of words with glove",
-        "contexts": "skip-gram (each neighbour from the word), cbow (the word from the mean of its neighbours), or counts (glove alone)",
-        "window": "words on either side that are neighbours; by default 5, with glove 10",
-        "negatives": "drawn words that count for each pair (negative sampling)",
-        "sample": "share of the text above which a word is thinned out (subsampling); 0 keeps all",
-        "most": "with glove: number of times that two words stand together above which they count fully; 100 suits billions of words",
-        "fewest": "leave out words seen fewer times than this; by default 5, in small texts fewer",
-        "vocab": "the most words to learn, the most frequent ones",
+        "contexts": "skip-gram (predict each neighbour from the word), cbow (predict the word from the mean of its neighbours), or "
+        "counts (glove only)",
+        "window": "context window: words on either side that count as neighbours; by default 5, with glove 10",
+        "negatives": "negative sampling: random words that are compared with each pair of neighbours",
+        "sample": "subsampling of frequent words: some occurrences of a word above this share of the text are left out; 0 keeps all",
+        "most": "with glove (x_max): two words that stand near each other this many times or more count fully, rarer pairs less; "
+        "100 suits billions of words",
+        "fewest": "minimum count: words seen fewer times are left out; by default 5, in small texts fewer",
+        "vocab": "vocabulary size: learn this many words at most, the most frequent ones",
         "lower": "read all words in lower case",
-        "breaks": "where neighbours end: at the end of each line, at empty lines (paragraphs), or at the end of documents",
+        "breaks": "where the context window ends: at the end of each line (lines), at empty lines (paragraphs), or at the end of "
+        "documents (documents)",
         "held_out": HELD_OUT,
     }
 
@@ -290,7 +293,9 @@ class WordTraining(SizedTraining):
                 raise ConfigError("vectors of words have no layers and no heads", where=name, fix="leave it out")
         if self.lora or self.dropout:
             where = "lora" if self.lora else "dropout"
-            raise ConfigError("vectors of words have no trunk", where=where, fix="leave it out")
+            raise ConfigError(
+                "vectors of words have no layers, so this does not apply", where=where, fix="leave it out"
+            )
         for name in ("negatives", "most"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"must be above 0, found {getattr(self, name)}", where=name)
@@ -311,12 +316,12 @@ class PictureTraining(RowTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **RowTraining.about,
-        "size": "side in pixels at which pictures are read; small ones of one shape are read as they are",
-        "patch": "side of a patch in pixels",
-        "summary": "class (a class token stands for the picture) or mean (of all tokens)",
-        "drop": "share of a picture's tokens left out in training",
+        "size": "image size: pictures are scaled to this side in pixels; small ones of equal size are read as they are",
+        "patch": "patch size: the side of a patch in pixels",
+        "summary": "pooling: class (a class token stands for the picture) or mean (the average of all tokens)",
+        "drop": "patch dropout: the share of a picture's tokens left out in training",
         "smoothing": SMOOTHING.format("classes"),
-        "strength": "of augmentation: auto (by the number of epochs), none, light, medium or heavy",
+        "strength": "data augmentation: auto (chosen by the number of epochs), none, light, medium or heavy",
     }
 
     def check(self) -> None:
@@ -334,7 +339,7 @@ class PictureLabelTraining(PictureTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **PictureTraining.about,
-        "labels": "classes or numbers; by default as they look",
+        "labels": "classes, or numbers (regression); by default recognised from the labels",
     }
 
 
@@ -346,8 +351,8 @@ class HidingTraining(PictureTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **PictureTraining.about,
-        "hide": "share of the patches that are hidden (masked)",
-        "even": "score patches brought to mean 0 and spread 1 each: often better to start classifiers from",
+        "hide": "mask ratio: the share of the patches that are hidden (masked)",
+        "even": "normalise the pixels of each patch before the loss (norm_pix_loss): often a better start for classifiers",
     }
 
 
@@ -358,7 +363,7 @@ class ViewsTraining(PictureTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **PictureTraining.about,
-        "near": "views of small parts of each picture (local crops), beside two of most of it (global crops)",
+        "near": "local crops: views of small parts of each picture, beside two views of most of it (global crops)",
     }
 
 
@@ -378,16 +383,16 @@ class CaptionTraining(PictureTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in PictureTraining.about.items() if name != "summary"},
         **OF_TEXT,
-        "depth": "number of layers on each side",
+        "depth": "number of layers in the encoder, and in the decoder",
         "smoothing": SMOOTHING.format("tokens"),
-        "visit": "captions of a picture that are learned each time it is seen",
-        "coverage": "above 0 asks that over a whole caption all parts of the picture are looked at alike (doubly stochastic "
-        "attention); 1 in Show, Attend and Tell",
-        "contrast": "model coca: weight of telling a caption from those of other pictures, beside writing it",
-        "context": "tokens of the longest caption",
+        "visit": "captions of a picture that are used each time the picture is read",
+        "coverage": "attention penalty (doubly stochastic attention): above 0, all parts of the picture are to get equal attention "
+        "over a whole caption; 1 in Show, Attend and Tell",
+        "contrast": "model coca: weight of the contrastive loss (match pictures with their captions) beside the caption loss",
+        "context": "context length: the most tokens of a caption",
         "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
-        "caption_column": "the one that holds the captions; by default all that seem to",
-        "decoder": "a run of language-model: the decoder begins with its tokenizer, embedding and layers",
+        "caption_column": "the column of the captions; by default all columns that look like captions",
+        "decoder": "a language-model run: the decoder starts from its tokenizer, embedding and layers (pretrained)",
     }
 
     def check(self) -> None:
@@ -401,7 +406,11 @@ class CaptionTraining(PictureTraining):
             raise ConfigError("model coca has no penalty on attention", where="coverage", fix="leave it out")
         for name in ("mixup", "cutmix"):
             if getattr(self.augment, name):
-                raise ConfigError("a picture made of two has no caption", where=f"augment.{name}", fix="leave it out")
+                raise ConfigError(
+                    f"{name} blends two pictures, and the blend has no caption",
+                    where=f"augment.{name}",
+                    fix="leave it out",
+                )
 
 
 class AnswerTraining(PictureTraining):
@@ -421,15 +430,15 @@ class AnswerTraining(PictureTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in PictureTraining.about.items() if name != "summary"},
         **OF_TEXT,
-        "depth": "number of layers on each side",
+        "depth": "number of layers in the encoder, and in the decoder",
         "smoothing": SMOOTHING.format("tokens"),
-        "visit": "questions about a picture that are learned each time it is seen",
-        "context": "tokens of the longest question",
-        "answer_context": "tokens of the longest answer",
+        "visit": "questions about a picture that are used each time the picture is read",
+        "context": "context length: the most tokens of a question",
+        "answer_context": "the most tokens of an answer",
         "picture_column": "the column of a table that names the pictures; its name, or its number from 1",
-        "question_column": "the one that holds the questions",
-        "answer_column": "the one that holds the answers; by default all that seem to",
-        "kind_column": "the one that says what kind of question each is; it is measured by kind",
+        "question_column": "the column of the questions",
+        "answer_column": "the column of the answers; by default all columns that look like answers",
+        "kind_column": "the column with the kind of each question; accuracy is then measured for each kind too",
     }
 
     def check(self) -> None:
@@ -438,7 +447,7 @@ class AnswerTraining(PictureTraining):
             within(self, name, 1, most)
         for name in ("mixup", "cutmix"):
             if getattr(self.augment, name):
-                problem = "a picture made of two has no answers"
+                problem = f"{name} blends two pictures, and the blend has no answers"
                 raise ConfigError(problem, where=f"augment.{name}", fix="leave it out")
 
 
@@ -457,11 +466,13 @@ class ForecastTraining(SizedTraining):
     about: ClassVar[Mapping[str, str]] = {
         **SizedTraining.about,
         "batch": "batch size: windows in a training step",
-        "history": "fields in a row that the model reads; by default 6",
-        "ahead": "fields after them that it predicts at once; by default 6. Forecasts that reach farther are rolled forward",
-        "hide": "what is hidden in training: all (the future, blocks, patches, a layer, the middle), future or gaps alone",
-        "patch": "side of a token in cells",
-        "halo": "cells around a token that it reads too",
+        "history": "input steps: consecutive fields that the model reads; by default 6",
+        "ahead": "output steps: fields after them that it predicts at once; by default 6. Longer forecasts are rolled forward "
+        "(autoregressive)",
+        "hide": "masking: what is hidden in training: all (the future, blocks, patches, a layer, the middle), only the future, or "
+        "only gaps",
+        "patch": "patch size: the side of a token in grid cells",
+        "halo": "grid cells around a token that are part of its input too",
         "span": "time steps in a token; by default all of a window (swift), or one (atmorep)",
         "variables": "names of the variables to use, with commas between them; by default all on the grid",
     }
@@ -497,16 +508,17 @@ class PlaceTraining(RowTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "heads"},
         "batch": "batch size: groups of 64 places in a training step",
-        "code": "of positions: fourier (pictures, planes, classes), siren, harmonics (numbers on the globe) or raw",
-        "scale": "typical waves of a Fourier code over half the picture; more resolve finer detail and blur less",
-        "features": "numbers in a Fourier code",
-        "degree": "of the finest harmonics, which have this many waves around the globe",
+        "code": "position encoding: fourier (default for pictures, planes, classes), siren, harmonics (default for numbers on the "
+        "globe) or raw",
+        "scale": "frequency scale of the Fourier features: typical number of waves over half the picture; a larger one shows finer detail",
+        "features": "number of Fourier features",
+        "degree": "degree of the finest spherical harmonics, which have this many waves around the globe",
         "lat_column": "the column of the latitude in degrees: its name, or its number from 1",
-        "lon_column": "the one of the longitude",
-        "time_column": "the one of the time: numbers, or dates as 2024-07-01",
+        "lon_column": "the column of the longitude in degrees",
+        "time_column": "the column of the time: numbers, or dates as 2024-07-01",
         "plane_columns": "the columns of coordinates that are not on the globe, as in x,y",
         "value_column": "the column, array or variable to learn",
-        "labels": "classes or numbers; by default as they look",
+        "labels": "classes, or numbers (regression); by default recognised from the labels",
     }
 
     def check(self) -> None:
@@ -534,12 +546,12 @@ class ElementTraining(RowTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "skip"},
-        "batch": "micro-batches in a step, of up to `tokens` elements and `rows` wholes each",
+        "batch": "batch size: micro-batches in a training step, each of up to `tokens` elements and `rows` graphs or sets",
         "micro": "micro-batches computed at once (gradient accumulation over the rest)",
-        "tokens": "the most elements (nodes, vectors) in a micro-batch of wholes of like size, padding included",
+        "tokens": "the most elements (nodes, vectors) in a micro-batch of graphs or sets of similar size, padding included",
         "rows": "the most graphs or sets in a micro-batch",
-        "input_dropout": "share of the elements' own numbers dropped in training; by default some of sparse ones",
-        "labels": "classes or numbers; by default as they look",
+        "input_dropout": "dropout of the input features: the share set to zero in training; by default above 0 for sparse features",
+        "labels": "classes, or numbers (regression); by default recognised from the labels",
         "label_column": "the column or property of the labels, by its name",
     }
 
@@ -559,7 +571,7 @@ class GraphTraining(ElementTraining):
     about: ClassVar[Mapping[str, str]] = {
         **ElementTraining.about,
         "directed": "whether an edge has a direction; by default as the file says, else false",
-        "level": "nodes or graphs: whose labels are learned, where both have some",
+        "level": "nodes or graphs: which labels are learned, where both have labels",
     }
 
 
@@ -570,7 +582,7 @@ class SetTraining(ElementTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **ElementTraining.about,
-        "set_column": "of a table with a vector in each row: the column that names its set",
+        "set_column": "in a table with a vector in each row: the column with the name of the vector's set",
     }
 
 
@@ -593,7 +605,7 @@ def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: s
     for name, value in settings.items():
         head = name.split(".")[0]
         if head not in field_types(type(config)):
-            fix = nearest(head, field_types(type(config)))
+            fix = nearest_setting(head, field_types(type(config)), getattr(type(config), "about", {}))
             raise ConfigError(f"unknown setting {prefix + name!r}", where="--set", fix=fix)
         try:
             config = config.set(name, value)

@@ -1,7 +1,7 @@
 """Runs whose model is one stream of text, continued or read whole: what it is looked at and compared by."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
 from weft.config import from_json
 from weft.errors import WeftError
+from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
 from weft.inspect.views import Answer, View
 from weft.modalities.text import Text
@@ -60,13 +61,19 @@ def next_tokens(run: Loaded, ids: np.ndarray) -> Answer:
     return Answer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
 
 
+class Embedding(Compute, TextVectors):
+    """Settings of the vectors of texts, the precision of the model among them."""
+
+    about: ClassVar[Mapping[str, str]] = {**TextVectors.about, **Compute.about}
+
+
 def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
     """One vector for each text."""
-    how = with_settings(run.usual(TextVectors, "embed"), settings)
+    how = with_settings(run.usual(Embedding, "embed"), settings)
     texts = [text.lower() if how.lower else text for text in only_texts(inputs)]
     context = context_of(run.model.config)
     rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
-    return text_vectors(stream_of(run), rows, how)
+    return text_vectors(stream_of(run.computing(how.precision)), rows, how)
 
 
 def training_of(run: Loaded, kind: type[T]) -> T:

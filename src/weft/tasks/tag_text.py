@@ -8,13 +8,13 @@ from torch import Tensor
 
 from weft.codecs import Codecs, TagCodec
 from weft.codecs.text import only_texts
-from weft.config import Config
 from weft.data.datasets.tagged import TaggedData, read_sentences
 from weft.data.encoded.tagged import TaggedIds
 from weft.data.readers.schemes import entities
 from weft.data.readers.tagged_texts import Tagged
 from weft.data.source import Source
 from weft.errors import WeftError, listed
+from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities.encoding import ended
@@ -47,8 +47,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     reads_lines = True
     Look = LookAtText
 
-    class Predict(Config):
-        """Settings of a prediction: none."""
+    Predict = Compute
 
     def codecs(self, data: TaggedData, training: TagTraining, known: Codecs) -> Codecs:
         texts = [" ".join(one.words) for one in data.train]
@@ -81,7 +80,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         )
 
     def batch_in_words(self, training: TagTraining, source: Source) -> str:
-        return f"up to {training.rows} texts a step"
+        return f"batches of up to {training.batch * training.rows} texts"
 
     def ability(self, run: Loaded) -> str:
         return f"Tags the words of a text ({listed(run.codec('tags', TagCodec).names)})"
@@ -89,7 +88,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "sentences")
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+    def predict(self, run: Loaded, inputs: Sequence[object], how: Compute, listen: Listen | None) -> list[Prediction]:
         for text in (texts := only_texts(inputs)):
             if not text.strip():
                 raise WeftError(f"expected a text, found {text!r}")
@@ -97,7 +96,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         return [
             {"input": text, "words": list(said), "tags": tags,
              "entities": [{"text": " ".join(said[e.start : e.end]), "kind": e.kind} for e in entities(tags)]}
-            for text, said, tags in zip(texts, sentences, tagged(run, sentences), strict=True)
+            for text, said, tags in zip(texts, sentences, tagged(run.computing(how.precision), sentences), strict=True)
         ]  # fmt: skip
 
     def shown(self, prediction: Prediction) -> str:

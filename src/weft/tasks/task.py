@@ -17,6 +17,7 @@ from weft.config import Config
 from weft.data.documents import Document
 from weft.data.source import Source
 from weft.errors import WeftError
+from weft.generate.compute import Compute
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
@@ -47,7 +48,7 @@ class Task(ABC, Generic[D, E, S]):
     needs_input: ClassVar[bool] = True  # whether `weft predict` has nothing to answer where no input is given
     keeps: ClassVar[tuple[str, ...]] = ()  # names of the files that a run keeps of its training data (`kept_files`)
     Predict: ClassVar[type[Config]]  # settings of a prediction
-    Evaluate: ClassVar[type[Config] | None] = None  # settings of an evaluation
+    Evaluate: ClassVar[type[Compute]] = Compute  # settings of an evaluation
     Export: ClassVar[type[Config] | None] = None  # settings of an export
     Look: ClassVar[type[Config] | None] = None  # settings of a look inside
 
@@ -127,7 +128,7 @@ class Task(ABC, Generic[D, E, S]):
 
     def prepared(self, run: Loaded, how: Any) -> Loaded:
         """The run as it is to be measured or exported; `how` is an `Evaluate` or an `Export`."""
-        return run
+        return run.computing(how.precision) if isinstance(how, Compute) else run
 
     @abstractmethod
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Any:

@@ -21,7 +21,7 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
-from weft.tasks.language_choice import Translating, in_languages, in_languages_of_columns
+from weft.tasks.language_choice import Measuring, Translating, in_languages, in_languages_of_columns
 from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import PairTraining
@@ -40,7 +40,7 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     recipe = RECIPE
     unit = "token"
     Predict = Translating
-    Evaluate = Export = ChosenLanguages
+    Evaluate, Export = Measuring, ChosenLanguages
     Look = LookAtTranslation
 
     def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:
@@ -83,7 +83,7 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         return str(prediction["text"])
 
     def prepared(self, run: Loaded, how: ChosenLanguages) -> Loaded:
-        return in_languages(run, how)
+        return in_languages(super().prepared(run, how), how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         columns = run.data.columns or ("source", "target")  # an imported model knows of none

@@ -91,7 +91,7 @@ def measured(run: Loaded, held_out: HeldOutWords, training: WordTraining) -> Mea
         problem = "nothing to measure: none of the words asked for has a vector" if held_out.questions else (
             "vectors without the model that learned them are measured by questions, not by text")  # fmt: skip
         raise DataError(
-            problem, where=str(run.folder.path), fix="name a file of analogies, or of pairs with a likeness"
+            problem, where=str(run.folder.path), fix="name a file of analogies, or of word pairs with a similarity"
         )
     return Measured(examples, metrics, more)
 

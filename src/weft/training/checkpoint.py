@@ -223,7 +223,7 @@ def latest(folder: Path, *, report: Callable[[str], None] = _to_stderr) -> Check
     if found is None and damaged:
         raise _none_left(folder, damaged, manifests)
     for path in sorted(damaged):
-        report(f"{home.name}/{path.name}: {damaged[path]}; passed over")
+        report(f"{home.name}/{path.name}: {damaged[path]}; skipped")
     _report_strangers(home, found, report)
     return found
 
@@ -253,6 +253,6 @@ def _none_left(folder: Path, damaged: Mapping[Path, str], manifests: Mapping[Pat
         with contextlib.suppress(StorageError, KeyError):
             verify_file(path / WEIGHTS, manifests[path]["files"][WEIGHTS])
             whole, run = store.shown(path / WEIGHTS), store.shown(folder)
-            fix = f"the weights in {whole} are whole: copy them into {run} and start a new run with --from {run}"
+            fix = f"the weights in {whole} are undamaged: copy them into {run} and start a new run with --from {run}"
     reasons = "".join(f"\n  {path.name}: {damaged[path]}" for path in sorted(damaged))
     return StorageError(f"no checkpoint can be used{reasons}", where=store.shown(folder / "checkpoints"), fix=fix)

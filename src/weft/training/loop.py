@@ -170,7 +170,7 @@ class Fit:
         kept += f", later ones are set aside as {' and '.join(aside)}" if aside else ""
         return Diverged(
             f"training diverged in step {self.at + 1}: {why} (samples {samples[0]} to {samples[-1]})",
-            fix=f"start again with a lower rate, say --set lr={lower_rate(training.lr):g}{kept}",
+            fix=f"start again with a lower learning rate, for example --set lr={lower_rate(training.lr):g}{kept}",
         )
 
     def affords_look(self) -> bool:
@@ -223,7 +223,7 @@ class Fit:
             state.horizon = state.horizon.refit(state.step, soon)
             state.landing = state.horizon.done
             self.job.progress.say(
-                f"no better held-out loss in {state.waited} looks: training ends early, at step {soon}"
+                f"no better held-out loss in {state.waited} evaluations: training ends early (early stopping), at step {soon}"
             )
 
     def show(self, line: Mapping[str, Any]) -> None:
@@ -274,7 +274,7 @@ class Fit:
             self.weights.load(self.average)
             averaged = evaluate(self.job, most=self.pace.probe)
             if not last.beats(averaged):
-                say(f"the average of the weights at {state.averaged} moments is kept")
+                say(f"the average of {state.averaged} snapshots of the weights is kept (weight averaging)")
                 self.score = last = averaged
             else:
                 self.weights.load(before)

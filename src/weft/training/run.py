@@ -125,8 +125,8 @@ def _worse_than_nothing(work: Work, job: loop.Job, fit: loop.Fit) -> str:
     if not nothing.clearly_beats(score):
         return ""
     return (
-        f"this model knows less than one that has learned nothing: held-out loss {score.loss:.3g}, of fresh weights "
-        f"{nothing.loss:.3g}; start again with a lower rate, say --set lr={loop.lower_rate(work.training.lr):g}"
+        f"this model is worse than an untrained one: held-out loss {score.loss:.3g}, untrained {nothing.loss:.3g}; "
+        f"start again with a lower learning rate, for example --set lr={loop.lower_rate(work.training.lr):g}"
     )
 
 

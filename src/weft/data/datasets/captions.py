@@ -7,6 +7,7 @@ from typing import Any, Protocol, final
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
 from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
+from weft.data.known_roles import CAPTIONED
 from weft.data.readers import captions
 from weft.data.readers.captions import read_captions
 from weft.data.survey import Judgement, Survey
@@ -30,6 +31,7 @@ class CaptionedPictures(Reader[PictureData]):
     """Pictures with captions. What is held out may name pictures that stand where those to train on do."""
 
     sample = "scenes"
+    roles = CAPTIONED
 
     def judge(self, survey: Survey) -> Judgement:
         return captions.judge(survey)

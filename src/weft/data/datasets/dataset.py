@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from weft.data.decoding import shown
+from weft.data.roles import Role
 from weft.data.survey import NO, Judgement, Survey
 
 T = TypeVar("T")
@@ -36,13 +37,15 @@ class Dataset(Generic[T, H]):
 
 
 class Reader(ABC, Generic[D]):
-    """Reads one kind of data. `sample` names a run on the data that ships with weft.
+    """Reads one kind of data.
 
-    `skips_rows` says whether bad rows can be left out, where the settings of the training have a number of them.
+    `sample` names a run on the data that ships with weft. `roles` are what columns of its tables are for. `leaves_out`
+    says whether bad rows may be left out, as the setting skip allows.
     """
 
     sample: ClassVar[str]
-    skips_rows: ClassVar[bool] = True
+    roles: ClassVar[tuple[Role, ...]] = ()
+    leaves_out: ClassVar[bool] = True
 
     def judge(self, survey: Survey) -> Judgement:
         """Whether the files are data of this kind. By default never: someone has to ask for the task."""

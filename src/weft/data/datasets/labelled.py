@@ -7,6 +7,7 @@ from typing import Protocol, final
 
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
+from weft.data.known_roles import LABELLED
 from weft.data.readers import labelled
 from weft.data.readers.labelled import read_labelled
 from weft.data.readers.labelled_texts import Example, Kind, LabelledTexts, overlap, split_labelled
@@ -46,6 +47,7 @@ class LabelledDocuments(Reader[LabelledData]):
     """Texts in tables or in folders that name their class."""
 
     sample = "classify-text"
+    roles = LABELLED
 
     def judge(self, survey: Survey) -> Judgement:
         return labelled.judge(survey)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Protocol, final
 
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
+from weft.data.known_roles import PAIR
 from weft.data.readers import pairs, trees
 from weft.data.readers.pair_texts import Held, Pair, Pairs, overlap, split_pairs
 from weft.data.readers.pairs import read_pairs
@@ -48,6 +49,7 @@ class Translations(Reader[PairData]):
     """Sentences with their translations."""
 
     sample = "phrasebook"
+    roles = PAIR
 
     def judge(self, survey: Survey) -> Judgement:
         return pairs.judge(survey)
@@ -74,7 +76,7 @@ class Trees(Reader[PairData]):
     """Sentences with their bracketed trees."""
 
     sample = "trees"
-    skips_rows = False
+    leaves_out = False
 
     def judge(self, survey: Survey) -> Judgement:
         return trees.judge(survey)

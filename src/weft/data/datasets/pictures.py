@@ -12,6 +12,7 @@ from weft.data.decoding import shown
 from weft.data.images.album import Album, Found
 from weft.data.images.reading import OF_CLASSES, read_images
 from weft.data.images.split import split_album
+from weft.data.known_roles import LABEL, PICTURE
 from weft.data.order import key
 from weft.data.readers import images
 from weft.data.survey import Judgement, Survey
@@ -53,6 +54,7 @@ class LabelledPictures(Reader[PictureData]):
     """Pictures with a class or a number each."""
 
     sample = "digits"
+    roles = (PICTURE, LABEL)
 
     def judge(self, survey: Survey) -> Judgement:
         return images.judge(survey)
@@ -79,6 +81,7 @@ class Pictures(Reader[PictureData]):
     """Pictures alone, in classes or not."""
 
     sample = "digits"
+    roles = (PICTURE,)
 
     def judge(self, survey: Survey) -> Judgement:
         return images.judge_alone(survey)

@@ -11,6 +11,7 @@ import numpy as np
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.held_out import SHARE, Split, held_digests
+from weft.data.known_roles import PLACED
 from weft.data.order import key, permuted
 from weft.data.readers import images, place_tables
 from weft.data.readers.labelled_texts import in_order
@@ -39,6 +40,7 @@ class PlacesWithValues(Reader[PlaceData]):
     """Tables of places, grids over the globe, or the pixels of one picture."""
 
     sample = "tapestry"
+    roles = PLACED
 
     def judge(self, survey: Survey) -> Judgement:
         if images.is_one_picture(survey):

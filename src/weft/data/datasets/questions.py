@@ -8,6 +8,7 @@ from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
 from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
 from weft.data.images.album import Album
+from weft.data.known_roles import ASKED
 from weft.data.readers import questions
 from weft.data.readers.question_tables import Asked
 from weft.data.readers.questions import read_questions
@@ -38,6 +39,7 @@ class AskedPictures(Reader[PictureData]):
     """Pictures with questions. What is held out may name pictures that stand where those to train on do."""
 
     sample = "scenes"
+    roles = ASKED[:3]
 
     def judge(self, survey: Survey) -> Judgement:
         return questions.judge(survey)

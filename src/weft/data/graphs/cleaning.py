@@ -105,7 +105,9 @@ def _positive(weights: np.ndarray, where: Where, count: int) -> np.ndarray:
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         problem = f"the weight of an edge says how much is read along it and is at least 0, found {weights[bad[0]]}"
-        raise DataError(problem, where=where(int(bad[0])), fix="mend it; signs and kinds belong in a column named type")
+        raise DataError(
+            problem, where=where(int(bad[0])), fix="correct it; signs and kinds of edges belong in a column named type"
+        )
     return weights > 0
 
 
@@ -118,7 +120,7 @@ def check_features(values: np.ndarray, where: Where) -> np.ndarray:
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         node, column = bad[0].tolist()
-        problem = f"feature {column} is {values[node, column]}, which is no number"
+        problem = f"feature {column} is {values[node, column]}, which is not a number"
         more = f" ({len(np.unique(bad[:, 0])):,} such nodes)" if len(np.unique(bad[:, 0])) > 1 else ""
         raise DataError(problem + more, where=where(node), fix="fill it in, or leave the node out")
     return values

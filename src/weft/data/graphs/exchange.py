@@ -118,7 +118,7 @@ def _linked(data: Any, name: str) -> tuple[Any, ...]:
         problem = f"no node-link data: {type(error).__name__} {error}"
         raise DataError(problem, where=name, fix=LAYOUT) from None
     if len(nodes) < len(data["nodes"]):
-        raise DataError("two nodes have the same id", where=name, fix="give every node an id of its own")
+        raise DataError("two nodes have the same id", where=name, fix="give every node a different id")
     whole = data.get("graph", {})
     return nodes, edges, whole if isinstance(whole, dict) else {}, bool(data.get("directed", False))
 

@@ -48,7 +48,7 @@ def read_molecules(path: Path, label: LabelColumn) -> GraphSet:
             molecule = Chem.MolFromSmiles(text)
             if molecule is None or not text:
                 problem = _problem(Chem, text)
-                raise DataError(problem, where=rows.where(place), fix="mend it, or delete the row")
+                raise DataError(problem, where=rows.where(place), fix="correct it, or delete the row")
             graphs.append(_graph(molecule, text, "" if own.casefold() in ABSENT else own))
     return GraphSet(graphs=graphs, kinds=PROPERTIES)
 

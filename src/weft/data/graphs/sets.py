@@ -6,6 +6,8 @@ x (S, N, F) and labels (S,), all sets of one size                               
 set,x1,x2,...,label: a row a vector, the label repeated                         .csv, .tsv
 """
 
+import dataclasses
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +121,16 @@ def _vector(path: Path, place: int) -> Where:
     return lambda row: f"{shown(path)}: set {place}, vector {row}"
 
 
+def _by_number(asked: str | None, columns: Collection[str]) -> str | None:
+    """The name of a column that was asked for by its number from 1, or the name that was asked for."""
+    numbered_column = asked is not None and asked not in columns and asked.isdecimal()
+    return list(columns)[int(asked) - 1] if numbered_column and asked and 1 <= int(asked) <= len(columns) else asked
+
+
 def _table(path: Path, set_column: str | None, label: LabelColumn) -> GraphSet:
     rows = read_rows(path, [*ROLES, known_as("set", SET, lambda columns: [])])
-    name = set_column or next((name for name in rows.columns if plain(name) in SET), None)
+    label = dataclasses.replace(label, name=_by_number(label.name, rows.columns))
+    name = _by_number(set_column, rows.columns) or next((name for name in rows.columns if plain(name) in SET), None)
     if name is None or name not in rows.columns:
         listed = ", ".join(rows.columns)
         raise DataError(f"no column that names the set; its columns: {listed}", where=shown(path),

@@ -154,7 +154,7 @@ def _ids(edges: TableRows, nodes: TableRows | None) -> list[str]:
             problem = (
                 f"the id {name!r} stands in line {nodes.lines[seen[name]]} too" if name else "a node without an id"
             )
-            raise DataError(problem, where=nodes.where(place), fix="give every node an id of its own")
+            raise DataError(problem, where=nodes.where(place), fix="give every node a different id")
         seen[name] = place
     return found
 
@@ -179,7 +179,7 @@ def _weights(edges: TableRows) -> np.ndarray | None:
     values = [number(cell) for cell in cells]
     for place, value in enumerate(values):
         if value is None:
-            raise DataError(f"the weight {cells[place]!r} is no number", where=edges.where(place), fix="mend it")
+            raise DataError(f"the weight {cells[place]!r} is not a number", where=edges.where(place), fix="correct it")
     return np.array(values, np.float64)
 
 

@@ -22,7 +22,7 @@ MODULE = "weft.data.grids.probe"
 SECONDS = 300  # that a block of values may take
 MEMORY = 8 * 2**30  # bytes
 ROOT = str(Path(__file__).parents[3])  # where weft is
-DAMAGED = "the file may be damaged: get it again, or write it anew"
+DAMAGED = "the file may be damaged: get it again, or write it again"
 
 
 def look_apart(

@@ -25,7 +25,7 @@ def prepared(picture: Decoded, how: Preparation, *, where: str) -> Decoded:
     high, wide = how.scaled_shape(height, width)
     if high * wide > PIXELS:
         problem = f"{width:,} x {height:,} pixels, which the model reads as {wide:,} x {high:,}: more than {PIXELS:,}"
-        raise DataError(problem, where=where, fix="cut it into parts whose sides are more alike")
+        raise DataError(problem, where=where, fix="cut it into parts that are closer to a square")
     picture = resized(picture, high, wide, how.resample)
     return picture if how.crop is None else _middle(picture, how.crop[0], how.crop[1])
 

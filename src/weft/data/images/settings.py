@@ -44,11 +44,11 @@ class Augment(Config):
 
     about: ClassVar[Mapping[str, str]] = {
         "shift": "move by whole pixels, up to this share of the side; edges are mirrored",
-        "zoom": "keep a random part of the picture, of an area down to 1 - zoom",
-        "flip": "mirror left and right, half of the time; not for digits or text",
-        "turn": "turn and slant by up to this many degrees",
-        "colour": "change brightness, contrast, saturation and hue by up to this share",
-        "strong": f"how many further changes a picture gets, drawn from {', '.join(OPERATIONS)}",
+        "zoom": "random crop: keep a random part of the picture, at least 1 - zoom of its area",
+        "flip": "mirror left and right at random (horizontal flip); not for digits or text",
+        "turn": "rotate and shear by up to this number of degrees",
+        "colour": "colour jitter: change brightness, contrast, saturation and hue by up to this share",
+        "strong": f"RandAugment: number of further random changes to each picture, out of {', '.join(OPERATIONS)}",
         "erase": "how often a rectangle is replaced by noise",
         "mixup": "blend two pictures, by shares drawn from Beta(mixup, mixup); 0 is off",
         "cutmix": "paste a rectangle of another picture, its area drawn from Beta(cutmix, cutmix); 0 is off",
@@ -93,7 +93,7 @@ class Ground(Config):
     metres: float | None = None
 
     about: ClassVar[Mapping[str, str]] = {
-        "metres": "the size of a pixel of the pictures on the ground, for models with places in metres"
+        "metres": "ground sample distance: metres on the ground per pixel, for models with places in metres"
     }
 
     def check(self) -> None:

@@ -106,7 +106,7 @@ def captioned(at: str, picture: str, captions: Sequence[str], name: str) -> Row:
     picture = named_picture(picture, where)
     tidied = tidy(captions)
     if (fault := text_fault(tidied, "caption")) is not None:
-        raise DataError(fault, where=f"{where}: {shown(picture)}", fix="mend or delete the row")
+        raise DataError(fault, where=f"{where}: {shown(picture)}", fix="correct or delete the row")
     return Row(at, picture, tidied)
 
 

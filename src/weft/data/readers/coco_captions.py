@@ -61,7 +61,7 @@ def coco_rows(path: Path) -> Iterator[Row | DataError]:
             number, name = _image(image, f"{shown(path)}, {at}")
             if names.setdefault(number, name) != name:
                 problem = f"a second picture with the id {number}: {shown(name)}, after {shown(names[number])}"
-                raise DataError(problem, where=f"{shown(path)}, {at}", fix="give each picture an id of its own")
+                raise DataError(problem, where=f"{shown(path)}, {at}", fix="give each picture a different id")
         except DataError as error:
             yield error
     for at, found in objects_in(data, "annotations", path, FORM):

@@ -17,6 +17,7 @@ import numpy as np
 
 from weft.data.decoding import current_encoding, read_text, shown
 from weft.data.files import Found, ending, find
+from weft.data.foreign_text import BRACKETED, known_text
 from weft.data.images.formats import named_as_picture
 from weft.data.jsonl import numbered, read_object, read_string
 from weft.data.known_roles import ALL, ENOUGH
@@ -31,7 +32,7 @@ from weft.errors import DataError
 ENDINGS = (".txt", ".md", ".jsonl", *MAILS, PARQUET)
 OWNED = (*pairs.OWN, *tagged.OWN, *trees.OWN)  # endings of other readers' files
 STRUCTURED = (".json", ".geojson", ".ipynb")
-TABBED = "columns with tabs between them, in a file that ends in .txt"
+TABBED = "columns with tabs between them, in a file without the ending of a table"
 TAB_LINES = 200  # lines looked at to tell a table from a text
 FEW = 20  # files of a folder that are opened to tell whether it holds text
 FIX = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
@@ -236,7 +237,7 @@ def _judge_source(source: Surveyed) -> Judgement:
         return Judgement("possible", "text") if some or unmatched else NO
     if source.kind == "archive" or ending(source.path, OWNED) or ending(source.path, (".csv", ".tsv")):
         return NO
-    if any(map(_has_texts, source.tables)):
+    if any(map(_has_texts, source.tables)) and not source.other_objects:
         where = "on every line" if ending(source.path, (".jsonl",)) else "in every row"
         return Judgement("sure", f'a text {where}, in the field "text"')
     if is_table(source.path) and not ending(source.path, (".jsonl",)):
@@ -245,8 +246,12 @@ def _judge_source(source: Surveyed) -> Judgement:
         return Judgement("sure", "a mailbox: every mail is a text")
     if ending(source.path, STRUCTURED) and isinstance(source.start, str):
         return Judgement("no", "JSON that is no list of objects")
-    if ending(source.path, (".txt",)) and is_tabbed(source):
+    if is_tabbed(source):
         return Judgement("no", TABBED)
+    if isinstance(source.start, str) and (other := known_text(source.path, source.start)) is not None:
+        return Judgement("no", other.name)
+    if known != ".txt" and isinstance(source.start, str) and trees.is_bracketed(source.start):
+        return Judgement("no", BRACKETED.name)
     if known is not None:
         return Judgement("possible", "text, by its ending")
     if isinstance(source.start, str):

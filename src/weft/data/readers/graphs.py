@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.data.decoding import shown
 from weft.data.files import ending, find
+from weft.data.foreign_text import known_text
 from weft.data.graphs.arrays import holds_graph, read_arrays
 from weft.data.graphs.cleaning import Tally
 from weft.data.graphs.exchange import ENDINGS as EXCHANGE
@@ -128,6 +129,8 @@ def _judge_source(source: Surveyed) -> Judgement:
     if ending(source.path, (".npz",)):
         return _sure("arrays of edges", holds_graph(source.path))
     if ending(source.path, EXCHANGE[:2]):
+        if isinstance(source.start, str) and known_text(source.path, source.start) is not None:
+            return NO  # a map, whose files end in .gml too
         return Judgement("sure", "a graph, by its ending")
     if ending(source.path, (".json",)):
         return _sure("a graph as node-link JSON", isinstance(source.start, str) and is_node_link(source.start))

@@ -1,5 +1,6 @@
 """Pictures, with or without classes: whether sources hold them, and reading them. `data.images` does the work."""
 
+from itertools import islice
 from pathlib import Path
 
 from weft.data.images.arrays import holds_pictures, is_arrays
@@ -50,12 +51,26 @@ def _has_classes(survey: Survey) -> bool:
 
 def _names_classes(source: Surveyed) -> bool:
     if source.kind == "folder":
-        return _sub_folders(source.path) > 1
+        return _sub_folders(source.path) > 1 and _different(source)
     if source.kind in ("archive", "pattern"):
         names = [Path(name) for name in source.names if not any(map(leftover, Path(name).parts))]
         cut = len(source.names) >= FILES  # classes may follow
         return len({name.parent for name in names}) > 1 or (cut and len(names[0].parts) > 1)
     return bool(source.tables) or is_arrays(source.path)
+
+
+def _different(source: Surveyed) -> bool:
+    """Whether the folders of the pictures have different names: train/images and test/images are no classes."""
+    parents = {Path(name).parent.name for name in source.names if named_as_picture(name)}
+    return len(parents) > 1 or (len(source.names) >= FILES and _branches(source.path))
+
+
+def _branches(folder: Path) -> bool:
+    """Whether the folders in a folder hold pictures themselves, or folders of different names."""
+    inside = [entry for entry in folder.iterdir() if entry.is_dir() and not leftover(entry.name)]
+    below = {entry.name for one in inside for entry in one.iterdir() if entry.is_dir()}
+    flat = any(named_as_picture(entry.name) for one in inside for entry in islice(one.iterdir(), LOOK))
+    return flat or len(below) > 1
 
 
 def _sub_folders(folder: Path) -> int:

@@ -106,9 +106,9 @@ def read_json(path: Path) -> Any:
     for piece in read_text(path):
         size += len(piece)
         if size > LARGEST:
-            raise DataError(f"more than {LARGEST:,} characters", where=shown(path), fix="part it into several files")
+            raise DataError(f"more than {LARGEST:,} characters", where=shown(path), fix="split it into several files")
         pieces.append(piece)
-    fix = "copy or download it again, or mend it at this place"
+    fix = "copy or download it again, or correct it at this place"
     try:
         return json.loads("".join(pieces), object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except RecursionError:

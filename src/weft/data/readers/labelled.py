@@ -147,7 +147,7 @@ class _Gathered:
         value = number(row.label)
         if kind == "numbers" and value is None:
             problem = f"the label {shown(row.label[:40])!r} is not a number, as the others are"
-            self.bad.take(DataError(problem, where=row.where, fix="mend it, or delete the row"))
+            self.bad.take(DataError(problem, where=row.where, fix="correct it, or delete the row"))
             return None
         whole = value is not None and value.is_integer() and abs(value) < SMALL
         return f"{value:.0f}" if whole and kind == "classes" and "." in row.label else row.label

@@ -50,12 +50,15 @@ def read_table(path: Path, asked: tuple[str | None, str | None], firm: bool) -> 
 
 
 def _rows(table: Table, text: int, label: int) -> Iterator[Placed | DataError]:
+    lists: bool | None = None  # whether labels are lists of one, as the first is
     for item in table.rows():
         if isinstance(item, DataError):
             yield item
         elif item.cells != []:
+            if lists is None and table.value(item, label) is not None:
+                lists = isinstance(table.value(item, label), list)
             try:
-                yield Placed(*_cells(table, item, text, label), table.where(item.line))
+                yield Placed(*_cells(table, item, text, label, bool(lists)), table.where(item.line))
             except DataError as error:
                 yield error
 
@@ -74,10 +77,13 @@ def _taken(table: Table, text: int, label: int) -> str:
     return f"{name}: the text is the field {fields[0]!r}, the label {fields[1]!r}, of {len(names)} fields"
 
 
-def _cells(table: Table, row: Row, text: int, label: int) -> tuple[str, str]:
-    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false."""
+def _cells(table: Table, row: Row, text: int, label: int, lists: bool) -> tuple[str, str]:
+    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false.
+
+    Where all labels are `lists` of one, that one is the label.
+    """
     found = table.value(row, label)
-    if isinstance(found, dict | list):
+    if isinstance(found, dict | list) and not (lists and as_cell(found)):
         problem = f'the field "{table.names[label]}" is {kind(found)}, expected a string or a number'
         raise DataError(problem, where=table.where(row.line), fix=OBJECT)
     return "" if table.value(row, text) is None else table.text(row, text), as_cell(found)
@@ -107,19 +113,22 @@ def judge_table(table: Table) -> Judgement:
     except DataError:
         return maybe
     text, label = (columns[place] for place in choice.places)
-    if not holds_text(text) or not (label.is_class or label.is_number):
+    called = LABEL.means(label.name or "") is not None
+    few_rows = called and 0 < len(label.values) < ENOUGH  # in which no value may occur twice
+    if not holds_text(text) or not (label.is_class or label.is_number or few_rows):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
-    if choice.named:
+    if choice.named or (few_rows and len(columns) == 2 and text.words >= 2):
         return Judgement("sure", f"{why}, by their names")
     few = label.is_number or label.distinct * CLEAR <= len(label.values)
-    other = table.header and len(columns) > 2 and not (TEXT.means(text.name or "") or LABEL.means(label.name or ""))
+    named = TEXT.means(text.name or "") is not None
+    other = any(table.names) and not (named or called)  # names that say otherwise
     crowded = len(columns) > MANY_COLUMNS  # one of many columns is no label by chance of its name
     if (
         crowded
         or not few
         or len(label.values) < ENOUGH
-        or text.length < 2 * label.length
+        or (text.length < 2 * label.length and not (named and len(columns) == 2))
         or (other and text.words < SENTENCE)
     ):
         return maybe

@@ -156,7 +156,7 @@ class LabelledTexts:
             )
         if rare and len(rare) < len(names):
             listed = ", ".join(repr(shown(name)) for name in rare[:LISTED]) + (", …" if len(rare) > LISTED else "")
-            found.append(f"classes with fewer than {RARE} texts, perhaps slips: {len(rare)} ({listed})")
+            found.append(f"classes with fewer than {RARE} texts, perhaps typing errors: {len(rare)} ({listed})")
         return found
 
 

@@ -85,7 +85,7 @@ def _fields(table: Table, source: str | None, target: str | None) -> Reading:
     (a, b), _ = table.choose(PAIR, (source, target), fix="")
     if not (source or meaning(names[a])) or not (target or meaning(names[b])):
         problem = f"no source and target among its fields: {', '.join(map(repr, names[:8]))}"
-        raise DataError(problem, where=where, fix=f"{OBJECT}, or say which field is the source and which the target")
+        raise DataError(problem, where=where, fix=f"{OBJECT}, or name the fields: --set source=… --set target=…")
     note = f"{shown(table.path)}: the fields {names[a]!r} and {names[b]!r} of {len(names)} are taken"
     files, columns = (table.path, table.path), (_label(names[a], a), _label(names[b], b))
     return Reading(columns, files, _rows(table, a, b), (note,) if len(names) > 2 else ())
@@ -125,7 +125,9 @@ def _memory(path: Path, source: str | None, target: str | None) -> Reading:
     if len(tongues) > 2 and (source is None or target is None):
         found = ", ".join(f"{tag} ({counts[tag]})" for tag in tags)
         raise DataError(
-            f"{len(tongues)} languages: {found}", where=name, fix="say which is the source and which the target"
+            f"{len(tongues)} languages: {found}",
+            where=name,
+            fix="say which to translate from and into: --set source=… --set target=…",
         )
     sides = [_variants(tags, asked) if asked else [] for asked in (source, target)]
     if not (sides[0] and sides[1]):

@@ -69,7 +69,7 @@ def _unknown(path: Path) -> DataError:
     line = next(read_text(path), "").split("\n")[0]
     known = f"known endings are {', '.join(ENDINGS)} (.gz may follow)"
     if "\t" in line:
-        fix = f"line 1 has a tab in it: if tabs part the columns, rename the file to end in .tsv; {known}"
+        fix = f"line 1 has a tab in it: if tabs separate the columns, rename the file to end in .tsv; {known}"
     else:
         fix = f"name the file of the other language too, as in corpus.en corpus.fr; {known}"
     return DataError("not a file of pairs by its ending", where=shown(path), fix=fix)
@@ -155,7 +155,9 @@ class _Gathered:
             (source, target), first = self.columns
             problem = f"holds {columns[0]} -> {columns[1]}, but {shown(first)} holds {source} -> {target}"
             raise DataError(
-                problem, where=shown(path), fix="train on one pair of languages at a time, or name the columns"
+                problem,
+                where=shown(path),
+                fix="train on one pair of languages at a time, or name the columns: --set source=… --set target=…",
             )
 
     def one_language(self, found: Sequence[Path]) -> None:
@@ -227,7 +229,7 @@ def judge_table(table: Table) -> Judgement:
     texts = [column for column in columns if column.looks == "text"]
     ask = " ".join(f"--set {side}={column.called}" for side, column in zip(("source", "target"), texts, strict=False))
     if len(columns) == 2 and _translations(*columns, named=table.header or table.separator is None):
-        return Judgement("sure", "two columns of different texts of like length", ask)
+        return Judgement("sure", "two columns of different texts of similar length", ask)
     why = "columns of text, of which two may be a source and a target"
     return Judgement("possible", why, ask) if len(texts) > 1 else NO
 

@@ -45,7 +45,7 @@ def _unequal(first: Path, second: Path, left: list[str], right: list[str]) -> Da
         return DataError(counts, where=shown(second if left else first), fix=FIX)
     line = departure(left, right)
     sides = (excerpt(side[line - 1]) if line <= len(side) else "nothing" for side in (left, right))
-    guess = f"they seem to part at line {line}, where {' stands beside '.join(sides)}"
+    guess = f"they seem to differ from line {line} on, where {' stands beside '.join(sides)}"
     return DataError(f"{counts}; {guess}", where=f"{shown(first)}, line {line}", fix=FIX)
 
 

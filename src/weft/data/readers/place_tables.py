@@ -130,10 +130,10 @@ def _coordinate(table: Table, row: Row, place: int, axis: str, into: _Gathered) 
     if value is None and axis == "time" and (value := day(text)) is not None:
         into.dates = True
     problem = (
-        f"the coordinate {axis} is {text[:40]!r}, which is no number" if value is None else beyond_globe(axis, value)
+        f"the coordinate {axis} is {text[:40]!r}, which is not a number" if value is None else beyond_globe(axis, value)
     )
     if problem or value is None:
-        raise DataError(problem or "", where=table.where(row.line), fix="mend it, or delete the row")
+        raise DataError(problem or "", where=table.where(row.line), fix="correct it, or delete the row")
     return value
 
 
@@ -149,7 +149,7 @@ def _places(
             continue
         if value is None:
             problem = f"the value {text[:40]!r} is not a number, as the others are"
-            gathered.bad.take(DataError(problem, where=line, fix="mend it, or delete the row"))
+            gathered.bad.take(DataError(problem, where=line, fix="correct it, or delete the row"))
             continue
         kept.append(i)
         values.append(value)

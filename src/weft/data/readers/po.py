@@ -100,7 +100,9 @@ class _Parser:
             self.keyword(match, self.string(text[match.end() :]), obsolete)
         else:
             found = repr(text if len(text) <= 40 else text[:39] + "…")
-            raise self.error(f"expected msgid, msgstr, a quoted string or a comment, found {found}", "mend this line")
+            raise self.error(
+                f"expected msgid, msgstr, a quoted string or a comment, found {found}", "correct this line"
+            )
 
     def string(self, text: str) -> str:
         match = STRING.fullmatch(text)

@@ -16,7 +16,17 @@ from weft.data.images.album import Question
 from weft.data.images.places import FilePlace
 from weft.data.jsonl import kind as kind_of_value
 from weft.data.jsonl import read_string
-from weft.data.known_roles import ANSWER, ASKED, CAPTION_NAME, CLASS_NAMES, KIND, PICTURE, QUESTION, SURE_QUESTION_NAMES
+from weft.data.known_roles import (
+    ANSWER,
+    ASKED,
+    CAPTION_NAME,
+    CLASS_NAMES,
+    KIND,
+    LABEL,
+    PICTURE,
+    QUESTION,
+    SURE_QUESTION_NAMES,
+)  # fmt: skip
 from weft.data.readers.json_files import begins_a_list, first_table, has_keys, is_json, object_table
 from weft.data.readers.picture_lookup import Shelves
 from weft.data.readers.picture_rows import Row, named_picture, text_fault, tidy
@@ -29,7 +39,7 @@ from weft.errors import DataError
 SAY = "say which columns they are, by name or number: --set picture_column=… --set question_column=… --set answer_column=…"
 HEADER = "give it a header line with the names picture, question and answer; in .json and .jsonl, name the fields so"
 OBJECT = 'write {"picture": "…", "question": "…", "answer": "…"}; several answers are a list'
-MEND = "mend or delete the row"
+MEND = "correct or delete the row"
 INSIDE = "questions"  # the key of a list of questions that have their answers in them, as CLEVR's have
 
 
@@ -68,8 +78,11 @@ def judge_table(table: Table) -> Judgement:
     """
     found = _columns(table, Asked())
     pictures = PICTURE.by_content(table.columns)
-    if found.question is None or not found.answers or found.picture is None or found.picture not in pictures:
+    if found.question is None or found.picture is None or found.picture not in pictures:
         return NO
+    if not found.answers:
+        labels = [place for place in LABEL.by_name(table.names) if table.columns[place].values]
+        return _perhaps(table, found.picture, found.question, labels[0]) if labels and _prompts(table, found) else NO
     answered = ANSWER.means(table.names[found.answers[0]] or "") is not None
     names = {plain(name or "") for name in table.names}
     if answered and plain(table.names[found.question] or "") in SURE_QUESTION_NAMES:
@@ -78,8 +91,18 @@ def judge_table(table: Table) -> Judgement:
         return NO
     if found.question in QUESTION.by_content(table.columns) and (answered or not any(table.names)):
         return Judgement("sure", "a table of pictures, questions and answers")
-    roles = {"picture": found.picture, "question": found.question, "answer": found.answers[0]}
-    ask = " ".join(f"--set {role}_column={table.columns[place].called}" for role, place in roles.items())
+    return _perhaps(table, found.picture, found.question, found.answers[0])
+
+
+def _prompts(table: Table, found: Columns) -> bool:
+    """Whether the column of questions is known by its name."""
+    return found.question in QUESTION.by_name(table.names)
+
+
+def _perhaps(table: Table, *places: int) -> Judgement:
+    """Possible, with the columns of pictures, questions and answers as settings."""
+    roles = zip(("picture", "question", "answer"), places, strict=True)
+    ask = " ".join(f"--set {role}_column={table.columns[place].called}" for role, place in roles)
     return Judgement("possible", "a table of pictures, and perhaps questions", ask)
 
 

@@ -90,7 +90,8 @@ def _judge_file(source: Surveyed) -> Judgement:
     if is_questions(source.path) or is_answers(source.path):
         return Judgement("sure", "questions about pictures in the form of VQA v2")
     if not is_question_list(source.path):
-        return NO
+        perhaps = weakest(map(judge_table, source.tables))
+        return NO if perhaps else perhaps  # fields with other names have to be named
     return judge_table(first_rows(source.path)) or NO  # what is wrong further on, reading it says
 
 

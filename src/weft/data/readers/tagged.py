@@ -91,7 +91,7 @@ def _passed_over(name: str, columns: Columns) -> list[str]:
         "marks of a document's start": columns.starts,
         "lines of joined or added words": columns.parts,
     }
-    return [f"{name}: {count:,} {what} passed over" for what, count in found.items() if count]
+    return [f"{name}: {count:,} {what} skipped" for what, count in found.items() if count]
 
 
 def _in_bio(sentences: Sequence[Tagged]) -> tuple[Scheme, int, list[Tagged]]:

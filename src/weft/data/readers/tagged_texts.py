@@ -92,7 +92,11 @@ class TaggedTexts:
         return [
             f"{len(self.sentences):,} sentences, {self.words:,} words, {len(self.kinds)} {what}: {listed}{more}",
             *self.notes,
-            *([f"tags that break the rules of {self.scheme}: {self.mended:,}; mended"] if self.mended else []),
+            *(
+                [f"tags that break the rules of {self.scheme}: {self.mended:,}; they are corrected"]
+                if self.mended
+                else []
+            ),
             *([f"sentences equal to an earlier one: {again:,}; they are kept"] if again else []),
             *([f"sentences left out, not usable: {self.bad:,}"] if self.bad else []),
         ]

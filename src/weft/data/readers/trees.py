@@ -13,13 +13,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.data.bad_rows import reasons
 from weft.data.decoding import read_text, shown
 from weft.data.files import ending, find
-from weft.data.survey import NO, Judgement, Survey
+from weft.data.foreign_text import is_newick
+from weft.data.survey import NO, Judgement, Survey, Surveyed
 from weft.data.trees.tree import DEEPEST, ROOT, Tree, leaves, normal, sentence, walk
 from weft.errors import DataError
 
@@ -27,6 +29,7 @@ OWN = (".mrg", ".parse", ".ptb", ".trees", ".tree")  # endings that hold nothing
 ENDINGS = (*OWN, ".txt")
 TOKEN = re.compile(r"[()\n]|[^\s()]+")
 COMMENTS = ("*x*", "#", "<")
+FIRST = 3  # trees that are read to tell them from other text
 LONGEST = 10_000  # characters of a word
 EXAMPLE = "as in (S (NP (DT The) (NN cat)) (VP (VBD slept)))"
 
@@ -104,7 +107,7 @@ def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = 
         elif len(trees) == before:
             skipped.append((shown(path), "no trees in it"))
         if reader.comments:
-            notes.append(f"{shown(path)}: {reader.comments:,} lines of comments passed over")
+            notes.append(f"{shown(path)}: {reader.comments:,} lines of comments skipped")
     if not trees:
         where = ", ".join(map(shown, found.paths[:3])) + (", …" if len(found.paths) > 3 else "")
         raise DataError(f"0 trees in {where}{reasons(skipped)}", fix=f"name files that hold trees, {EXAMPLE}")
@@ -120,9 +123,29 @@ def read_tree(text: str, *, name: str = "text") -> Tree:
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are files of trees, by their endings."""
-    sure = Judgement("sure", "bracketed trees, by the ending")
-    return survey.weakest(lambda source: sure if source.kind != "archive" and source.share(OWN) > 0.5 else NO)
+    """Whether these are files of trees, by their endings; a .txt file is one by what it holds."""
+    return survey.weakest(_judge_source)
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    if source.kind == "file" and isinstance(source.start, str):
+        if is_newick(source.start):
+            return NO
+        if ending(source.path, (".txt",)) and is_bracketed(source.start):
+            return Judgement("sure", "bracketed trees, by what it holds")
+    own = source.kind != "archive" and source.share(OWN) > 0.5
+    return Judgement("sure", "bracketed trees, by the ending") if own else NO
+
+
+def is_bracketed(start: str) -> bool:
+    """Whether a text begins with trees of sentences: the first few can be read, and each has several words."""
+    if not start.lstrip().startswith(("(", *COMMENTS)):
+        return False
+    try:
+        first = list(islice(_Reader("text", [start]).trees(), FIRST))
+    except DataError:
+        return False
+    return bool(first) and all(len(leaves(tree)) > 1 for tree in first)
 
 
 def _begins_as_trees(path: Path) -> bool:
@@ -222,7 +245,7 @@ class _Reader:
 
     def several(self, node: _Node, what: str) -> DataError:
         problem = f"{node} holds the word {_excerpt(node.word or '')} and also {what}{self.began()}"
-        return self.error(problem, f"give every word a bracket of its own, {EXAMPLE}")
+        return self.error(problem, f"give every word its own bracket, {EXAMPLE}")
 
     def text(self, token: str) -> None:
         if not self.open:
@@ -237,20 +260,22 @@ class _Reader:
             raise self.several(node, f"the word {_excerpt(token)}")
         elif node.children:
             problem = f"{node} holds phrases and also the word {_excerpt(token)}{self.began()}"
-            raise self.error(problem, f"give every word a bracket of its own, {EXAMPLE}")
+            raise self.error(problem, f"give every word its own bracket, {EXAMPLE}")
         else:
             node.word = token
 
     def end(self) -> Tree | None:
         """Close a bracket; the tree, if it was the last one open."""
         if not self.open:
-            raise self.error("a closing bracket, but no tree is open", "take it away, or open what it closes")
+            raise self.error(
+                "a closing bracket, but no tree is open", "remove it, or add the opening bracket that it closes"
+            )
         node = self.open.pop()
         if node.label is None:
-            raise self.error("an empty bracket", f"take it away, or fill it, {EXAMPLE}", node.line)
+            raise self.error("an empty bracket", f"remove it, or put a word or a phrase into it, {EXAMPLE}", node.line)
         if node.word is None and not node.children:
             problem = f"{node}) holds neither a word nor a phrase"
-            raise self.error(problem, f"take it away, or fill it, {EXAMPLE}", node.line)
+            raise self.error(problem, f"remove it, or put a word or a phrase into it, {EXAMPLE}", node.line)
         tree = Tree(node.label, (node.word,) if node.word is not None else tuple(node.children))
         if not self.open:
             return tree

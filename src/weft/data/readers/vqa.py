@@ -65,7 +65,7 @@ class Answers:
             raise found
         number, kind = key_of(found, "question_id", where, ANSWER_FORM), found.get("answer_type")
         if number in self.known:
-            problem = f"a second time answers to the question {number}, after {self.known[number].where}"
+            problem = f"the question {number} has answers twice, first in {self.known[number].where}"
             raise DataError(problem, where=where, fix="delete one of the two")
         self.faulty.add(number)
         image, texts = key_of(found, "image_id", where, ANSWER_FORM), _texts(found, where)
@@ -85,7 +85,7 @@ class Answers:
             )
             raise DataError(problem, where=where, fix="give both the same image_id")
         if (fault := text_fault(found.answers, "answer")) is not None:
-            raise DataError(fault, where=found.where, fix="mend or delete it")
+            raise DataError(fault, where=found.where, fix="correct or delete it")
         return found
 
     def left(self) -> Iterator[DataError]:
@@ -107,13 +107,15 @@ def question_rows(path: Path, answers: Answers) -> Iterator[Row | DataError]:
                 raise found
             number, image = (key_of(found, name, where, QUESTION_FORM) for name in ("question_id", "image_id"))
             if seen.setdefault(number, at) != at:
-                raise DataError(f"a second question {number}, after {seen[number]}", where=where, fix="number it anew")
+                raise DataError(
+                    f"a second question {number}, after {seen[number]}", where=where, fix="give it another question_id"
+                )
             if number in answers.faulty:
                 continue  # what is wrong is said of its answers
             answered = answers.to(number, image, where)
             text = tidy([read_string(found, "question", where=where, fix=QUESTION_FORM)])
             if (fault := text_fault(text, "question")) is not None:
-                raise DataError(fault, where=where, fix="mend or delete it")
+                raise DataError(fault, where=where, fix="correct or delete it")
             yield Row(at, image, question=Question(text[0], answered.answers, answered.kind))
         except DataError as error:
             yield error

@@ -144,7 +144,7 @@ def refuse_settings(request: Request, training: AnswerTraining) -> None:
         problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
         raise ConfigError(problem, where="--from", fix="leave it out")
     if training.lora and not goes_on:
-        problem = "the decoder and the words of questions begin anew, and small matrices beside what was learned cannot teach them"
+        problem = "the decoder and the embeddings of questions are new, and LoRA cannot train new parts"
         raise ConfigError(problem, where="--set lora", fix="leave it out")
 
 

@@ -124,8 +124,8 @@ def places_of(model: Model.Config) -> Places:
 def check_size(model: Model.Config, largest: int, where: str) -> None:
     """Refuse a graph whose pairs of nodes would not fit into memory, before anything is computed."""
     if places_of(model).steps and largest > 4 * MOST_FOR_ALL:
-        problem = f"{largest:,} nodes, of which this model lets all read all: {largest**2 * 4 / 2**30:.1f} GB a layer"
-        raise ConfigError(problem, where=where, fix="train a model that reads along edges alone: --model gat")
+        problem = f"{largest:,} nodes, with attention between all of them: {largest**2 * 4 / 2**30:.1f} GB a layer"
+        raise ConfigError(problem, where=where, fix="use a model with attention along edges only: --model gat")
 
 
 def graph_facts(run: Loaded, thing: str) -> dict[str, str]:

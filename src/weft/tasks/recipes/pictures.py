@@ -205,8 +205,8 @@ def continued_backbone(origin: Loaded, training: PictureTraining, drop: float) -
     """The backbone of another run made ready; `drop` is the share of its tokens that are left out in training."""
     backbone = origin.model.backbone()[0]
     if training.lora and not backbone.trunk.all_blocks():
-        problem = "this model has no layers of attention that small matrices could learn beside"
-        raise WeftError(problem, where="--set lora", fix="leave it out, or set freeze=true")
+        problem = "this model has no attention layers, which LoRA needs"
+        raise WeftError(problem, where="--set lora", fix="leave it out, or use --set freeze=true")
     return backbone.replace(embed=embed_of(backbone).replace(drop=drop))
 
 

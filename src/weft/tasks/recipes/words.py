@@ -43,7 +43,7 @@ def sized_vectors(
     usual = PRESETS[request.preset].dim if request.preset is not None else WIDTH if text >= SMALL_TEXT else WIDTH // 2
     if (name == "glove") != (training.contexts == "counts"):
         problem = f"{name} does not learn from {training.contexts}"
-        raise ConfigError(problem, where="--set contexts", fix="leave it out, or name the other --model")
+        raise ConfigError(problem, where="--set contexts", fix="leave it out, or choose another --model")
     dim, window = training.dim or usual, training.window or WINDOWS[name]
     samples = (min(words**2, text * window) if name == "glove" else text) / SAMPLE
     batch = min(training.batch, max(1, int(samples / STEPS_A_ROUND)))
