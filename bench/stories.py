@@ -6,6 +6,7 @@ FOLDER is the model as Hugging Face saves it (karpathy/tinyllamas, stories260K).
 time is counted where others use the machine too: `--processor`.
 """
 
+import copy
 import tempfile
 import time
 from collections.abc import Callable
@@ -49,7 +50,7 @@ def ctranslate2_writer(model: nn.Module) -> Callable[[int], list[int]]:
     import ctranslate2
     from ctranslate2.converters.transformers import LlamaLoader
 
-    spec, words = LlamaLoader().get_model_spec(model), [str(i) for i in range(model.config.vocab_size)]
+    spec, words = LlamaLoader().get_model_spec(copy.deepcopy(model)), [str(i) for i in range(model.config.vocab_size)]
     spec.register_vocabulary(words)
     spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = words[1], words[2], words[0]
     spec.validate()

@@ -32,6 +32,7 @@ LANGUAGE = {"gpt": "", "llama": "", "lstm": "", "swift": ""}
 TRANSLATION = {
     "lstm": "Lstm that reads by Last",
     "lstm-attention": "Lstm that reads by Attention",
+    "next-word": "Abreast",
     "swift": "",
     "transformer": "",
 }

@@ -133,7 +133,7 @@ class Cache:
         assert self._order is Order.LINE, "only tokens in a line have places that are known ahead"
         first = self._places.line("valid").long().argmax(1)
         room = min(slots.reserve(needed) for slots in self._slots.values())
-        self._note_line(first, self.length, room)
+        self.note_line(first, self.length, room)
         return room, first
 
     def begin_line(self, first: Int[Tensor, "B"], needed: int) -> int:
@@ -142,10 +142,10 @@ class Cache:
         room, self._unpadded = self.room(needed), not bool(first.any())
         for name, dtype in (("valid", torch.bool), ("rank", torch.long), ("at position", torch.long)):
             self._places.begin(name, torch.zeros(len(first), room, dtype=dtype, device=first.device), dim=1)
-        self._note_line(first, 0, room)
+        self.note_line(first, 0, room)
         return room
 
-    def _note_line(self, first: Tensor, start: int, stop: int) -> None:
+    def note_line(self, first: Tensor, start: int, stop: int) -> None:
         """Note the places from `start` to `stop` of tokens in a line, padded in front."""
         valid, rank, position = (self._places.line(name) for name in ("valid", "rank", "at position"))
         ahead = torch.arange(start, stop, device=first.device) - first[:, None]

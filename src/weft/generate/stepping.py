@@ -68,6 +68,7 @@ class NativeSteps:
         self.batch.places = self.places.data_ptr()
         self.cache.take_all_but_lines(rows)
         self.first = self.first[rows]
+        self.cache.note_line(self.first, self.cache.length, self.room)
         self._bind_rows()
         return True
 

@@ -1,0 +1,18 @@
+"""Decoders that were read from folders of the Hugging Face library are stepped in native code, all families of them."""
+
+from pathlib import Path
+
+import pytest
+from foreign import built, saved
+from foreign_models import decoders, gemma_kin, llama_kin, mostly_slow
+
+from weft.generate.session import unknown_part
+from weft.interop import read_folder
+
+CASES = {**decoders.CASES, **llama_kin.CASES, **gemma_kin.CASES}
+
+
+@pytest.mark.parametrize("name", mostly_slow(CASES))
+def test_native_code_knows_every_part_of_an_imported_decoder(tmp_path: Path, name: str):
+    kept_from_it = "a stream without a head" if "no head" in name else ""
+    assert unknown_part(read_folder(saved(built(*CASES[name]), tmp_path / "theirs")).model) == kept_from_it
