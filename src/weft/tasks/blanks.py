@@ -1,6 +1,7 @@
 """Blanks filled in by a run's encoder: candidates for them, and how likely hidden tokens are. Knows no files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -8,7 +9,8 @@ from torch.nn import functional as F
 
 from weft.core import PerToken
 from weft.data.masking import MaskedWindows
-from weft.errors import WeftError
+from weft.errors import ConfigError, WeftError
+from weft.generate.compute import Compute
 from weft.inspect.views import Answer
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
@@ -17,6 +19,23 @@ from weft.tasks.measuring import windows_in_time
 from weft.tasks.request import Loaded, Prediction
 from weft.tasks.streams import ANSWERS, stream_of
 from weft.training.progress import Progress
+
+
+class AskBlanks(Compute):
+    """Settings of a prediction."""
+
+    top: int = 5
+    choices: tuple[str, ...] = ()
+
+    about: ClassVar[Mapping[str, str]] = {
+        "top": "how many candidates to list for each blank",
+        "choices": "words to choose from, separated by commas; each must be one token of the model",
+        **Compute.about,
+    }
+
+    def check(self) -> None:
+        if self.top < 1:
+            raise ConfigError(f"must be at least 1, found {self.top}", where="top")
 
 
 def filler(run: Loaded) -> Stream:
