@@ -288,7 +288,15 @@ def examined(report: Report, as_json: bool) -> None:
         return
     for name, value in report.items():
         if name != "advice":
-            print(textwrap.fill(str(value), LINE, initial_indent=f"  {name:<22} ", subsequent_indent=" " * 25))
+            print(
+                textwrap.fill(
+                    str(value),
+                    LINE,
+                    initial_indent=f"  {name:<22} ",
+                    subsequent_indent=" " * 25,
+                    break_on_hyphens=False,
+                )
+            )
     print()
     for line in report["advice"]:
         print(textwrap.fill(line, LINE, initial_indent="  - ", subsequent_indent="    "))
