@@ -11,8 +11,7 @@ from weft.data.batch import G, Microbatches, PaddedIds, Samples, W
 from weft.data.order import key, numbers, permuted
 
 SCORED = 4096  # tokens a side in one micro-batch of held-out rows
-USED = 2048  # tokens that are computed together in use: enough to fill a processor, few enough to stay near it
-EVEN = 512  # tokens from which rows in use are cut where their length changes
+USED, USED_MIXED = 2048, 512  # tokens that are computed together in use: in rows of one length, and of several
 
 
 class LikeLengths:
@@ -65,11 +64,11 @@ def in_order(lengths: np.ndarray, most: int | None = None) -> list[np.ndarray]:
 def together(lengths: Sequence[int]) -> list[np.ndarray]:
     """Rows to be computed in use: the numbers of those that are computed together, the shortest first.
 
-    Where there are many rows, those computed together have one length: nothing is padded and no mask is needed.
+    Where there are many rows, nearly all are computed with rows of their own length: nothing is padded, no mask is needed.
     """
     sides = np.asarray(lengths, np.int64)[:, None]
     order = _by_length(sides)
-    return np.split(order, _cuts(sides[order], USED, even=EVEN)[1:-1]) if len(order) else []
+    return np.split(order, _cuts(sides[order], USED, mixed=USED_MIXED)[1:-1]) if len(order) else []
 
 
 def ids_together(rows: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, PaddedIds]]:
@@ -83,17 +82,16 @@ def _by_length(lengths: np.ndarray, chance: np.ndarray | None = None) -> np.ndar
     return np.lexsort(sides if chance is None else (chance, *sides))
 
 
-def _cuts(lengths: np.ndarray, tokens: int, rows: int | None = None, even: int | None = None) -> np.ndarray:
+def _cuts(lengths: np.ndarray, tokens: int, rows: int | None = None, mixed: int | None = None) -> np.ndarray:
     """Where to cut rows in order of length so that no side of a micro-batch exceeds `tokens`, unless one row does.
 
-    A micro-batch of at least `even` tokens ends where a side grows.
+    With `mixed`, this is the most tokens of a micro-batch whose rows are not all of one length.
     """
     cuts, start, widest = [0], 0, np.zeros(lengths.shape[1], np.int64)
     for i, row in enumerate(lengths):
         wider = np.maximum(widest, row)
-        full = wider.max() * (i - start + 1) > tokens or i - start == rows
-        grown = even is not None and widest.max() * (i - start) >= even and wider.max() > widest.max()
-        if i > start and (full or grown):
+        most = tokens if mixed is None or (wider == lengths[start]).all() else mixed
+        if i > start and (wider.max() * (i - start + 1) > most or i - start == rows):
             cuts.append(i)
             start, wider = i, row
         widest = wider
