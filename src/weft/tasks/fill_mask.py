@@ -78,15 +78,17 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         return {"tokens": f"{text_of(run.codecs).in_words()}; {run.data.amount('train_tokens')} to train on"}
 
     def predict(self, run: Loaded, inputs: Sequence[object], how: AskBlanks, listen: Listen | None) -> list[Prediction]:
-        model, tokenizer, found = filler(run.computing(how.precision)), text_of(run.codecs).tokenizer, []
-        for text in only_texts(inputs):
-            ids, places = frame_blanks(tokenizer, text, context_of(model.config))
+        model, tokenizer = filler(run.computing(how.precision)), text_of(run.codecs).tokenizer
+        texts = only_texts(inputs)
+        framed = [frame_blanks(tokenizer, text, context_of(model.config)) for text in texts]
+        for text, (_, places) in zip(texts, framed, strict=True):
             if not len(places):
                 fix = "write ___ where a word is missing"
                 raise WeftError("there is no blank to fill in", where=repr(text[:60]), fix=fix)
-            best = candidates(model, tokenizer, ids, places, how.top, how.choices)
-            found.append({"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})})
-        return found
+        return [
+            {"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})}
+            for text, best in zip(texts, candidates(model, tokenizer, framed, how.top, how.choices), strict=True)
+        ]
 
     def shown(self, prediction: Prediction) -> str:
         lines = [prediction["input"]]
