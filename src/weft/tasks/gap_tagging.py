@@ -49,7 +49,7 @@ class GapTagger:
         done = None if progress is None else counter(progress, len(texts), "answered")
         found, answered = [[_EMPTY] for _ in texts], 0
         for alike in together([len(ids) for ids in rows.texts]):
-            some = [i for i in alike if sentences[i]]
+            some = [i for i in alike.tolist() if sentences[i]]
             for i, values in zip(some, self._values(rows, some), strict=True):
                 found[i] = [self._tree(sentences[i], values)]
             answered += len(alike)
