@@ -10,6 +10,7 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spaced_tokenizer import spaced
 
 from weft.config import MAX_JSON_BYTES
 from weft.errors import ConfigError, DataError, StorageError
@@ -168,6 +169,24 @@ def test_a_stream_waits_for_the_bytes_of_a_letter_but_not_for_ever() -> None:
     assert [stream.feed(id) for id in tokenizer.encode("aé😀a")] == ["a", "", "é", "", "", "", "😀", "a"]
     assert "".join(stream.feed(2 + 0xC3) for _ in range(8)) == "\ufffd" * 8
     assert stream.feed(2 + 0xC3) == "" and stream.finish() == "\ufffd"
+
+
+def test_a_stream_behind_other_ids_gives_what_its_own_add_to_their_text() -> None:
+    for tokenizer in (spaced(), *map(made, KINDS)):
+        for before, after in (("the cat", " hello the"), ("th", "e cat"), ("", "the cat"), ("é", " 😀")):
+            whole = tokenizer.encode(before + after).tolist()
+            cut = len(tokenizer.encode(before)) if before else 0
+            stream = tokenizer.stream(after=whole[:cut])
+            said = "".join(map(stream.feed, whole[cut:])) + stream.finish()
+            assert tokenizer.decode(whole[:cut]) + said == tokenizer.decode(whole)
+
+
+def test_tokens_of_sentencepiece_are_bytes_with_their_spaces() -> None:
+    tokenizer = spaced()
+    content = tokenizer.token_bytes
+    for text in ("the cat hello", "a 😀 é", "th  e"):
+        assert b"".join(content[id] for id in tokenizer.encode(text)) == b" " + text.encode()
+    assert content[tokenizer.end] == b""
 
 
 # Tokenizers made elsewhere

@@ -86,7 +86,9 @@ class _Vocabulary:
         if content is None:
             problem = "the tokens of this tokenizer are not parts of a text that could be joined"
             raise WeftError(
-                problem, where=where, fix="use a model whose tokens are bytes, characters or byte-level bpe"
+                problem,
+                where=where,
+                fix="use a model whose tokens are bytes, characters, byte-level bpe or SentencePiece's",
             )
         self.eos_token_id = tokenizer.end
         self.special_token_ids = tokenizer.special.tolist()
@@ -94,11 +96,21 @@ class _Vocabulary:
         self.tokens = [
             tokenizer.names[id].encode() if id in special else one or b"\xff" for id, one in enumerate(content)
         ]
-        self._tokenizer = tokenizer
+        self._ids = {one: id for id, one in enumerate(content) if one and id not in special}
+        self._longest = max(map(len, self._ids), default=0)
 
     def __call__(self, text: str | bytes) -> list[int]:
-        plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        return [int(id) for id in self._tokenizer.encode(plain)]
+        """The ids of a text within another one: the longest token first. A tokenizer would put the space before a first word."""
+        left = text.encode() if isinstance(text, str) else text
+        found = []
+        while left:
+            sizes = range(min(self._longest, len(left)), 0, -1)
+            size = next((size for size in sizes if left[:size] in self._ids), None)
+            if size is None:  # no token has this byte: the rest cannot be written
+                break
+            found.append(self._ids[left[:size]])
+            left = left[size:]
+        return found
 
 
 def _library() -> Any:

@@ -95,7 +95,7 @@ class TextLine(Line):
 
     def __init__(self, tokenizer: Tokenizer, prompt: list[int], how: Sampling, sample: int, ends: Collection[int] = ()):
         super().__init__(prompt, ends or tokenizer.end, how.max_tokens, generator(how.seed, prompt, sample))
-        self.stops, self.decoder = how.stop, tokenizer.stream()
+        self.stops, self.decoder = how.stop, tokenizer.stream(after=prompt)
         self.text, self.shown = "", 0
 
     def take(self, token: int) -> None:

@@ -86,8 +86,9 @@ def written(model: Any, tokenizer: Any, given: Any, wanted: dict[str, Any]) -> l
     for i, one in enumerate(given):
         limit = {"max_new_tokens": wanted["limits"][i]} if wanted["limits"] else {}
         ids = model.generate(**one, **wanted["settings"], **limit)[0]
-        begin = 0 if model.config.is_encoder_decoder else one["input_ids"].shape[1]
-        found.append([tokenizer.decode(ids[begin:], skip_special_tokens=True)])
+        read = 0 if model.config.is_encoder_decoder else one["input_ids"].shape[1]
+        known, text = (tokenizer.decode(part, skip_special_tokens=True) for part in (ids[:read], ids))
+        found.append([text[len(known) :]])
     return found
 
 

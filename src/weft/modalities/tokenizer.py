@@ -33,6 +33,7 @@ from weft.modalities.tokenizer_json import (
     marks_of,
     names_by_id,
     open_library,
+    spaced_bytes,
     typed,
 )
 
@@ -58,6 +59,7 @@ class Tokenizer:
         inside = (f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in special.values() if len(name) > 1)
         self._inside_special = re.compile("|".join(inside))
         self._bytes = bytes_by_id(data, names, set(special), self.kind)
+        self._added_bytes = self._bytes or spaced_bytes(data, names, set(special))
         self._lookup = None
         if self.kind == "characters":
             self._lookup = np.full(0x110000, self._unknown, self.dtype)
@@ -107,8 +109,8 @@ class Tokenizer:
 
     @property
     def token_bytes(self) -> Sequence[bytes] | None:
-        """The bytes of each token, where a text is its tokens' bytes joined; special tokens have none."""
-        return self._bytes
+        """What each token adds to the text before it, where that does not depend on its neighbours; special tokens add nothing."""
+        return self._added_bytes
 
     @cached_property
     def word_starts(self) -> tuple[int, ...]:
@@ -167,9 +169,9 @@ class Tokenizer:
         with typed(self._where):
             return str(self._library.decode(checked, skip_special_tokens=True))
 
-    def stream(self) -> "Decoder":
-        """A decoder to be fed ids one at a time."""
-        return Decoder(self)
+    def stream(self, after: Iterable[int] = ()) -> "Decoder":
+        """A decoder to be fed ids one at a time, which go on with those `after` which they come."""
+        return Decoder(self, after)
 
     @property
     def unwritten(self) -> tuple[int, ...]:
@@ -190,12 +192,15 @@ class Tokenizer:
 
 
 class Decoder:
-    """Text from ids as they come. What `feed` and at last `finish` give, joined, is what `decode` gives for all."""
+    """Text from ids as they come. What `feed` and at last `finish` give, joined, is what `decode` gives for all.
 
-    def __init__(self, tokenizer: Tokenizer):
+    Behind other ids, it is what they add to the text of those: many vocabularies put the space before a word into its token.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, after: Iterable[int] = ()):
         self._tokenizer = tokenizer
         self._incomplete = codecs.getincrementaldecoder("utf-8")("replace")
-        self._before: list[int] = []
+        self._before = list(after)
         self._waiting: list[int] = []
 
     def feed(self, id: int) -> str:

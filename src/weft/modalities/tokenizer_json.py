@@ -5,6 +5,7 @@ makes of it is then compared with that.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ ENDS = (END, "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "[SEP]")  # na
 MASK = "<|mask|>"
 MASKS = (MASK, "[MASK]", "<mask>")  # names that a hidden token has elsewhere
 UNKNOWN = "\ufffd"  # the replacement character stands for itself and for all that are unknown
+BYTE_NAME = re.compile(r"<0x([0-9A-F]{2})>")  # of a token that is one byte, for characters that no other token has
 MAX_VOCAB = 2**20
 MAX_TOKEN = 4096  # characters of one token
 
@@ -116,6 +118,35 @@ def bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind:
         return bytes(value[c] for c in name) if all(c in value for c in name) else name.encode("utf-8")
 
     return [b"" if id in special else plain(name) for id, name in enumerate(names)]
+
+
+def spaced_bytes(data: dict[str, Any], names: list[str], special: set[int]) -> list[bytes] | None:
+    """What each token adds to a text in bytes, where one sign in it stands for a space (SentencePiece); None for other files.
+
+    The library's decoder takes away the space before a text's first word, so that a text is not quite its tokens' bytes.
+    """
+    decoder = data.get("decoder")
+    steps = decoder.get("decoders", [decoder]) if isinstance(decoder, dict) else []
+    spaces = [sign for step in steps if (sign := _space_sign(step)) is not None]
+    others = {step.get("type") for step in steps} - {"Replace", "Metaspace", "ByteFallback", "Fuse", "Strip"}
+    if len(spaces) != 1 or others:
+        return None
+    fallback = any(step.get("type") == "ByteFallback" for step in steps)
+
+    def plain(name: str) -> bytes:
+        byte = BYTE_NAME.fullmatch(name) if fallback else None
+        return bytes([int(byte[1], 16)]) if byte else name.replace(spaces[0], " ").encode("utf-8")
+
+    return [b"" if id in special else plain(name) for id, name in enumerate(names)]
+
+
+def _space_sign(step: dict[str, Any]) -> str | None:
+    """The sign that a step of a decoder makes a space of."""
+    if step.get("type") == "Metaspace":
+        return str(step.get("replacement", "\u2581"))
+    if step.get("type") == "Replace" and step.get("content") == " ":
+        return (step.get("pattern") or {}).get("String")
+    return None
 
 
 def open_library(data: dict[str, Any], text: str, names: list[str], where: str) -> Any:
