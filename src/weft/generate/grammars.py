@@ -11,6 +11,7 @@ from weft.modalities.tokenizer import Tokenizer
 
 INSTALL = "pip install 'weft[grammar]'"
 KINDS = {"--set pattern": "regular expression", "--set schema": "JSON schema"}
+NO_TOKENS = "NoExtensionBias"  # what llguidance reports where the grammar asks for bytes that no token has
 REASON = re.compile(r".*error: (.+?)(?: \d+ \||$)")  # behind a drawing of the regular expression
 
 
@@ -38,8 +39,7 @@ class GrammarRule:
         bits[self._never] = 0  # an unknown sign stands for no text
         found = np.flatnonzero(bits)
         if not len(found):
-            problem = "the model has no tokens with which what it wrote could go on to match"
-            raise WeftError(problem, where=self._where, fix="ask for something else, or use a model with other tokens")
+            raise self._no_tokens()
         return found
 
     def _after(self, written: tuple[int, ...]) -> Any:
@@ -53,9 +53,15 @@ class GrammarRule:
             self._matchers[written] = matcher
         return self._matchers[written]
 
+    def _no_tokens(self) -> WeftError:
+        problem = "the model has no tokens with which what it wrote could go on to match"
+        return WeftError(problem, where=self._where, fix="ask for something else, or use a model with other tokens")
+
     def _check(self, matcher: Any) -> None:
         if matcher.is_error():
             report = " ".join(str(matcher.get_error()).split())[:200]
+            if report.startswith(NO_TOKENS):
+                raise self._no_tokens()
             reason = found[1] if (found := REASON.search(report)) else report
             problem = f"not a {KINDS[self._where]} that can be followed: {reason}"
             raise ConfigError(problem, where=self._where, fix="mend it, or make it simpler")
