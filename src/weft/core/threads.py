@@ -18,6 +18,17 @@ _allowed: ContextVar[int] = ContextVar("allowed", default=1)  # threads that `su
 
 
 @contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread meanwhile."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
 def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
     """One thread while computing with a model of fewer than `small` weights in matrices, all threads otherwise.
 
@@ -30,13 +41,12 @@ def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
     if weights >= small or "OMP_NUM_THREADS" in os.environ:
         yield
         return
-    torch.set_num_threads(1)
     idle = _allowed.set(max(before, _allowed.get()))
     try:
-        yield
+        with one_thread():
+            yield
     finally:
         _allowed.reset(idle)
-        torch.set_num_threads(before)
 
 
 def allowed_threads() -> int:
@@ -50,7 +60,6 @@ def each_on_one_thread(work: Callable[[T], object], parts: Iterable[T]) -> None:
     Faster than products on several threads where parts are small, and far faster where others use the machine too: the
     caller's thread works as well, and takes the parts that no other thread has begun.
     """
-    before = torch.get_num_threads()
     left, taking = list(parts)[::-1], Lock()
 
     def work_on() -> None:
@@ -66,13 +75,10 @@ def each_on_one_thread(work: Callable[[T], object], parts: Iterable[T]) -> None:
                 raise
 
     others = min(allowed_threads(), len(left)) - 1
-    torch.set_num_threads(1)
-    try:
-        # MKL keeps a number of threads for each thread: without this, new ones would compute on all of them.
-        with ThreadPoolExecutor(max(1, others), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            waiting = [pool.submit(work_on) for _ in range(others)]
-            work_on()
-            for one in waiting:
-                one.result()
-    finally:
-        torch.set_num_threads(before)
+    # MKL keeps a number of threads for each thread: without the initializer, new ones would compute on all of them.
+    pool = ThreadPoolExecutor(max(1, others), initializer=torch.set_num_threads, initargs=(1,))
+    with one_thread(), pool:
+        waiting = [pool.submit(work_on) for _ in range(others)]
+        work_on()
+        for one in waiting:
+            one.result()
