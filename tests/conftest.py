@@ -5,9 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-import jaxtyping
 import numpy as np
 import pytest
+import shape_checks
 import torch
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
@@ -51,7 +51,7 @@ def _define(cls: type[Config], *, define=Config.__init_subclass__.__func__, **op
 
 
 Config.__init_subclass__ = classmethod(_define)
-jaxtyping.install_import_hook(CHECKED, "beartype.beartype")
+shape_checks.install(CHECKED)
 
 settings.register_profile("weft", deadline=None, derandomize=True, database=None)
 settings.load_profile("weft")
