@@ -84,6 +84,7 @@ def test_every_model_trains_names_classes_and_loads_again(model: str, photos: Pa
     assert run.predict(pixels)[0]["probabilities"] == found[0]["probabilities"]
 
 
+@pytest.mark.slow  # tests/laws/test_tasks.py stops and resumes every task, with a smaller model
 @pytest.mark.parametrize("task", ["classify-images", "reconstruct-images", "distill-images"])
 def test_stopped_and_resumed_is_never_stopped(
     task: str, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
