@@ -12,6 +12,8 @@ else
 PYTHON ?= python3
 BIN := $(VENV)/bin
 endif
+# Tests start weft many times, which should not compile it each time.
+unexport PYTHONDONTWRITEBYTECODE
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import disks
 import numpy as np
 import pytest
 import shape_checks
@@ -53,6 +54,7 @@ def _define(cls: type[Config], *, define=Config.__init_subclass__.__func__, **op
 
 Config.__init_subclass__ = classmethod(_define)
 shape_checks.install(CHECKED)
+disks.without_waiting()
 
 settings.register_profile("weft", deadline=None, derandomize=True, database=None)
 settings.load_profile("weft")
