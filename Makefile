@@ -12,6 +12,9 @@ else
 PYTHON ?= python3
 BIN := $(VENV)/bin
 endif
+# Tests start weft many times, which should not compile it each time.
+unexport PYTHONDONTWRITEBYTECODE
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test test-all campaign check format wheel bench clean
@@ -34,10 +37,10 @@ demo: $(VENV)/.installed
 	$(BIN)/weft demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest $(WORKERS) -m "not slow"
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest $(WORKERS)
 
 campaign: $(VENV)/.dev
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m campaigns

@@ -28,6 +28,7 @@ LOOK, PATIENCE = 0.005, 20_000  # seconds between looks at a process, and looks 
 SERVER = r"""
 import json, os, signal, sys, traceback
 os.environ["OMP_NUM_THREADS"] = "1"
+os.fsync = lambda file: None  # see disks.py
 import torch
 torch.set_num_threads(1)
 import weft.cli.app, weft.runs.training, weft.tasks.language_model, weft.tasks.translate, weft.inspect.curves

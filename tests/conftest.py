@@ -1,13 +1,15 @@
 """Every test starts from the same seeds, on one thread, with the shapes of all public tensor arguments checked."""
 
+import gc
 import random
 import re
 import sys
 from pathlib import Path
 
-import jaxtyping
+import disks
 import numpy as np
 import pytest
+import shape_checks
 import torch
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
@@ -51,7 +53,8 @@ def _define(cls: type[Config], *, define=Config.__init_subclass__.__func__, **op
 
 
 Config.__init_subclass__ = classmethod(_define)
-jaxtyping.install_import_hook(CHECKED, "beartype.beartype")
+shape_checks.install(CHECKED)
+disks.without_waiting()
 
 settings.register_profile("weft", deadline=None, derandomize=True, database=None)
 settings.load_profile("weft")
@@ -69,6 +72,27 @@ def needing_posix() -> list[str]:
     """The files of tests that need more than Windows has."""
     found = Path(__file__).parent.rglob("test_*.py")
     return [str(path) for path in found if POSIX.search(path.read_text(encoding="utf-8"))]
+
+
+# Folders whose files take long. They come first, so that no worker is left with a long file when the other has ended.
+LONG = ("laws", "tasks", "cli", "training", "parity", "campaigns", "interop", "data", "generate")
+
+
+def place_in_order(item: pytest.Item) -> int:
+    """The place of a test's folder in the order of the run."""
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    return LONG.index(folder) if folder in LONG else len(LONG)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first."""
+    items.sort(key=place_in_order)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 collect_ignore = needing_posix() if sys.platform == "win32" else []

@@ -10,6 +10,7 @@ from weft.errors import ConfigError, DataError
 from weft.inspect.maps import Maps, as_text, draw, to_json
 from weft.inspect.views import AttentionChoice
 
+slow = pytest.mark.slow
 PHOTO = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
 DIGIT = np.random.default_rng(1).integers(0, 256, (28, 28, 1), dtype=np.uint8)
 GREY = np.full((64, 64, 3), 128, np.uint8)
@@ -42,9 +43,20 @@ def warm(image: np.ndarray) -> np.ndarray:
     return image[..., 0].astype(int) - image[..., 2]
 
 
+def pictures_and_grids() -> list:
+    """Every picture with one grid, every grid with one picture; all other pairs are slow."""
+    pictures, grids = (PHOTO, DIGIT, DIGIT[..., 0], PHOTO[:, :9], PHOTO[:4]), ((7, 7), (14, 10), (1, 1))
+    return [
+        pytest.param(
+            picture, *grid, id=f"{picture.shape} {grid}", marks=() if picture is PHOTO or grid == (7, 7) else slow
+        )
+        for picture in pictures
+        for grid in grids
+    ]
+
+
 @pytest.mark.parametrize("every", [False, True])
-@pytest.mark.parametrize("picture", [PHOTO, DIGIT, DIGIT[..., 0], PHOTO[:, :9], PHOTO[:4]], ids=lambda p: str(p.shape))
-@pytest.mark.parametrize("rows, columns", [(7, 7), (14, 10), (1, 1)])
+@pytest.mark.parametrize("picture, rows, columns", pictures_and_grids())
 def test_any_picture_and_grid_can_be_drawn(picture, rows, columns, every):
     maps = made(picture, rows, columns)
     assert min(size(draw(maps, AttentionChoice(every=every)))) > 100

@@ -212,7 +212,9 @@ def test_a_word_is_looked_at_before_it_is_written(trained: weft.Run) -> None:
     assert a[:2] == pytest.approx(b[:2], abs=1e-6)
 
 
-@pytest.mark.parametrize("model", ["swift", "transformer"])
+@pytest.mark.parametrize(  # tests/laws/test_tasks.py stops and resumes transformer
+    "model", ["swift", pytest.param("transformer", marks=pytest.mark.slow)]
+)
 def test_stopped_and_resumed_is_never_stopped(
     model: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ def test_a_model_without_a_head_is_embedded_and_looked_at_and_refuses_the_rest(b
             use()
 
 
+@pytest.mark.slow  # tests/laws/test_tasks.py trains on the sample of every task
 @pytest.mark.parametrize("task", ["classify-text", "tag-text", "fill-mask"])
 def test_every_task_has_a_sample(task: str, tmp_path: Path) -> None:
     run = weft.train(
@@ -186,6 +187,7 @@ def test_every_task_has_a_sample(task: str, tmp_path: Path) -> None:
     assert run.config["data"]["sample"] and run.evaluate()["examples"] > 0
 
 
+@pytest.mark.slow  # tests/laws/test_tasks.py stops and resumes every task, with a smaller model
 @pytest.mark.parametrize("task", ["classify-text", "tag-text", "fill-mask"])
 def test_stopped_and_resumed_is_never_stopped(
     task: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -59,6 +59,12 @@ def filling(photos: Path) -> weft.Run:
     return train(photos, task="reconstruct-images", out=photos.parent / "filling", steps=30)
 
 
+@pytest.fixture(scope="module")
+def net(photos: Path) -> weft.Run:
+    """A network without attention, which takes longest to train."""
+    return train(photos, model="resnet", out=photos.parent / "net")
+
+
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run, filling: weft.Run) -> None:
     """No pictures, once one run of each was made with them."""
@@ -68,8 +74,10 @@ def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run, filling: weft.Run)
 
 
 @pytest.mark.parametrize("model", PICTURE_ZOO)
-def test_every_model_trains_names_classes_and_loads_again(model: str, photos: Path, tmp_path: Path) -> None:
-    run = train(photos, model=model, out=tmp_path / "run")
+def test_every_model_trains_names_classes_and_loads_again(
+    model: str, net: weft.Run, photos: Path, tmp_path: Path
+) -> None:
+    run = net if model == "resnet" else train(photos, model=model, out=tmp_path / "run")
     assert run.report["model"] == model and 0 <= run.report["metrics"]["accuracy"] <= 1
     inputs = [str(photos / "left" / "0.png"), str(photos / "top" / "1.png")]
     found = run.predict(inputs)
@@ -84,6 +92,7 @@ def test_every_model_trains_names_classes_and_loads_again(model: str, photos: Pa
     assert run.predict(pixels)[0]["probabilities"] == found[0]["probabilities"]
 
 
+@pytest.mark.slow  # tests/laws/test_tasks.py stops and resumes every task, with a smaller model
 @pytest.mark.parametrize("task", ["classify-images", "reconstruct-images", "distill-images"])
 def test_stopped_and_resumed_is_never_stopped(
     task: str, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -239,12 +248,11 @@ def test_the_smallest_preset_suits_pictures_of_any_size(task: str, photos: Path,
 # Starting from another run
 
 
-def test_a_backbone_goes_on_as_what_it_is(photos: Path, tmp_path: Path) -> None:
-    run = train(photos, out=tmp_path / "net", model="resnet", steps=1)
+def test_a_backbone_goes_on_as_what_it_is(net: weft.Run, tmp_path: Path) -> None:
     other = folder(tmp_path / "other", 6)
     (other / "top").rename(other / "bottom")
-    own = {"dim": None, "depth": None, "heads": None, "from_": run.folder}
-    tuned = train(other, out=tmp_path / "tuned", **own)
+    own = {"dim": None, "depth": None, "heads": None, "from_": net.folder}
+    tuned = train(other, out=tmp_path / "tuned", steps=2, **own)
     assert tuned.config["model_name"] == "resnet" and tuned.config["training"]["drop"] == 0.0
     assert tuned.config["codecs"]["label"]["names"] == ["bottom", "left", "right"]
     with pytest.raises(WeftError, match="is a resnet, not a vit"):
@@ -329,9 +337,8 @@ def test_what_was_learned_can_be_looked_at_without_a_picture(trained: weft.Run) 
         trained.look(None)
 
 
-def test_a_network_without_attention_is_looked_at_by_gradient_and_occlusion(photos: Path, tmp_path: Path) -> None:
-    run = train(photos, model="resnet", out=tmp_path / "run")
-    file = str(photos / "left" / "0.png")
+def test_a_network_without_attention_is_looked_at_by_gradient_and_occlusion(net: weft.Run, photos: Path) -> None:
+    run, file = net, str(photos / "left" / "0.png")
     view, answer = run.look(file), run.predict(file)[0]
     assert view.to_json()["by"] == "gradient" and repr(view).startswith("<SaliencyView: 0.png, by gradient (Grad-CAM)")
     said = view.to_json()["answer"]["said"][0]

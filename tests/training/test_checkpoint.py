@@ -104,10 +104,8 @@ def run(tmp_path) -> Path:
     """A run folder with the checkpoints 1 and 2."""
     folder = tmp_path / "run"
     folder.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda file: None)  # only for speed
-        save(folder, 1)
-        save(folder, 2)
+    save(folder, 1)
+    save(folder, 2)
     return folder
 
 
@@ -158,7 +156,6 @@ def test_a_process_killed_at_any_byte_of_a_save_leaves_the_previous_checkpoint(r
 def test_a_write_torn_at_any_byte_leaves_the_previous_checkpoint(run, monkeypatch):
     """Of all the bytes a save writes only the first `limit` reach the disk."""
     real_write = os.write
-    monkeypatch.setattr(os, "fsync", lambda file: None)  # only for speed
     for limit in itertools.count(0, 13):
         left = limit
 
@@ -187,7 +184,6 @@ def test_a_write_torn_at_any_byte_leaves_the_previous_checkpoint(run, monkeypatc
 def test_a_process_killed_at_any_call_leaves_two_checkpoints_and_the_next_save_clears_up(
     run, tmp_path, monkeypatch, case
 ):
-    monkeypatch.setattr(os, "fsync", lambda file: None)  # only for speed
     step = 2 if case == "the same step" else 3
     if case.startswith("with litter"):
         shutil.copytree(run / "checkpoints" / "00000001", run / "checkpoints" / ".tmp-step-9-0123456789ab")

@@ -10,21 +10,34 @@ from weft.data.batch import AtTokens, Batch, Samples
 from weft.objectives.objective import Loss, Objective, added, misses
 
 
-class TokenClass(Objective):
-    """-sum log p(class | token in its text). Logits are computed only where something is wanted."""
+class OfTokens(Objective):
+    """A loss of what is wanted at tokens. Samples that are computed at once are parts of a batch, and their losses are added."""
 
     abstract = True
 
     class Config(Objective.Config):
-        """Nothing to choose: which tokens count is the data's affair."""
-
-    judged_by_errors = False  # whether answers are right or wrong, rather than more or less likely
+        """The losses of tokens."""
 
     def __init__(self, config: Config):
         self.config = config
 
     def __call__(self, model: nn.Module, batch: Batch[Any, AtTokens]) -> Loss:
         return added([self.one(model, part) for part in batch.each])
+
+    def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
+        """The loss of samples that are computed at once."""
+        raise NotImplementedError
+
+
+class TokenClass(OfTokens):
+    """-sum log p(class | token in its text). Logits are computed only where something is wanted."""
+
+    abstract = True
+
+    class Config(OfTokens.Config):
+        """Nothing to choose: which tokens count is the data's affair."""
+
+    judged_by_errors = False  # whether answers are right or wrong, rather than more or less likely
 
     def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
         """The loss of samples that are computed at once."""
@@ -62,24 +75,19 @@ class Tags(TokenClass):
     judged_by_errors = True
 
 
-class SplitTags(Objective):
+class SplitTags(OfTokens):
     """-sum log p(tag | word in its sentence) for tags of several parts: a tag is one number in a mixed radix.
 
     The logits of all parts stand side by side, and the parts count as independent: log p(tag) is the sum over its parts.
     """
 
-    class Config(Objective.Config):
+    class Config(OfTokens.Config):
         """`sizes` are the numbers of ways that each part has; the last one counts single steps."""
 
         sizes: tuple[int, ...]
 
     unit = "words"
-
-    def __init__(self, config: Config):
-        self.config = config
-
-    def __call__(self, model: nn.Module, batch: Batch[Any, AtTokens]) -> Loss:
-        return added([self.one(model, part) for part in batch.each])
+    config: Config
 
     def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
         """The loss of samples that are computed at once."""
@@ -103,19 +111,13 @@ class TokenLabels(TokenClass):
     judged_by_errors = True
 
 
-class TokenNumbers(Objective):
+class TokenNumbers(OfTokens):
     """sum (y - f(token))^2 for the tokens that have a number y, on the scale of the codec."""
 
-    class Config(Objective.Config):
+    class Config(OfTokens.Config):
         """Nothing to choose."""
 
     unit = "labels"
-
-    def __init__(self, config: Config):
-        self.config = config
-
-    def __call__(self, model: nn.Module, batch: Batch[Any, AtTokens]) -> Loss:
-        return added([self.one(model, part) for part in batch.each])
 
     def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
         """The loss of samples that are computed at once."""

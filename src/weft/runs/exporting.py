@@ -1,18 +1,13 @@
 """Runs written for other tools: a Hugging Face folder or an ONNX model, each proved by the tool itself in a fresh process."""
 
-import copy
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
-
 from weft.codecs import (
     ClassCodec,
     Codec,
-    GraphCodec,
     NumberCodec,
     PictureCodec,
     SeveralCodec,
@@ -21,7 +16,6 @@ from weft.codecs import (
     TextCodec,
 )
 from weft.config import Config, field_types
-from weft.core import PerClassToken
 from weft.errors import DataError, WeftError
 from weft.inspect.texts import TextVectors
 from weft.interop import Marks, prove, write_folder, write_onnx
@@ -35,14 +29,15 @@ from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
+from weft.runs.export_card import export_card
 from weft.runs.trying import USUAL, Trial, trial_of
+from weft.runs.user_units import from_unit, in_unit
 from weft.runs.word_runs import export_words
 from weft.storage.store import write_file
 from weft.tasks.recipes.language import context_of
 from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded
 from weft.tasks.writing import SPARE_TOKENS
-from weft.version import VERSION
 
 FILE_ENDINGS = (
     ".onnx",
@@ -54,11 +49,6 @@ FILE_ENDINGS = (
     ".zip",
 )  # of what people may take an export for
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
-MIN_SPREAD_PARTS = 100  # a spread below this part of the mean is lost in fp32, as far as TOLERANCE sees
-KEPT_ASPECT = (
-    "weft reads pictures with their aspect kept. Tools that follow preprocessor_config.json scale every picture to one"
-    " size, whatever its aspect: the same for pictures of that size, other values for others."
-)
 
 
 def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
@@ -72,8 +62,8 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     if isinstance(run.model, WordVectors):
         problem = "vectors of words are no model of theirs"
         raise WeftError(problem, where=f"--to {to}", fix="use --to word2vec")
-    model, unit = _in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
-    model = _from_unit(run, model)
+    model, unit = in_unit(run, merged(run.model) if has_adapters(run.model) else run.model)
+    model = from_unit(run, model)
     codec = next((codec for codec in reversed(list(run.codecs.values())) if isinstance(codec, TextCodec)), None)
     answers = (run.codecs.get(end) for end in ("label", "tags"))
     labels = next((tuple(c.names) for c in answers if isinstance(c, ClassCodec | SeveralCodec | TagCodec)), ())
@@ -115,42 +105,9 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
         )
         difference = _proved(Path(out), model, codec, marks, trial, tolerance)
     tried = len(trial.inputs) if trial is not None else 0
-    write_file(Path(out) / "README.md", _card(run, kind, difference, tried, numbers=unit is not None).encode())
+    write_file(Path(out) / "README.md", export_card(run, kind, difference, tried, numbers=unit is not None).encode())
     return {"run": str(run.folder.path), "to": to, "folder": str(out), "model_type": kind, "difference": difference,
             **({"same_answers": tried} if tried else {})}  # fmt: skip
-
-
-def _in_unit(run: Loaded, model: Model) -> tuple[Model, float | None]:
-    """A model that has learned numbers around 0 made to give them in the user's unit, and what differences are small to.
-
-    Mean and spread become part of the head's map, so that no other tool has to know them.
-    """
-    codec = run.codecs.get("label")
-    if not isinstance(codec, NumberCodec):
-        return model, None
-    twin: Any = copy.deepcopy(model)
-    scale = codec.config
-    maps: Any = twin.head.outs if isinstance(twin.head, PerClassToken) else (twin.head.out,)
-    with torch.no_grad():
-        for last in maps:
-            last.weight.copy_(last.weight.double() * scale.spread)
-            last.bias.copy_(codec.restored(last.bias))
-    return twin, max(scale.spread, abs(scale.mean) / MIN_SPREAD_PARTS)
-
-
-def _from_unit(run: Loaded, model: Model) -> Model:
-    """A model of vectors made to take them in the user's unit: mean and spread become part of the embedder's map."""
-    codec = run.codecs.get("graph")
-    if not isinstance(codec, GraphCodec) or not codec.config.mean:
-        return model
-    twin: Any = copy.deepcopy(model)
-    mean, spread = (torch.tensor(side, dtype=torch.double) for side in (codec.config.mean, codec.config.spread))
-    with torch.no_grad():
-        table, offset = twin.embed.features.weight, twin.embed.offset
-        scaled = table.double().cpu() / spread[:, None]
-        offset.copy_(offset.double().cpu() - mean @ scaled)
-        table.copy_(scaled)
-    return twin
 
 
 def _proved(
@@ -218,29 +175,6 @@ def _written(codec: TextCodec, source: Codec | None) -> str:
     marks = codec.marks
     writes = codec.config.role in ("source", "target", "caption")  # a decoder starts from an opening of its own
     return marked_tokenizer(codec.tokenizer, () if writes else marks.before, marks.after)
-
-
-def _card(run: Loaded, kind: str, difference: float, tried: int, *, numbers: bool) -> str:
-    metrics: Mapping[str, float] = run.config.get("result", {}).get("metrics", {})
-    lines = [
-        f"# {run.folder.path.absolute().name}",
-        "",
-        f"Written by weft {VERSION} from a run of the task {run.config.get('task') or 'none'}, as {kind}.",
-        "",
-        f"Opened again by the other tool in a fresh process, its values differ from the run's by {difference:.2g} at most.",
-    ]
-    if tried:
-        things = "pictures" if "picture" in run.codecs else "texts"
-        lines += ["", f"{tried} {things} were tried as they are: all came back with the run's own answers."]
-    if numbers:
-        lines += ["", "It gives numbers in the unit of the data that it learned from; nothing is left to be scaled."]
-    picture = run.codecs.get("picture")
-    if isinstance(picture, PictureCodec) and picture.config.preparation is None:
-        lines += ["", KEPT_ASPECT]
-    if metrics:
-        lines += ["", "| measured on held-out data | value |", "|---|---|"]
-        lines += [f"| {name} | {value:.4g} |" for name, value in metrics.items()]
-    return "\n".join([*lines, ""])
 
 
 def check_target(to: str) -> None:

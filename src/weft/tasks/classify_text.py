@@ -22,13 +22,14 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import labels
 from weft.tasks.finetuning import start_weights
+from weft.tasks.measuring import counted
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import LabelTraining
 from weft.tasks.streams import look_at, stream_of, text_of, training_of, vectors_of
 from weft.tasks.task import Task
-from weft.training.progress import Progress, counter
+from weft.training.progress import Progress
 
 EXCERPT = 200  # characters of a text in an evaluation
 LabelDraft = Draft[LabelledData, LabelledIds, LabelTraining]
@@ -132,15 +133,11 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
 def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
     """The values of the model's head for each text, texts of like length computed together."""
     model.eval()
-    found, device, done = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device, 0
-    count = None if progress is None else counter(progress, len(rows), "texts")
-    for some, lines in ids_together(rows):
-        found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
-        done += len(some)
-        if count is not None:
-            count(done)
-    if progress is not None:
-        progress.stop()
+    found, device = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device
+    with counted(progress, len(rows), "texts") as count:
+        for some, lines in ids_together(rows):
+            found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
+            count(len(some))
     return found
 
 

@@ -25,13 +25,14 @@ from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
 from weft.tasks import pictures
 from weft.tasks.finetuning import start_weights, with_lora
+from weft.tasks.measuring import counted
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import views_cost
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import ViewsTraining, with_settings
 from weft.tasks.task import Task
-from weft.training.progress import Progress, counter
+from weft.training.progress import Progress
 
 ViewsDraft = Draft[PictureData, SeenPictures, ViewsTraining]
 
@@ -115,16 +116,15 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         model, training = _student(run), from_json(run.config["training"], ViewsTraining)
         frames, stride, mark = pictures.frames_for(run, held_out), embed_of(model.config).stride, key("", 0, "augment")
         objective, device = Distil.Config().build(), next(model.parameters()).device
-        total, seen, entropy, done = 0.0, 0, 0.0, 0
-        count = counter(progress, len(frames), "pictures")
-        for batch in MultiCrop(training.near, training.augment, stride, mark).of_all(frames):
-            batch = batch.to(device)
-            loss = objective(model.eval(), batch)
-            total, seen, done = total + float(loss.total), seen + loss.count, done + len(batch)
-            shares = model.taught(batch.wide[0]).mean(0)
-            entropy += float(-(shares * shares.clamp(min=1e-12).log()).sum()) * len(batch)
-            count(done)
-        progress.stop()
+        total, seen, entropy = 0.0, 0, 0.0
+        with counted(progress, len(frames), "pictures") as count:
+            for batch in MultiCrop(training.near, training.augment, stride, mark).of_all(frames):
+                batch = batch.to(device)
+                loss = objective(model.eval(), batch)
+                total, seen = total + float(loss.total), seen + loss.count
+                shares = model.taught(batch.wide[0]).mean(0)
+                entropy += float(-(shares * shares.clamp(min=1e-12).log()).sum()) * len(batch)
+                count(len(batch))
         metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(held_out))}
         return Measured(len(held_out), metrics, {"batch": SCORED})
 

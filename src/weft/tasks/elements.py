@@ -22,11 +22,12 @@ from weft.objectives import Objective, TokenLabels, TokenNumbers
 from weft.tasks import labels
 from weft.tasks.baselines import baselines
 from weft.tasks.finetuning import decided, plain_model, with_lora
+from weft.tasks.measuring import counted
 from weft.tasks.recipes.graphs import check_size, places_of
 from weft.tasks.request import Draft, Loaded, Measured
 from weft.tasks.settings import ElementTraining
 from weft.tasks.streams import stream_of
-from weft.training.progress import Progress, counter
+from weft.training.progress import Progress
 
 T = TypeVar("T", bound=ElementTraining)
 ElementDraft = Draft[GraphData, EncodedGraphs, T]
@@ -102,15 +103,12 @@ def each_of(
         check_size(model.config, graph.size, graph.name)
     encoded = codec.encode(graphs)
     found: dict[int, Tensor] = {}
-    count = None if progress is None else counter(progress, len(graphs), "graphs")
-    for some in in_order(GraphRows(encoded, np.zeros(len(encoded))).lengths()) if encoded else ():
-        values = compute(batch_of([encoded[i] for i in some], places)).float()
-        for row, i in enumerate(some.tolist()):
-            found[i] = values[row, : graphs[i].size] if values.ndim == 3 else values[row : row + 1]
-        if count is not None:
-            count(len(found))
-    if progress is not None:
-        progress.stop()
+    with counted(progress, len(graphs), "graphs") as count:
+        for some in in_order(GraphRows(encoded, np.zeros(len(encoded))).lengths()) if encoded else ():
+            values = compute(batch_of([encoded[i] for i in some], places)).float()
+            for row, i in enumerate(some.tolist()):
+                found[i] = values[row, : graphs[i].size] if values.ndim == 3 else values[row : row + 1]
+            count(len(some))
     return [found[i] for i in range(len(graphs))]
 
 

@@ -18,7 +18,7 @@ from weft.inspect.fieldattention import LookAtPlace
 from weft.inspect.views import View
 from weft.models.stream import Model, Stream
 from weft.objectives.hidden_cells import HiddenCells
-from weft.tasks import forecasting
+from weft.tasks import forecast_output, forecasting
 from weft.tasks.field_measures import measured_model
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import with_lora
@@ -41,7 +41,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     training = ForecastTraining
     recipe = recipes.FORECASTING
     unit = "cell"
-    writes = forecasting.FILES
+    writes = forecast_output.FILES
     reads_files = True
     needs_input = False  # the run's own fields go on
     slow_rows = False  # `measure` itself keeps to the time
@@ -103,14 +103,14 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def predict(
         self, run: Loaded, inputs: Sequence[object], how: forecasting.Forecasting, listen: Listen | None
     ) -> list[Prediction]:
-        output = forecasting.check_named(how.output, len(inputs))
+        output = forecast_output.check_named(how.output, len(inputs))
         found = [(str(one), forecasting.given_fields(run, [one])) for one in inputs]
         if not inputs and how != self.Predict():
             found = [(run.data.described, self._own(run).held_out)]
         return [forecasting.prediction(run, name, stretch, how, output) for name, stretch in found]
 
     def shown(self, prediction: Prediction) -> str:
-        return forecasting.in_words(prediction)
+        return forecast_output.in_words(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Stretch:
         return forecasting.given_fields(run, sources)

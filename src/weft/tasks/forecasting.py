@@ -1,7 +1,6 @@
-"""What is done with a model of fields: forecasts, gaps filled, states between; each as values, and as files to keep."""
+"""What is done with a model of fields: forecasts, gaps filled, states between; and what a place read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,26 +9,19 @@ import numpy as np
 from weft.codecs import FieldCodec
 from weft.config import Config
 from weft.data.fields.windows import WindowReader
-from weft.data.grids.calendars import times_of
-from weft.data.grids.conventions import convention_of
 from weft.data.grids.following import following
-from weft.data.grids.grid import Fields, Grid, Layer, Stretch
+from weft.data.grids.grid import Grid, Layer, Stretch
 from weft.data.grids.measured import measured_fields
-from weft.data.grids.writing import Written, check_output, write_fields
 from weft.errors import ConfigError, WeftError
 from weft.generate.fields import FieldPredictor
 from weft.inspect.fieldattention import LookAtPlace, look_at_place
-from weft.inspect.fieldfilm import forecast_film
-from weft.inspect.fieldseries import FieldSeries
-from weft.inspect.fieldsheets import filling_sheet, forecast_sheet
 from weft.inspect.placeview import PlaceView
 from weft.inspect.views import Answer
 from weft.models.stream import Stream
-from weft.storage.store import write_file
+from weft.tasks.forecast_output import Made, as_prediction, labels_of, write_made
 from weft.tasks.request import Loaded, Prediction
 from weft.training.progress import Progress, counter
 
-FILES = (".nc", ".nc4", ".zarr", ".png", ".gif")
 MOST_SAID = 6  # layers whose forecast a look tells
 USUAL_MEMBERS = 8  # of an ensemble, where a forecast is rolled forward
 
@@ -63,18 +55,6 @@ class Forecasting(Config):
                 raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
         if self.fill and self.between:
             raise ConfigError("fill and between cannot be used together", where="fill")
-
-
-@dataclass(frozen=True)
-class Made:
-    """Predicted fields: values and spreads (n V Y X) at some days, with a word for how they came about."""
-
-    values: np.ndarray
-    spread: np.ndarray
-    days: np.ndarray
-    word: str
-    members: np.ndarray | None = None
-    note: str = ""
 
 
 def predictor_of(run: Loaded) -> FieldPredictor:
@@ -166,91 +146,9 @@ def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
     return PlaceView(seen.reading, Answer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
 
 
-def labels_of(fields: Fields, days: np.ndarray) -> tuple[str, ...]:
-    """Times as people read them, in the calendar of some fields."""
-    return times_of(days, convention_of(fields).clock).labels
-
-
-def write_made(path: Path, fields: Fields, made: Made, how: Forecasting) -> None:
-    """Write predicted fields as values, maps or an animation, by the ending of the name."""
-    kind = path.suffix.lower()
-    if kind not in (".png", ".gif"):
-        values = made.values if made.members is None else made.members
-        write_fields(path, fields, Written(values, made.days, made.spread, made.word))
-        return
-    names = [layer.name for layer in fields.layers]
-    place = (
-        0
-        if how.variable is None
-        else next((i for i, n in enumerate(names) if how.variable in (n, n.split(" at ")[0])), None)
-    )
-    if place is None:
-        raise WeftError(
-            f"there is no variable {how.variable!r}", where="--set variable", fix=f"there are {', '.join(names)}"
-        )
-    labels = labels_of(fields, made.days)
-    series = FieldSeries(fields.layers[place], fields.grid, labels)
-    values, spread = made.values[:, place], made.spread[:, place]
-    if kind == ".gif":
-        write_file(path, forecast_film(series, values))
-    elif made.word == "gaps filled":
-        given = np.stack([fields.read(at, at + 1)[0, place] for at in range(len(fields))])
-        write_file(path, filling_sheet(series, given, values))
-    else:
-        write_file(path, forecast_sheet(series, values, spread=spread))
-
-
-def check_named(output: str | None, inputs: int) -> Path | None:
-    """The file to write, refused before anything is computed where it cannot be written."""
-    if output is None:
-        return None
-    if inputs > 1:
-        fix = "name one file, or a folder or pattern (in quotes) of files that follow each other"
-        raise WeftError(f"{inputs} inputs cannot be written to one file", where=f"--output {output}", fix=fix)
-    path = Path(output)
-    if path.suffix.lower() not in (".png", ".gif"):
-        check_output(path)
-    return path
-
-
 def prediction(run: Loaded, name: str, stretch: Stretch, how: Forecasting, output: Path | None) -> Prediction:
     """What is asked of some fields: predicted, written where a file is named, and in a few plain values."""
     made = predicted(run, stretch, how, Progress(quiet=output is None))
     if output is not None:
-        write_made(output, stretch.fields, made, how)
+        write_made(output, stretch.fields, made, how.variable)
     return as_prediction(name, stretch.fields, made, output)
-
-
-def as_prediction(name: str, fields: Fields, made: Made, output: Path | None) -> Prediction:
-    """Predicted fields in a few plain values: their times, and the mean and spread of each layer over the area."""
-    weights = fields.grid.weights[:, None]
-
-    def over_area(values: np.ndarray) -> list[float | None]:
-        known = np.where(np.isfinite(values), weights, 0.0)
-        total = known.sum((1, 2))
-        mean = (known * np.nan_to_num(values)).sum((1, 2)) / np.where(total > 0, total, 1)
-        return [round(float(m), 4) if t > 0 else None for m, t in zip(mean, total, strict=True)]
-
-    layers = {
-        layer.name: {"units": layer.units, "mean": over_area(made.values[:, i]), "spread": over_area(made.spread[:, i])}
-        for i, layer in enumerate(fields.layers)
-    }
-    found: Prediction = {
-        "input": name,
-        "made": made.word,
-        "times": list(labels_of(fields, made.days)),
-        "layers": layers,
-    }
-    return found | ({} if output is None else {"output": str(output)}) | ({"note": made.note} if made.note else {})
-
-
-def in_words(prediction: Prediction) -> str:
-    """A prediction as lines for people."""
-    times = prediction["times"]
-    head = f"{prediction['input']}: {prediction['made']}, {len(times)} fields {times[0]} … {times[-1]}"
-    lines = [head + (f" -> {prediction['output']}" if "output" in prediction else "")]
-    for name, layer in prediction["layers"].items():
-        means = [f"{one:.4g}" for one in layer["mean"][:6] if one is not None]
-        more = ", …" if len(layer["mean"]) > 6 else ""
-        lines.append(f"  {name}: mean over the area {', '.join(means)}{more} {layer['units']}".rstrip())
-    return "\n".join(lines)

@@ -1,7 +1,8 @@
 """Held-out data measured within a time: all of it where it fits, else a part that is spread evenly over it."""
 
 import time
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -53,6 +54,25 @@ def rows_in_time(
     if fit >= len(held_out):
         return held_out, {}
     return spread(held_out, fit), {"part": in_part(fit, len(held_out), "examples")}
+
+
+@contextmanager
+def counted(progress: Progress | None, total: int, word: str) -> Iterator[Callable[[int], None]]:
+    """A listener that is given the number of things done at once, and shows how many of all are done."""
+    if progress is None:
+        yield lambda more: None
+        return
+    count, done = counter(progress, total, word), 0
+
+    def add(more: int) -> None:
+        nonlocal done
+        done += more
+        count(done)
+
+    try:
+        yield add
+    finally:
+        progress.stop()
 
 
 def spread(rows: H, count: int) -> H:

@@ -36,10 +36,11 @@ from weft.modalities.image import Picture
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.tasks import labels
+from weft.tasks.measuring import counted
 from weft.tasks.recipes.pictures import USUAL
 from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings import PictureTraining
-from weft.training.progress import Progress, counter, read_counter
+from weft.training.progress import Progress, read_counter
 
 AT_ONCE = 64  # pictures that are computed together
 MANY = 256  # pictures, from which on a prediction shows how far it is
@@ -152,13 +153,11 @@ def in_batches(
     """Pictures in batches of one shape: their rows, and the pictures where the model is. By default only many show progress."""
     progress = progress or Progress(quiet=len(frames) < MANY)
     codec, stride = run.codec("picture", PictureCodec), embed_of(run.model.config).stride
-    device, done = next(run.model.parameters()).device, 0
-    count = counter(progress, len(frames), "pictures")
-    for rows, picture in by_shape(frames, codec, stride, at_once):
-        yield rows, picture.to(device)
-        done += len(rows)
-        count(done)
-    progress.stop()
+    device = next(run.model.parameters()).device
+    with counted(progress, len(frames), "pictures") as count:
+        for rows, picture in by_shape(frames, codec, stride, at_once):
+            yield rows, picture.to(device)
+            count(len(rows))
 
 
 @torch.inference_mode()

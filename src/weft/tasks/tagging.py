@@ -8,10 +8,11 @@ from weft.codecs import TagCodec
 from weft.data.encoded.tagged import framed, tagged_ids
 from weft.data.like_lengths import together
 from weft.inspect.views import Answer
+from weft.tasks.measuring import counted
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded
 from weft.tasks.streams import stream_of, text_of
-from weft.training.progress import Progress, counter
+from weft.training.progress import Progress
 
 
 def tags_in_words(said: Sequence[str], tags: Sequence[tuple[str, float]]) -> Answer:
@@ -37,21 +38,17 @@ def tagged_surely(
     unread = [[codec.names[0]] * len(sentence) for sentence in sentences]
     rows = framed(tagged_ids(text, codec, sentences, unread), text, context_of(model.config))
     found = [[(tag, 0.0) for tag in tags] for tags in unread]
-    count = None if progress is None else counter(progress, len(sentences), "sentences")
     assert model.head is not None
-    device, done = next(model.parameters()).device, 0
-    for some in together([len(text) for text in rows.texts]):
-        part = rows.take(some).to(device)
-        at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
-        sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
-        said = iter(zip(best.tolist(), sure.tolist(), strict=True))
-        for i in some:
-            for place in range(len(rows.places[i])):
-                tag, chance = next(said)
-                found[i][place] = codec.names[tag], chance
-        done += len(some)
-        if count is not None:
-            count(done)
-    if progress is not None:
-        progress.stop()
+    device = next(model.parameters()).device
+    with counted(progress, len(sentences), "sentences") as count:
+        for some in together([len(text) for text in rows.texts]):
+            part = rows.take(some).to(device)
+            at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
+            sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
+            said = iter(zip(best.tolist(), sure.tolist(), strict=True))
+            for i in some:
+                for place in range(len(rows.places[i])):
+                    tag, chance = next(said)
+                    found[i][place] = codec.names[tag], chance
+            count(len(some))
     return found

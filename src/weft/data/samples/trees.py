@@ -15,7 +15,7 @@ No sentence of the grammar has two trees.
 import random
 import re
 
-from weft.data.readers.trees import read_tree
+from weft.data.trees.notation import read_tree
 from weft.data.trees.tree import Tree, leaves, sentence
 
 SHORTEST, LONGEST = 4, 15  # words, with the full stop

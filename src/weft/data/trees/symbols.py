@@ -2,8 +2,8 @@
 
 import re
 
-from weft.data.readers.trees import read_tree
 from weft.data.trees.linearised import linearise
+from weft.data.trees.notation import read_tree
 
 APART = re.compile(r"([,:;!?()\"]+(?=\s|$)|[.,:;!?()\"]+$)")  # marks that treebanks write as words of their own
 ALONE = re.compile(r"(^|\s)[.,:;!?()\"]+(\s|$)")

@@ -20,11 +20,11 @@ from weft.tasks.recipes.language import context_of, trunk_weights
 from weft.tasks.recipes.recipe import Recipe, Rounds, TokensPerWeight, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import EncoderTraining
+from weft.tasks.settings.texts import HIDDEN_SHARE
 from weft.tasks.sizing import Sizing
 
 OF_TEXTS = Rounds(6)  # through the data that a model should make in its budget
 OF_RUNNING_TEXT = TokensPerWeight(2.0, at_least=True)  # tokens seen for each weight of the trunk, to learn blanks
-HIDDEN_SHARE = 0.15  # of the tokens of running text have logits
 USUAL_LENGTH = 64  # tokens that attention is reckoned over
 LADDER = (
     Size(dim=64, depth=2, heads=2, context=128),
@@ -97,6 +97,7 @@ def text_codec(
 
 def step_operations(size: Size, wanted: EncoderWanted) -> float:
     """Floating-point operations to train on one token."""
+    # Of running text, hidden tokens alone have logits.
     logits = HIDDEN_SHARE * size.dim * wanted.tokenizer.size if wanted.running else 0
     return 6 * (trunk_weights(size) + logits) + 12 * size.depth * size.dim * USUAL_LENGTH
 

@@ -1,0 +1,48 @@
+"""Tasks on graphs of nodes and on sets of vectors."""
+
+from weft.tasks import settings
+from weft.tasks.cards.card import Card
+
+ELEMENT_PRESETS = {
+    "tiny": "2 layers, 64 wide: trains in seconds",
+    "mini": "3 layers, 64 wide",
+    "small": "4 layers, 128 wide",
+    "base": "6 layers, 256 wide",
+    "large": "10 layers, 512 wide",
+}
+
+GRAPH = Card(
+    name="graph",
+    summary="learn labels of nodes, or of whole graphs",
+    files=".npz with edges, x and labels; a table of edges with one of nodes (edges.csv nodes.csv); GraphML, GML or "
+    "node-link .json; many graphs as a text or a folder of the TU collection; .csv with a column smiles (RDKit)",
+    sample="weft's party (360 guests in four groups of friends, and who knows whom)",
+    example="graph.json",
+    home="graph.GraphLabels",
+    reads="graphs.LabelledGraphs",
+    training=settings.GraphTraining,
+    models={
+        "graph-transformer": "the default: attention along edges and to all nodes, with distances and Laplacian "
+        "eigenvectors",
+        "gat": "attention along edges only; for large graphs",
+        "gcn": "graph convolution: averages along edges, no attention",
+        "appnp": "an MLP on each node, then ten averages along edges (personalised PageRank): for few labels",
+    },
+    presets=ELEMENT_PRESETS,
+)
+SETS = Card(
+    name="sets",
+    summary="learn labels of sets of vectors",
+    files=".jsonl with a list of vectors and a label in each line; .npz with x, set and labels; a table with a "
+    "vector in each row and a column that names its set",
+    sample="weft's dice (1,200 throws, with or without a pair)",
+    example="sets.jsonl",
+    home="sets.SetLabels",
+    reads="graphs.LabelledSets",
+    training=settings.SetTraining,
+    models={
+        "transformer": "the default: attention between all vectors of a set",
+        "deepsets": "averages over the set, no attention (Zaheer et al., 2017)",
+    },
+    presets=ELEMENT_PRESETS,
+)

@@ -1,0 +1,39 @@
+"""Limits of settings, and how the user's words become a config; no torch."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from weft.config import Config, field_types
+from weft.errors import ConfigError, nearest_setting
+from weft.training.settings import Training
+
+Settings = TypeVar("Settings", bound=Config)
+
+
+def within(settings: Training, name: str, least: int, most: int) -> None:
+    """Refuse a setting that is given and out of bounds."""
+    value = getattr(settings, name)
+    if value is not None and not least <= value <= most:
+        raise ConfigError(f"expected from {least} to {most}, found {value}", where=name)
+
+
+def share(settings: Training, name: str) -> None:
+    """Refuse a setting that is given and is no share."""
+    value = getattr(settings, name)
+    if value is not None and not 0 <= value < 1:
+        raise ConfigError(f"must be at least 0 and below 1, found {value}", where=name)
+
+
+def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: str = "") -> Settings:
+    """A config with the user's settings; unknown names are refused with the nearest known one."""
+    for name, value in settings.items():
+        head = name.split(".")[0]
+        if head not in field_types(type(config)):
+            fix = nearest_setting(head, field_types(type(config)), getattr(type(config), "about", {}))
+            raise ConfigError(f"unknown setting {prefix + name!r}", where="--set", fix=fix)
+        try:
+            config = config.set(name, value)
+        except ConfigError as error:
+            where = f"--set {prefix}{name}" if error.where in (name, head) else f"--set {prefix}{name}: {error.where}"
+            raise ConfigError(error.problem, where=where, fix=error.fix) from None
+    return config

@@ -1,0 +1,10 @@
+import os
+
+import disks
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are written to the disk as weft does."""
+    monkeypatch.setattr(os, "fsync", disks.fsync)
