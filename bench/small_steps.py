@@ -63,7 +63,7 @@ def write_by_modules(tokenizer: Tokenizer, model: Stream, new: int, temperature:
         sessions.library, sampling.library = found
 
 
-def step_graph(
+def by_step_graph(
     model: Stream, new: int, temperature: float, clock: Clock, *, int8: bool = False
 ) -> Callable[[], list[int]]:
     """Writing by onnxruntime, on one thread or on all: the faster of the two."""
@@ -98,8 +98,8 @@ def calls(new: int, clock: Clock) -> dict[str, Callable[[], list[int]]]:
         found[f"weft, int8, {kind}"] = partial(write, tokenizer, rounded, new, temperature)
         found[f"weft, modules, {kind}"] = partial(write_by_modules, tokenizer, own, new, temperature)
         if not absent:
-            found[f"onnxruntime, step graph, {kind}"] = step_graph(own, new, temperature, clock)
-            found[f"onnxruntime, step graph, int8, {kind}"] = step_graph(own, new, temperature, clock, int8=True)
+            found[f"onnxruntime, step graph, {kind}"] = by_step_graph(own, new, temperature, clock)
+            found[f"onnxruntime, step graph, int8, {kind}"] = by_step_graph(own, new, temperature, clock, int8=True)
         found[f"Hugging Face, {kind}"] = partial(write_peer, peer, new, temperature)
     return found
 

@@ -20,10 +20,8 @@ from torch.nn import functional as F
 from weft.models.stream import Stream
 
 TOP_P = 0.95
-HASH, HASH_STEP = (
-    2654435761,
-    128,
-)  # of `HashedNgrams`; a shift by seven bits is a division by 128, which ONNX has for whole numbers
+HASH = 2654435761  # of `HashedNgrams`
+HASH_STEP = 128  # its shift by seven bits, as a division: ONNX shifts no signed numbers
 
 
 class Step(nn.Module):
