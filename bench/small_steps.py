@@ -1,21 +1,26 @@
 """Writing with a model as it is trained in five minutes (4 layers, 160 wide, characters, random weights): one token after another.
 
-weft's `swift` in native code and by its modules, greedy and sampled, against Hugging Face's GPT-2 of the same size, on one
-thread, or on as many as OMP_NUM_THREADS says. Processor time is counted where others use the machine too: `--processor`.
+weft's `swift` in native code, in fp32 and int8, and by its modules; the same model by onnxruntime, as a graph of one step; and
+Hugging Face's GPT-2 of the same size: greedy and sampled, on one thread, or on as many as OMP_NUM_THREADS says. onnxruntime
+has its faster number of threads among one and that. Processor time is counted where others use the machine too: `--processor`.
 """
 
+import importlib.util
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
 
 import torch
-from race import race
+from race import Clock, per_call, race
 from report import Table, arguments, hand_in
+from step_graph import Writer
 from torch import nn
 
 from weft.generate import Sampling, Session, generate, sampling
 from weft.generate import session as sessions
+from weft.generate.compute import prepared
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
@@ -25,6 +30,7 @@ from weft.native import state
 SIZE = Size(dim=160, depth=4, heads=5, context=256)
 PROMPT = [1, 2, 3]
 GREEDY, SAMPLED = 0.0, 0.8
+ONNX = ("onnx", "onnxscript", "onnxruntime")
 
 
 def models() -> tuple[Tokenizer, Stream, nn.Module]:
@@ -41,13 +47,13 @@ def models() -> tuple[Tokenizer, Stream, nn.Module]:
     return tokenizer, own, GPT2LMHeadModel(config).eval()
 
 
-def write(tokenizer: Tokenizer, model: Stream, new: int, temperature: float) -> int:
+def write(tokenizer: Tokenizer, model: Stream, new: int, temperature: float) -> list[int]:
     """Tokens written by weft, with their text, as `run.predict` does it."""
     session = Session(model, capacity=len(PROMPT) + new)
-    return len(generate(session, tokenizer, [PROMPT], Sampling(temperature=temperature, max_tokens=new))[0][0].ids)
+    return list(generate(session, tokenizer, [PROMPT], Sampling(temperature=temperature, max_tokens=new))[0][0].ids)
 
 
-def write_by_modules(tokenizer: Tokenizer, model: Stream, new: int, temperature: float) -> int:
+def write_by_modules(tokenizer: Tokenizer, model: Stream, new: int, temperature: float) -> list[int]:
     """The same as on a machine without a compiler."""
     found = sessions.library, sampling.library
     sessions.library = sampling.library = lambda: None
@@ -57,8 +63,18 @@ def write_by_modules(tokenizer: Tokenizer, model: Stream, new: int, temperature:
         sessions.library, sampling.library = found
 
 
+def by_step_graph(
+    model: Stream, new: int, temperature: float, clock: Clock, *, int8: bool = False
+) -> Callable[[], list[int]]:
+    """Writing by onnxruntime, on one thread or on all: the faster of the two."""
+    how = {"room": SIZE.context, "temperature": temperature, "int8": int8}
+    made = [Writer(model, threads=threads, **how) for threads in sorted({1, torch.get_num_threads()})]
+    calls = [partial(writer.write, PROMPT, new) for writer in made]
+    return min(calls, key=lambda call: min(per_call(call, 0.2, clock) for _ in range(3)))
+
+
 @torch.inference_mode()
-def write_peer(model: nn.Module, new: int, temperature: float) -> int:
+def write_peer(model: nn.Module, new: int, temperature: float) -> list[int]:
     """Tokens written by Hugging Face's `generate`; top-k is off, as in weft's defaults."""
     prompt = torch.tensor([PROMPT])
     drawn = (
@@ -67,21 +83,38 @@ def write_peer(model: nn.Module, new: int, temperature: float) -> int:
         else {"do_sample": False}
     )
     made = model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=new, pad_token_id=0, **drawn)
-    return made.shape[1] - len(PROMPT)
+    return made[0, len(PROMPT) :].tolist()
+
+
+def calls(new: int, clock: Clock) -> dict[str, Callable[[], list[int]]]:
+    """All that can run here, by name."""
+    tokenizer, own, peer = models()
+    rounded, found = prepared(own, "int8"), {}
+    absent = [name for name in ONNX if importlib.util.find_spec(name) is None]
+    if absent:
+        print(f"without onnxruntime's step graph: {', '.join(absent)} not installed", file=sys.stderr)
+    for kind, temperature in (("greedy", GREEDY), ("sampled", SAMPLED)):
+        found[f"weft, native, {kind}"] = partial(write, tokenizer, own, new, temperature)
+        found[f"weft, int8, {kind}"] = partial(write, tokenizer, rounded, new, temperature)
+        found[f"weft, modules, {kind}"] = partial(write_by_modules, tokenizer, own, new, temperature)
+        if not absent:
+            found[f"onnxruntime, step graph, {kind}"] = by_step_graph(own, new, temperature, clock)
+            found[f"onnxruntime, step graph, int8, {kind}"] = by_step_graph(own, new, temperature, clock, int8=True)
+        found[f"Hugging Face, {kind}"] = partial(write_peer, peer, new, temperature)
+    return found
 
 
 def measure(*, quick: bool = False, processor: bool = False) -> list[Table]:
     """Tokens a second of all contestants."""
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     new, rounds = (60, 2) if quick else (200, 7)
-    tokenizer, own, peer = models()
-    contestants: dict[str, Callable[[], int]] = {}
-    for kind, temperature in (("greedy", GREEDY), ("sampled", SAMPLED)):
-        contestants[f"weft, native, {kind}"] = partial(write, tokenizer, own, new, temperature)
-        contestants[f"weft, modules, {kind}"] = partial(write_by_modules, tokenizer, own, new, temperature)
-        contestants[f"Hugging Face, {kind}"] = partial(write_peer, peer, new, temperature)
-    assert all(call() == new for call in contestants.values()), "not all wrote the same number of tokens"
     clock = time.process_time if processor else time.perf_counter
+    contestants = calls(new, clock)
+    written = {name: call() for name, call in contestants.items()}
+    assert all(len(ids) == new for ids in written.values()), "not all wrote the same number of tokens"
+    greedy = "onnxruntime, step graph, greedy"
+    same = greedy not in written or written[greedy] == written["weft, native, greedy"]
+    assert same, "the step graph writes other tokens than weft"
     timings, lines = race(contestants, rounds=rounds, least=0.05 if quick else 0.3, clock=clock), []
     for name, timing in timings.items():
         theirs = timings[f"Hugging Face, {name.split(', ')[-1]}"]

@@ -115,6 +115,13 @@ def test_a_process_that_opens_runs_knows_every_part_of_a_model():
     assert done.stdout.split() == []
 
 
+def test_a_process_that_opens_runs_loads_no_reader_of_files():
+    code = "import sys, weft.runs.run; print(*(name for name in sys.modules if name.startswith(('weft.data.samples', 'weft.data.images.reading'))))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
+    done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == []
+
+
 def test_the_public_names_are_these():
     assert weft.__all__ == NAMES == sorted(NAMES)
     assert dir(weft) == NAMES

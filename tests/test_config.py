@@ -519,3 +519,15 @@ def test_a_config_file_cannot_import_or_run_anything(hostile: dict):
 
 def test_wiring_without_fields_is_one_word_of_json():
     assert PreNorm.Config().to_json() == {"type": "PreNorm"}
+
+
+def test_configs_of_two_classes_differ_though_their_fields_are_the_same():
+    class Left(Config):
+        size: int = 1
+
+    class Right(Config):
+        size: int = 1
+
+    assert Left() == Left() and hash(Left()) == hash(Left()) and Left(size=2) != Left()
+    assert Left() != Right() and Left() != 1 and len({Left(), Left(size=1), Right()}) == 2
+    assert repr(Left(size=3)).endswith("Left(size=3)")

@@ -10,7 +10,7 @@ from tiny import close
 from weft.config import from_json, read_json, write_json
 from weft.core import record
 from weft.data.batch import Samples
-from weft.data.fields.windows import Cells
+from weft.data.fields.batch import Cells
 from weft.errors import ConfigError
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize

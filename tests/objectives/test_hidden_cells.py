@@ -7,7 +7,7 @@ from fielded import field_model, window
 from tiny import close
 
 from weft.data.batch import Samples
-from weft.data.fields.windows import Cells
+from weft.data.fields.batch import Cells
 from weft.objectives.hidden_cells import HiddenCells, crps
 
 

@@ -2,49 +2,24 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
-from torch import Tensor
 
 from weft.codecs.field import FieldCodec
 from weft.data.batch import Samples
+from weft.data.fields.batch import Cells, FieldSamples
 from weft.data.fields.hiding import Hiding
 from weft.data.grids.climatology import pieces
 from weft.data.grids.grid import Fields, Stretch, Times
 from weft.data.images.batches import Epochs
 from weft.data.order import key
-from weft.modalities.field import FieldWindow
 
 KEPT_BYTES = 64 * 2**20  # of fields that were read, kept as anomalies for the windows to come
 SCORED = 4  # windows in one batch of held-out ones
 YEAR = 365.25  # days
 PROBED = 2  # held-out windows that training looks at, for each sample that is asked for
-
-
-@dataclass(frozen=True)
-class Cells:
-    """What is wanted of a window: the true values, which cells are scored, and the share of each row in the area."""
-
-    values: Float[Tensor, "B V T Y X"]
-    scored: Bool[Tensor, "B V T Y X"]
-    weights: Float[Tensor, "B Y"]
-
-    def to(self, device: torch.device | str) -> "Cells":
-        """The same on another device."""
-        return Cells(self.values.to(device), self.scored.to(device), self.weights.to(device))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, rows: slice) -> "Cells":
-        return Cells(self.values[rows], self.scored[rows], self.weights[rows])
-
-
-FieldSamples = Samples[FieldWindow, Cells]
 
 
 class Anomalies:

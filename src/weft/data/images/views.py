@@ -4,31 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from weft.data.encoded.pictures import SeenPictures
 from weft.data.images.augment import Augment
 from weft.data.images.batches import PROBED, SCORED, PictureSource, augment_key, order_of
 from weft.data.images.frames import Frames
+from weft.data.images.view_batch import Views
 from weft.modalities.image import Picture
-
-
-@dataclass(frozen=True)
-class Views:
-    """Several views of the same pictures: `wide` ones of most of a picture, `near` ones of small parts."""
-
-    wide: tuple[Picture, ...]
-    near: tuple[Picture, ...]
-
-    def to(self, device: torch.device | str) -> "Views":
-        """The same on another device."""
-        return Views(tuple(v.to(device) for v in self.wide), tuple(v.to(device) for v in self.near))
-
-    def __len__(self) -> int:
-        return len(self.wide[0])
-
-    def __getitem__(self, rows: slice) -> "Views":
-        return Views(tuple(v[rows] for v in self.wide), tuple(v[rows] for v in self.near))
 
 
 @dataclass(frozen=True)
