@@ -145,7 +145,7 @@ class Session:
             valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
         self.cache, self._native = Cache(max(self.capacity, longest)), None
         program, short = self.program, ids.numel() <= MOST_NATIVE_TOKENS
-        if self.memory is None and program is not None and short and not program.rounded and self._may_be_native():
+        if self.memory is None and program is not None and short and program.reads_lines and self._may_be_native():
             NativeSteps.begin(program, self.cache, longest - lengths, longest)
             return self._bound().read(ids)
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)

@@ -32,6 +32,13 @@ class Kind(IntEnum):
     LINEAR8 = 18
     LAST = 19
     MULTIPLY = 20
+    OFFSET = 21
+    PUT = 22
+    RECALL = 23
+    WEIGH = 24
+    RNN = 25
+    COUNT = 26
+    ABREAST = 27
 
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh")  # `enum activation`
@@ -105,6 +112,7 @@ class Batch(ctypes.Structure):
         ("out", c_void_p),
         ("rounded", c_void_p),
         ("steps", c_void_p),
+        ("line_valid", c_void_p),
         ("places", c_void_p),
     ]
 
