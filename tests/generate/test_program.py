@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 import torch
+from stepped import alike, by_modules, logits
 from tiny import VOCAB, ZOO, language_model, randomised
 from torch import Tensor, nn
 
@@ -27,10 +28,10 @@ from weft.core.attention import Attention
 from weft.core.cache import Cache
 from weft.core.norms import LayerScale
 from weft.errors import ConfigError, NotNumbers
-from weft.generate import Sampling, Session, generate, stepping
+from weft.generate import Sampling, Session, generate, programs, stepping
 from weft.generate import session as sessions
 from weft.generate.compute import prepared
-from weft.generate.session import step_program, unknown_part
+from weft.generate.programs import step_program, unknown_part
 from weft.generate.thread_choice import ThreadChoice
 from weft.modalities import tokenizer_making as tokenizers
 from weft.models.stream import Stream
@@ -80,29 +81,9 @@ EIGHT_BITS = {name: prepared(MODELS[name], "int8") for name in ("gpt", "llama", 
 PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9]]
 
 
-def logits(session: Session, prompts: list[list[int]]) -> list[Tensor]:
-    """The logits of steps past the context, with rows that are taken in another order on the way."""
-    generator, found = torch.Generator().manual_seed(0), [session.start(prompts)]
-    for step in range(11):
-        if step == 4:
-            session.take(torch.tensor([2, 0, 0, 1]))
-        found.append(session.step(torch.randint(0, VOCAB, (len(session.rows),), generator=generator)))
-    return found
-
-
-def by_modules(model: Stream, **more: object) -> Session:
-    session = Session(model, **more)  # type: ignore[arg-type]
-    session.program = None
-    return session
-
-
 @cache
 def expected(name: str) -> list[Tensor]:
     return logits(by_modules(MODELS[name]), PROMPTS)
-
-
-def alike(a: list[Tensor], b: list[Tensor]) -> bool:
-    return all(torch.allclose(x, y, rtol=2e-5, atol=2e-5 * float(y.abs().max())) for x, y in zip(a, b, strict=True))
 
 
 @needs_native
@@ -276,7 +257,7 @@ def _with_mix(config: Stream.Config, mix: Attention.Config) -> Stream:
 
 
 def test_without_a_library_the_modules_step(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sessions, "library", lambda: None)
+    monkeypatch.setattr(programs, "library", lambda: None)
     assert step_program(MODELS["gpt"]) is None
     assert alike(logits(Session(MODELS["gpt"]), PROMPTS), expected("gpt"))
 

@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 import torch
+from stepped import alike, by_modules
 from tiny import PAIR_ZOO, VOCAB, numbers, randomised, translation_config
 from torch import Tensor
 
@@ -23,7 +24,7 @@ from weft.core import (
 )
 from weft.generate import Sampling, Session, generate, stepping
 from weft.generate.compute import prepared
-from weft.generate.session import unknown_part
+from weft.generate.programs import unknown_part
 from weft.generate.thread_choice import ThreadChoice
 from weft.modalities import tokenizer_making as tokenizers
 from weft.models.stream import Stream
@@ -86,12 +87,6 @@ def memory() -> Tokens:
     return Tokens.free(numbers(2, 5, 24, dtype=torch.float32), valid=valid, coords={"word": words})
 
 
-def by_modules(model: Stream) -> Session:
-    session = Session(model, memory=memory())
-    session.program = None
-    return session
-
-
 def logits(session: Session, shared: bool) -> list[Tensor]:
     """The logits of steps, with rows of the batch and of the memory that are taken in another order on the way."""
     each, draws = torch.tensor([0, 0, 1, 1]), torch.Generator().manual_seed(0)
@@ -113,11 +108,7 @@ def logits(session: Session, shared: bool) -> list[Tensor]:
 
 @cache
 def expected(name: str, shared: bool) -> list[Tensor]:
-    return logits(by_modules(MODELS[name]), shared)
-
-
-def alike(a: list[Tensor], b: list[Tensor]) -> bool:
-    return all(torch.allclose(x, y, rtol=2e-5, atol=2e-5 * float(y.abs().max())) for x, y in zip(a, b, strict=True))
+    return logits(by_modules(MODELS[name], memory=memory()), shared)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -141,7 +132,7 @@ def test_steps_that_read_a_memory_are_those_of_the_modules(
 @pytest.mark.parametrize("name", MODELS)
 def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
     found = []
-    for session in (Session(MODELS[name], memory=memory()), by_modules(MODELS[name])):
+    for session in (Session(MODELS[name], memory=memory()), by_modules(MODELS[name], memory=memory())):
         program, steps = session.program, [session.start([[1, 3, 3], [4]])]
         for step in range(9):
             session.program = None if step % 4 < 2 else program
@@ -172,7 +163,7 @@ def test_neighbours_and_threads_change_no_bit_of_a_step_that_reads_a_memory(name
 @pytest.mark.parametrize("name", EIGHT_BITS)
 def test_one_step_in_eight_bits_is_that_of_the_modules(name: str):
     found = []
-    for session in (Session(EIGHT_BITS[name], memory=memory()), by_modules(EIGHT_BITS[name])):
+    for session in (Session(EIGHT_BITS[name], memory=memory()), by_modules(EIGHT_BITS[name], memory=memory())):
         session.start([[1], [2]])
         session.take(torch.tensor([0] * 4 + [1] * 4), torch.arange(2))
         found.append(session.step(torch.arange(8)))

@@ -6,7 +6,7 @@ import pytest
 from foreign import built, saved
 from foreign_models import decoders, gemma_kin, llama_kin, mostly_slow
 
-from weft.generate.session import unknown_part
+from weft.generate.programs import unknown_part
 from weft.interop import read_folder
 
 CASES = {**decoders.CASES, **llama_kin.CASES, **gemma_kin.CASES}

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from weft.generate.compute import prepared
-from weft.generate.session import Session, unknown_part
+from weft.generate.programs import unknown_part
+from weft.generate.session import Session
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.native import library, state

@@ -44,7 +44,7 @@ def _stream(p: Program, model: nn.Module) -> None:
             raise Unknown("training")
         if module._forward_hooks or module._forward_pre_hooks:
             raise Unknown("hooks on modules")
-        if "forward" in vars(module):
+        if "forward" in vars(module) or vars(module).get("_compiled_call_impl") is not None:
             raise Unknown("a function in the place of forward")
     (x, counts), trunk = _embedding(p, model.embed), model.trunk
     exactly(trunk.memory, Across, Prefix)

@@ -50,7 +50,7 @@ class Program:
     def __init__(self) -> None:
         self.ops: list[Op] = []
         self.kept: list[Kept] = []
-        self.tensors: list[Tensor] = []  # weights whose addresses the operations hold
+        self.tensors: list[Tensor] = []  # weights whose addresses the operations hold, and those used once a memory
         self.constants: list[Tensor] = []  # what was computed for the program alone
         self.width = self.widest = self.before = 0
         self.products = 0  # of a step for one token
@@ -90,8 +90,12 @@ class Program:
             return 0
         if tensor.device.type != "cpu" or tensor.dtype != dtype or not tensor.is_contiguous():
             raise Unknown(f"weights in {str(tensor.dtype).removeprefix('torch.')} on {tensor.device.type}")
-        self.tensors.append(tensor.detach())
+        self.tensors.append(tensor)
         return tensor.data_ptr()
+
+    def pinned(self) -> list[Tensor]:
+        """The weights where they are now: as long as somebody holds this list, no address leads nowhere."""
+        return [tensor.detach() for tensor in self.tensors]
 
     def constant(self, numbers: Tensor) -> int:
         """Where numbers stand that belong to the program itself."""
@@ -162,7 +166,7 @@ class Program:
 
     def made_once(self, *parts: nn.Module | None) -> None:
         """Note parts that the modules use once a memory; steps find what they gave in the slots."""
-        self.tensors += [parameter.detach() for part in parts if part is not None for parameter in part.parameters()]
+        self.tensors += [parameter for part in parts if part is not None for parameter in part.parameters()]
 
     def activate(self, act: Callable[[Tensor], Tensor], x: Register) -> Register:
         """act(x), in place."""

@@ -5,11 +5,8 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from weft.core import recording
-from weft.core.attention import Attention
 from weft.core.cache import Cache
-from weft.core.mixers import Mixer
-from weft.generate.compiling import program_of
-from weft.generate.program import Program, Unknown
+from weft.generate.programs import steps_of
 from weft.generate.sampling import Sampling
 from weft.generate.stepping import NativeSteps
 from weft.modalities.text import Text
@@ -35,15 +32,14 @@ class Session:
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
         self.model, self.memory = model, memory
-        readers = [module for module in model.modules() if isinstance(module, Mixer) and module.cross]
-        self.memory_shareable = all(reader.memory_shareable for reader in readers)
-        attends = any(isinstance(module, Attention) and not module.cross for module in model.modules())
+        steps = steps_of(model)
+        self.memory_shareable, self.program = steps.memory_shareable, steps.program
+        self._weights = None if self.program is None else self.program.pinned()
         context = model.config.embed.context  # type: ignore[attr-defined]
-        self.window: int | None = context if attends else None
+        self.window: int | None = context if steps.attends else None
         self.capacity = min(capacity or context, context)
         self.rows: list[list[int]] = []
         self.cache = Cache(self.capacity)
-        self.program = step_program(model)
         self._native: NativeSteps | None = None
 
     @torch.inference_mode()
@@ -152,22 +148,3 @@ class Session:
         assert self.model.head is not None
         last = torch.full_like(lengths, longest - 1)[:, None]
         return self.model.head(tokens.take(last))[:, -1]
-
-
-def step_program(model: Stream) -> Program | None:
-    """The model's step as a program for native code; None without a library, or where native code does not know a part."""
-    if library() is None:
-        return None
-    try:
-        return program_of(model)
-    except Unknown:
-        return None
-
-
-def unknown_part(model: Stream) -> str:
-    """The part of a model that keeps it from native code; nothing where there is none."""
-    try:
-        program_of(model)
-    except Unknown as part:
-        return str(part)
-    return ""

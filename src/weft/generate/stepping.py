@@ -26,13 +26,13 @@ class NativeSteps:
 
     def __init__(self, library: Library, program: Program, cache: Cache, memory: Tokens | None):
         """The cache holds what rows have read, or is new and was made ready by `begin`."""
-        self.library, self.program, self.cache, self.memory = library, program, cache, memory
+        self.library, self.program, self.cache = library, program, cache
         self.first = cache.length - cache.slots("embed").get("next position")
         self.room = cache.reserve_line(cache.length + 1, self.first)
         self.batch, self.line_rows = Batch(room=self.room), len(self.first)
         self.places: Int32[Tensor, "B N"] | None = None  # which row of the lines holds each place, once rows have moved
+        self._note_memory(memory)
         self._bind_rows()
-        self.bind_memory(memory)
 
     @staticmethod
     def begin(program: Program, cache: Cache, first: Int[Tensor, "B"], length: int) -> None:
@@ -167,8 +167,13 @@ class NativeSteps:
         assert self.memory is not None
         return torch.where(self.memory.valid, self.memory.coords[axis], -1).contiguous()
 
-    def bind_memory(self, memory: Tokens | None) -> None:
-        """Read this memory from now on; the cache holds its keys and values."""
+    def bind_memory(self, memory: Tokens) -> None:
+        """Read this memory from now on; the cache holds what was made of it."""
+        self._note_memory(memory)
+        self._bind_slots()
+        self._bind_work(1)
+
+    def _note_memory(self, memory: Tokens | None) -> None:
         self.memory = memory
         if memory is not None:
             self.batch.memory_rows, self.batch.memory_length = memory.shape
@@ -176,8 +181,6 @@ class NativeSteps:
             if not memory.unpadded:
                 self.valid = memory.valid.to(torch.uint8).contiguous()
                 self.batch.memory_valid = ctypes.cast(self.valid.data_ptr(), ctypes.POINTER(ctypes.c_uint8))
-        self._bind_slots()
-        self._bind_work(1)
 
     def _bind_rows(self) -> None:
         """The rows as they are now in the cache."""
