@@ -143,7 +143,7 @@ def test_the_number_of_threads_changes_no_bit(precision: str, monkeypatch: pytes
     model, found = prepared(randomised(config.build()).eval(), precision), []
     how = Sampling(temperature=1.0, max_tokens=7, samples=2)
     for threads in (1, 2, 3):
-        monkeypatch.setattr(stepping, "thread_choice", lambda products, threads=threads: ThreadChoice(threads))
+        monkeypatch.setattr(stepping, "thread_choice", lambda *_, threads=threads: ThreadChoice(threads))
         session = Session(model)
         session.start([[1]] * 8)
         session.take(torch.arange(7, -1, -1))

@@ -148,7 +148,7 @@ def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
 def test_neighbours_and_threads_change_no_bit_of_a_step_that_reads_a_memory(name: str, monkeypatch: pytest.MonkeyPatch):
     found = []
     for rows, threads in ((1, 1), (7, 1), (7, 3)):
-        monkeypatch.setattr(stepping, "thread_choice", lambda products, threads=threads: ThreadChoice(threads))
+        monkeypatch.setattr(stepping, "thread_choice", lambda *_, threads=threads: ThreadChoice(threads))
         session = Session(MODELS[name], memory=memory().rows(torch.tensor([1])))
         session.start([[1, 2]])
         session.take(torch.zeros(rows, dtype=torch.long), torch.tensor([0]))

@@ -134,7 +134,7 @@ class NativeSteps:
         at.threads = self.choice.next()
         failure = self.library.run(self.program.table, at, writing)
         steps = at.fresh if writing is None else max(1, writing.drawn)
-        self.choice.note(at.threads, (time.perf_counter() - start) / steps)
+        self.choice.note(at.threads, (time.perf_counter() - start) / (steps * at.rows * self.program.products))
         return failure
 
     def _fault(self, failure: int, ids: Tensor) -> Exception:
@@ -185,7 +185,7 @@ class NativeSteps:
     def _bind_rows(self) -> None:
         """The rows as they are now in the cache."""
         rows = self.batch.rows = len(self.first)
-        self.choice, self.batch.first = thread_choice(rows * self.program.products), self.first.data_ptr()
+        self.choice, self.batch.first = thread_choice(self.program.products, rows), self.first.data_ptr()
         embed = self.cache.slots("embed")
         self.position = embed.get("next position").clone()
         embed.set("next position", self.position)
