@@ -22,6 +22,7 @@ from weft.core import (
     Plain,
     Rnn,
 )
+from weft.core.cache import Cache
 from weft.generate import Sampling, Session, generate, stepping
 from weft.generate.compute import prepared
 from weft.generate.programs import unknown_part
@@ -136,9 +137,28 @@ def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
         program, steps = session.program, [session.start([[1, 3, 3], [4]])]
         for step in range(9):
             session.program = None if step % 4 < 2 else program
-            if step in (2, 6):
+            if step in (2, 3, 7):  # before native steps, and between them
                 session.take(torch.tensor([1, 0]))
-            steps.append(session.step(torch.tensor([3, step])))
+            steps.append(session.step(torch.tensor([step % 4, 1])))
+        found.append(steps)
+    assert alike(*found)
+
+
+@needs_native
+@pytest.mark.parametrize("name", ["swift", "lstm", "next-word"])
+def test_rows_of_a_memory_leave_without_a_copy_until_the_modules_step(name: str, monkeypatch: pytest.MonkeyPatch):
+    found, copies, take = [], [], Cache.take_memory
+    monkeypatch.setattr(Cache, "take_memory", lambda self, rows: copies.append(rows) or take(self, rows))
+    for session in (Session(MODELS[name], memory=memory()), by_modules(MODELS[name], memory=memory())):
+        native, steps = session.program is not None, [session.start([[1], [2]]), session.step(torch.tensor([3, 4]))]
+        for rows, kept in (([1, 1, 0, 0], [1, 0]), ([2, 3], [1]), ([1, 0], [0])):
+            session.take(torch.tensor(rows), torch.tensor(kept))
+            steps.append(session.step(torch.tensor([3, 5, 1, 2])[: len(rows)]))
+        assert len(copies) == (0 if native else 2)
+        session.program = None
+        steps.append(session.step(torch.tensor([3, 6])))
+        assert len(copies) == (1 if native else 2) and session.memory.shape[0] == 1
+        copies.clear()
         found.append(steps)
     assert alike(*found)
 

@@ -40,6 +40,9 @@ class Session:
         self.capacity = min(capacity or context, context)
         self.rows: list[list[int]] = []
         self.cache = Cache(self.capacity)
+        self._memory_rows: Int[Tensor, "S"] | None = (
+            None  # the rows of the memory that are read, where others are left in it
+        )
         self._native: NativeSteps | None = None
 
     @torch.inference_mode()
@@ -102,11 +105,13 @@ class Session:
                 self.cache.take(rows)
         if self.memory is not None:
             memory = rows if memory is None or not self.memory_shareable else memory
-            if memory.tolist() != list(range(self.memory.shape[0])):
-                self.memory = self.memory.rows(memory)
-                self.cache.take_memory(memory)
-                if self._native is not None:
-                    self._native.bind_memory(self.memory)
+            known = self._memory_rows
+            if memory.tolist() != list(range(self.memory.shape[0] if known is None else len(known))):
+                self._memory_rows = memory if known is None else known[memory]
+                if self._native is None:
+                    self._take_memory()
+                else:
+                    self._native.read_memory_rows(self._memory_rows)
 
     def _may_be_native(self) -> bool:
         """Whether native code knows the model, and nobody looks inside it."""
@@ -126,12 +131,21 @@ class Session:
         if self._native is not None:
             self._native.settle()
             self._native = None
+        self._take_memory()
+
+    def _take_memory(self) -> None:
+        """Let the memory have the rows that are read, and no others."""
+        if self.memory is not None and self._memory_rows is not None:
+            self.memory = self.memory.rows(self._memory_rows)
+            self.cache.take_memory(self._memory_rows)
+            self._memory_rows = None
 
     def _recent(self, row: list[int]) -> list[int]:
         return row[:] if self.window is None else row[-self.window :]
 
     def _read_all(self) -> Tensor:
         """Read all rows anew, padded in front so that all end together; only the last place is scored."""
+        self._take_memory()
         device = next(self.model.parameters()).device
         longest = max(map(len, self.rows))
         ids = torch.tensor([[0] * (longest - len(row)) + row for row in self.rows], device=device)

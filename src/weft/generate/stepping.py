@@ -167,11 +167,10 @@ class NativeSteps:
         assert self.memory is not None
         return torch.where(self.memory.valid, self.memory.coords[axis], -1).contiguous()
 
-    def bind_memory(self, memory: Tokens) -> None:
-        """Read this memory from now on; the cache holds what was made of it."""
-        self._note_memory(memory)
-        self._bind_slots()
-        self._bind_work(1)
+    def read_memory_rows(self, rows: Int[Tensor, "S"]) -> None:
+        """Read these rows of the memory from now on, without a copy of them."""
+        self.memory_index = rows.int().contiguous()
+        self.batch.memory_rows, self.batch.memory_index = len(rows), self.memory_index.data_ptr()
 
     def _note_memory(self, memory: Tokens | None) -> None:
         self.memory = memory

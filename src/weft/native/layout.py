@@ -106,6 +106,7 @@ class Batch(ctypes.Structure):
         ("earlier", c_void_p),
         ("before", c_int64),
         ("memory_valid", POINTER(c_uint8)),
+        ("memory_index", c_void_p),
         ("slots", POINTER(c_void_p)),
         ("work", c_void_p),
         ("scratch", c_void_p),

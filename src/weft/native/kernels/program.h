@@ -71,13 +71,14 @@ typedef struct {
 typedef struct {
     int64_t rows, fresh;               /* rows, and new tokens in each */
     int64_t length, room;              /* places read before this step, and places that the lines have */
-    int64_t memory_rows, memory_length;
+    int64_t memory_rows, memory_length; /* rows of the memory that are read, each by as many neighbouring rows; and its places */
     int64_t threads, scratch_size;
     const int64_t *ids;                /* (rows, fresh) */
     const int64_t *first;              /* (rows): the place of each row's first real token */
     int64_t *earlier;                  /* (rows, before): ids read before, the latest last */
     int64_t before;
-    const uint8_t *memory_valid;       /* (memory_rows, memory_length), or null where all is real */
+    const uint8_t *memory_valid;       /* of all rows of the memory and memory_length places; null where all is real */
+    const int32_t *memory_index;       /* (memory_rows): which row of the memory each of them is; null for all in their order */
     float **slots;
     float *work, *scratch;             /* the registers; `scratch_size` floats for each thread */
     float *out;                        /* (rows, values): what the last operation gives */

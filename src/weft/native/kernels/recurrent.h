@@ -1,7 +1,11 @@
 /* What goes on from step to step: recurrent states, and counts by which a memory is read at the place that a row has come to. */
 
 /* Which row of the memory a row of the batch reads. */
-INLINE int64_t memory_row(const batch *at, int64_t row) { return row / (at->rows / at->memory_rows); }
+INLINE int64_t memory_row(const batch *at, int64_t row)
+{
+    int64_t m = row / (at->rows / at->memory_rows);
+    return at->memory_index ? at->memory_index[m] : m;
+}
 
 /* i, f, g, o = gates;  c' = f c + i g;  h' = o tanh(c'). */
 static void lstm_cell(const float *gates, float *h, float *c, int64_t width, span some)
