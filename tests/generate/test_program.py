@@ -4,38 +4,44 @@ from functools import cache
 
 import pytest
 import torch
-from tiny import PAIR_ZOO, VOCAB, ZOO, language_model, randomised, translation_model
+from stepped import alike, by_modules, logits
+from tiny import VOCAB, ZOO, language_model, randomised
 from torch import Tensor, nn
 
-from weft.core import Additive, Capped, LowRank, OnePlusRmsNorm, Parallel, PostNorm, SandwichNorm, Trunk, Window, record
+from weft.core import (
+    Additive,
+    Block,
+    Capped,
+    LowRank,
+    OnePlusRmsNorm,
+    Parallel,
+    Plain,
+    PostNorm,
+    Rnn,
+    SandwichNorm,
+    Stride,
+    Trunk,
+    Window,
+    record,
+)
 from weft.core.attention import Attention
 from weft.core.cache import Cache
 from weft.core.norms import LayerScale
 from weft.errors import ConfigError, NotNumbers
-from weft.generate import Sampling, Session, generate, stepping
+from weft.generate import Sampling, Session, generate, programs, stepping
 from weft.generate import session as sessions
 from weft.generate.compute import prepared
-from weft.generate.session import step_program, unknown_part
+from weft.generate.programs import step_program, unknown_part
 from weft.generate.thread_choice import ThreadChoice
 from weft.modalities import tokenizer_making as tokenizers
-from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.native import library
-from weft.position import Add, Alibi, Sinusoidal
+from weft.position import Add, Alibi, Learned, Sinusoidal, Sum
 
 SIZE = Size(dim=24, depth=2, heads=4, context=12)
 NATIVE = library()
 needs_native = pytest.mark.skipif(NATIVE is None, reason="there is no C compiler")
-# Every decoder of the zoo, with the part that keeps it from native code.
-LANGUAGE = {"gpt": "", "llama": "", "lstm": "", "swift": ""}
-TRANSLATION = {
-    "lstm": "Lstm that reads by Last",
-    "lstm-attention": "Lstm that reads by Attention",
-    "next-word": "Abreast",
-    "swift": "",
-    "transformer": "",
-}
 
 
 def variants() -> dict[str, Stream]:
@@ -49,10 +55,18 @@ def variants() -> dict[str, Stream]:
         block.replace(wiring=Parallel.Config(), scale=LayerScale.Config()),
         block.replace(mix=block.mix.replace(bias=Alibi.Config(), turn=None), wiring=PostNorm.Config()),
     )
+    additive = block.replace(mix=block.mix.replace(score=Capped.Config(score=Additive.Config(), temperature=0.7)))
+    recurrent = Block.Config(mix=Rnn.Config(), wiring=Plain.Config())
+    adapted = gpt.replace(trunk=gpt.trunk.replace(adapters=LowRank.Config(rank=2)))
+    places = Sum.Config(codes=(Learned.Config(size=40), Sinusoidal.Config()))
     configs = {
         "swift, hashed": swift.set("embed.grams.buckets", "61").set("embed.grams.longest", "4"),
         "swift, twice": swift.set("trunk.passes", "2"),
         "llama, other wirings": llama.replace(trunk=Trunk.Config(blocks=blocks, norm=OnePlusRmsNorm.Config())),
+        "llama, additive scores": llama.replace(trunk=Trunk.Config(blocks=(additive, block))),
+        "rnn": llama.replace(trunk=Trunk.Config(block=recurrent, depth=2)),
+        "gpt, segments and adapters": adapted.set("embed.segments", "2"),
+        "gpt, two codes": gpt.replace(embed=gpt.embed.replace(place=Add.Config(code=places))),
         "gpt, waves": gpt.set("embed.narrow", "12")
         .set("head.tied", "false")
         .replace(trunk=gpt.trunk.set("block.transform.activation", "gelu")),
@@ -63,33 +77,13 @@ def variants() -> dict[str, Stream]:
 
 
 MODELS = variants()
-EIGHT_BITS = {name: prepared(MODELS[name], "int8") for name in ("gpt", "llama", "swift")}
+EIGHT_BITS = {name: prepared(MODELS[name], "int8") for name in ("gpt", "llama", "lstm", "swift")}
 PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9]]
-
-
-def logits(session: Session, prompts: list[list[int]]) -> list[Tensor]:
-    """The logits of steps past the context, with rows that are taken in another order on the way."""
-    generator, found = torch.Generator().manual_seed(0), [session.start(prompts)]
-    for step in range(11):
-        if step == 4:
-            session.take(torch.tensor([2, 0, 0, 1]))
-        found.append(session.step(torch.randint(0, VOCAB, (len(session.rows),), generator=generator)))
-    return found
-
-
-def by_modules(model: Stream, **more: object) -> Session:
-    session = Session(model, **more)  # type: ignore[arg-type]
-    session.program = None
-    return session
 
 
 @cache
 def expected(name: str) -> list[Tensor]:
     return logits(by_modules(MODELS[name]), PROMPTS)
-
-
-def alike(a: list[Tensor], b: list[Tensor]) -> bool:
-    return all(torch.allclose(x, y, rtol=2e-5, atol=2e-5 * float(y.abs().max())) for x, y in zip(a, b, strict=True))
 
 
 @needs_native
@@ -131,23 +125,6 @@ def test_neighbours_change_no_bit_of_a_step_in_eight_bits(name: str):
 
 
 @needs_native
-@pytest.mark.parametrize("name", [name for name in PAIR_ZOO if not TRANSLATION[name]])
-@pytest.mark.parametrize("shared", [True, False])
-def test_steps_that_read_a_memory_are_those_of_the_modules(name: str, shared: bool):
-    model = translation_model(name, dtype=torch.float32)
-    valid = torch.tensor([[True] * 5, [True, True, True, False, False]])
-    memory = model.memorise(Text(torch.arange(10).view(2, 5) % VOCAB, valid))
-    each, found = torch.tensor([0, 0, 1, 1]), []
-    for session in (Session(model.target, memory=memory), by_modules(model.target, memory=memory)):
-        steps = [session.start([[1], [2]]), session.step(torch.tensor([1, 2]))]
-        session.take(each, torch.arange(2) if shared else each)
-        steps.append(session.step(torch.tensor([1, 2, 3, 4])))
-        session.take(torch.tensor([3, 2]), torch.tensor([1] if shared else [3, 2]))
-        found.append([*steps, session.step(torch.tensor([5, 6])), session.step(torch.tensor([7, 8]))])
-    assert alike(*found)
-
-
-@needs_native
 @pytest.mark.parametrize("name", MODELS)
 def test_neighbours_change_no_bit_of_a_step(name: str):
     alone, together = Session(MODELS[name]), Session(MODELS[name])
@@ -166,7 +143,7 @@ def test_the_number_of_threads_changes_no_bit(precision: str, monkeypatch: pytes
     model, found = prepared(randomised(config.build()).eval(), precision), []
     how = Sampling(temperature=1.0, max_tokens=7, samples=2)
     for threads in (1, 2, 3):
-        monkeypatch.setattr(stepping, "thread_choice", lambda products, threads=threads: ThreadChoice(threads))
+        monkeypatch.setattr(stepping, "thread_choice", lambda *_, threads=threads: ThreadChoice(threads))
         session = Session(model)
         session.start([[1]] * 8)
         session.take(torch.arange(7, -1, -1))
@@ -235,16 +212,13 @@ def test_a_token_beyond_the_vocabulary_is_refused(token: int):
         session.step(torch.tensor([token]))
 
 
-def test_which_decoders_of_the_zoo_are_native_and_what_keeps_the_others():
-    found = {name: unknown_part(language_model(name, dtype=torch.float32)) for name in ZOO}
-    assert found == LANGUAGE
-    found = {name: unknown_part(translation_model(name, dtype=torch.float32).target) for name in PAIR_ZOO}
-    assert found == TRANSLATION
+def test_every_language_model_of_the_zoo_is_native():
+    assert {name: unknown_part(language_model(name, dtype=torch.float32)) for name in ZOO} == dict.fromkeys(ZOO, "")
 
 
 def test_what_native_code_does_not_know_is_named():
     llama = LANGUAGE_MODELS["llama"](SIZE, vocab=VOCAB)
-    additive = llama.trunk.block.mix.replace(score=Additive.Config())
+    strided = llama.trunk.block.mix.replace(rules=(Stride(every=2),))
 
     class Other(Attention):
         """Something else."""
@@ -253,26 +227,27 @@ def test_what_native_code_does_not_know_is_named():
     model.trunk.blocks[0].mix.__class__ = Other
     hooked = language_model("gpt", dtype=torch.float32)
     hooked.trunk.register_forward_hook(lambda *_: None)
-    adapted = llama.replace(trunk=llama.trunk.replace(adapters=LowRank.Config(rank=2))).build().eval()
+    patched = language_model("gpt", dtype=torch.float32)
+    patched.trunk.norm.forward = lambda x: x
     extended = language_model("gpt", dtype=torch.float32)
     extended.trunk.blocks[1].gain = nn.Parameter(torch.ones(1))
     found = {
         "weight that no operation reads": extended,
         "float64 weights": language_model("gpt"),
         "training": language_model("gpt", dtype=torch.float32).train(),
-        "score": _with_mix(llama, additive),
+        "rule": _with_mix(llama, strided),
+        "forward": patched,
         "class": model,
         "hook": hooked,
-        "adapters": adapted,
     }
     assert {name: unknown_part(one) for name, one in found.items()} == {
         "weight that no operation reads": "trunk.blocks.1.gain",
         "float64 weights": "weights in float64 on cpu",
         "training": "training",
-        "score": "Additive",
+        "rule": "Stride",
+        "forward": "a function in the place of forward",
         "class": "Other",
         "hook": "hooks on modules",
-        "adapters": "Adapted",
     }
 
 
@@ -282,7 +257,7 @@ def _with_mix(config: Stream.Config, mix: Attention.Config) -> Stream:
 
 
 def test_without_a_library_the_modules_step(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sessions, "library", lambda: None)
+    monkeypatch.setattr(programs, "library", lambda: None)
     assert step_program(MODELS["gpt"]) is None
     assert alike(logits(Session(MODELS["gpt"]), PROMPTS), expected("gpt"))
 

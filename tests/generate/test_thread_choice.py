@@ -44,3 +44,10 @@ def test_small_and_large_steps_are_not_tried():
         choice = thread_choice(products)
         assert turns(choice, {choice.most: 1.0}, 9) == [choice.most] * 9
     assert thread_choice(SMALL_STEP - 1).most == 1
+
+
+def test_steps_of_about_one_size_share_their_times():
+    assert thread_choice(1_100_000, 200) is thread_choice(1_100_000, 201)
+    assert thread_choice(1_100_000, 200) is not thread_choice(1_100_000, 20)
+    if thread_choice(1_100_000, 200).most > 1:
+        assert len(thread_choice(1_100_000, 200).times) == 2 and len(thread_choice(LARGE_STEP, 20).times) == 1

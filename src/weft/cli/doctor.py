@@ -10,9 +10,13 @@ import torch
 
 from weft.core.threads import one_thread
 from weft.generate.compute import prepared
-from weft.generate.session import Session, unknown_part
+from weft.generate.programs import unknown_part
+from weft.generate.session import Session
 from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
+from weft.models.zoo.parsing import next_word
 from weft.models.zoo.translation import TRANSLATION_MODELS
+from weft.models.zoo.vision import Sight, VisionSize, small_net
 from weft.native import library, state
 from weft.training.precision import MIN_BF16_SPEEDUP, pick_device, product_rate
 from weft.version import VERSION
@@ -25,6 +29,7 @@ def examine() -> dict[str, Any]:
     """Facts and advice."""
     device = pick_device()
     exact, rounded = (product_rate(device, dtype, 768) for dtype in (torch.float32, torch.bfloat16))
+    parts = decoders()
     facts: dict[str, Any] = {
         "weft": VERSION,
         "python": platform.python_version(),
@@ -39,8 +44,8 @@ def examine() -> dict[str, Any]:
         "bf16_gflops": round(rounded / 1e9),
         "memory_read_gb_per_s": _bandwidth(),
         "native_code": state(),
-        "native_decoders": ", ".join(name for name, unknown in decoders().items() if not unknown),
-        "decoders_by_modules": ", ".join(f"{name} ({part})" for name, part in decoders().items() if part),
+        "native_decoders": ", ".join(name for name, unknown in parts.items() if not unknown),
+        "decoders_by_modules": ", ".join(f"{name} ({part})" for name, part in parts.items() if part),
         "int8_speedup": _int8_speedup(),
         "precision": "bf16" if rounded > MIN_BF16_SPEEDUP * exact else "fp32",
     }
@@ -76,9 +81,12 @@ def decoders() -> dict[str, str]:
     size, found = Size(dim=8, depth=2, heads=2, context=8), dict[str, str]()
     for name, config in LANGUAGE_MODELS.items():
         found[f"language-model {name}"] = unknown_part(config(size, vocab=8).build().eval())
-    for name, pair in TRANSLATION_MODELS.items():
-        found[f"translate {name}"] = unknown_part(pair(size, vocab=8).build().eval().target)
-    return found
+    pairs = {f"translate {name}": pair(size, vocab=8) for name, pair in TRANSLATION_MODELS.items()}
+    pairs["parse next-word"] = next_word(size, vocab=8, words=(1,), symbols=8, leaf=1)
+    eye = VisionSize(dim=8, depth=1, heads=2, patch=4, net=small_net(8, (0, 1)))
+    for name, writer in CAPTION_MODELS.items():
+        pairs[f"caption {name}"] = writer(CAPTION_ENCODERS[name](eye, Sight(8, 8), outputs=None), size, vocab=8)
+    return found | {name: unknown_part(pair.build().eval().target) for name, pair in pairs.items()}
 
 
 @torch.inference_mode()

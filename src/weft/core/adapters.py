@@ -45,7 +45,7 @@ class Adapted(nn.Module):
         plain = self.kind(columns, rows, bias=False, device="meta")
         plain.weight = nn.Parameter(torch.addmm(self.weight, self.b, self.a, alpha=self.scale))
         plain.register_parameter("bias", self.bias)
-        return plain
+        return plain.train(self.training)
 
 
 class LowRank(Part):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from weft.relations import matrix
@@ -124,17 +124,20 @@ class Cache:
             line_axis="position" if self._order is Order.LINE else None,
         )
 
-    def reserve_line(self, needed: int) -> tuple[int, Int[Tensor, "B"]]:
+    def reserve_line(self, needed: int, first: Int[Tensor, "B"]) -> int:
         """Let there be at least `needed` places of tokens in a line, and note the places that will be read next.
 
-        Returns the number of places, and each row's place of its first real token. Whoever puts keys and values there
-        without `extend` adds to `length`.
+        `first` is the place of each row's first real token, behind a memory that is a prefix. Returns the number of places.
+        Whoever puts keys and values there without `extend` adds to `length`.
         """
-        assert self._order is Order.LINE, "only tokens in a line have places that are known ahead"
-        first = self._places.line("valid").long().argmax(1)
+        assert self._order is not Order.ANY, "only tokens in a line have places that are known ahead"
         room = min(slots.reserve(needed) for slots in self._slots.values())
         self.note_line(first, self.length, room)
-        return room, first
+        return room
+
+    def valid_behind_prefix(self) -> Bool[Tensor, "B N"] | None:
+        """Which places of the line are real, where a memory stands before the tokens; otherwise None."""
+        return self._places.line("valid") if self._order is Order.PREFIX else None
 
     def begin_line(self, first: Int[Tensor, "B"], needed: int) -> int:
         """The same for a cache that is still empty, where `first` is known."""

@@ -125,8 +125,14 @@ class Last(Mixer):
         self.out = nn.Linear(memory_dim, dim)
 
     def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
-        assert at.memory is not None, "this mixer reads a memory: none was given"
-        return self.out(last_token(at.memory)).repeat_interleave(at.rows_per_memory, 0)[:, None].expand(x.shape)
+        memory = at.memory
+        assert memory is not None, "this mixer reads a memory: none was given"
+
+        def mapped() -> Tensor:
+            return self.out(last_token(memory))
+
+        values = mapped() if slots is None else slots.once("last", mapped)
+        return values.repeat_interleave(at.rows_per_memory, 0)[:, None].expand(x.shape)
 
 
 def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:

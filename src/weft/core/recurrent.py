@@ -166,8 +166,11 @@ class Recurrent(Mixer):
         assert isinstance(self.read, Attention) and at.cross is not None and at.memory is not None
         reader, memory, cross = self.read, at.memory, at.cross
         scope = cross.memo(("step", t), lambda: _one_query(at, t))
-        kept = cross.memo if slots is None else slots.once
-        k, v = kept(f"memory of {id(self)}", lambda: reader.keys(memory.x, cross))
+
+        def keys() -> tuple[Tensor, ...]:
+            return tuple(one.contiguous() for one in reader.keys(memory.x, cross))
+
+        k, v = cross.memo(f"memory of {id(self)}", keys) if slots is None else slots.once("memory", keys)
         q = reader.place(reader.q(h[:, None]), reader.q_norm, scope, "queries").transpose(1, 2)
         context = reader.finish(q, k, v, scope)[:, 0]
         return context if self.gate is None else self.gate(h, context)

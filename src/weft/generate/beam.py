@@ -93,9 +93,8 @@ class BeamSearch:
         scores, parents, tokens = self._offers(logits.float(), min((1 + len(self.ends)) * beam, logits.shape[1]))
         self.length += 1
         kept: list[tuple[int, list[Offer]]] = []
-        for place in range(sources):
-            offers = zip(scores[place].tolist(), parents[place].tolist(), tokens[place].tolist(), strict=True)
-            onward = self._sort(place, list(offers))
+        for place, offers in enumerate(zip(scores.tolist(), parents.tolist(), tokens.tolist(), strict=True)):
+            onward = self._sort(place, list(zip(*offers, strict=True)))
             if onward:
                 kept.append((place, onward))
         if not kept:

@@ -5,24 +5,24 @@ A part that native code does not know raises `Unknown` with its name: the decode
 
 from collections.abc import Callable
 
+import torch
 from torch import nn
 
 from weft.core.attention import Attention
 from weft.core.block import Block, Parallel, Plain, PostNorm, PreNorm, SandwichNorm
 from weft.core.heads import PerToken
-from weft.core.memories import Across
+from weft.core.memories import Across, Prefix
 from weft.core.mixers import TokenShift
 from weft.core.norms import LayerScale
-from weft.core.recurrent import Lstm
-from weft.core.rules import Window
-from weft.core.scores import Capped, Dot
 from weft.core.transforms import Gated, Layer, Mlp, Pointwise
+from weft.generate.compiling_mixers import Setting, mixed, read_memory
 from weft.generate.program import NOWHERE, Kept, Program, Unknown, activation_number, exactly
+from weft.modalities.counting import Counted
 from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
 from weft.native import Kind, Register
 from weft.native.layout import DATA
-from weft.position import Add, Alibi, Learned, Sinusoidal
+from weft.position import Add, Code, Learned, Sinusoidal, Sum
 
 
 def program_of(model: nn.Module) -> Program:
@@ -39,12 +39,15 @@ def program_of(model: nn.Module) -> Program:
 def _stream(p: Program, model: nn.Module) -> None:
     exactly(model, Stream)
     assert isinstance(model, Stream)
-    if model.training:
-        raise Unknown("training")
-    if any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()):
-        raise Unknown("hooks on modules")
-    x, trunk = _embedding(p, model.embed), model.trunk
-    exactly(trunk.memory, Across)
+    for module in model.modules():
+        if module.training:
+            raise Unknown("training")
+        if module._forward_hooks or module._forward_pre_hooks:
+            raise Unknown("hooks on modules")
+        if "forward" in vars(module) or vars(module).get("_compiled_call_impl") is not None:
+            raise Unknown("a function in the place of forward")
+    (x, counts), trunk = _embedding(p, model.embed), model.trunk
+    exactly(trunk.memory, Across, Prefix)
     if trunk.distances is not None:
         raise Unknown("Distances")
     for module in trunk.modules():
@@ -53,19 +56,21 @@ def _stream(p: Program, model: nn.Module) -> None:
     blocks = [block for _ in range(trunk.passes) for block in trunk.blocks]
     for number, block in enumerate(blocks):
         before = p.width
-        _block(p, block, x, f"block {number}", trunk.bias)
+        setting = Setting(f"block {number}", trunk.bias, isinstance(trunk.memory, Prefix), counts)
+        _block(p, block, x, setting)
         p.width = before  # the next block uses the same registers
     last = p.emit(Kind.LAST, x, p.register(x.width))
     _head(p, model.head, p.normed(trunk.norm, last))
 
 
-def _embedding(p: Program, embed: nn.Module) -> Register:
+def _embedding(p: Program, embed: nn.Module) -> tuple[Register, dict[str, Register]]:
+    """The vectors of the tokens, and their counts by the name of the coordinate."""
     exactly(embed, TextEmbed)
     assert isinstance(embed, TextEmbed)
     if embed.reading != "line":
         raise Unknown(f"texts that are read {embed.reading}")
-    if embed.segments is not None:
-        raise Unknown("segments")
+    if embed.end is not None:
+        raise Unknown("texts that end at an id")
     table = embed.table.weight
     x = p.register(table.shape[1])
     p.emit(Kind.EMBED, NOWHERE, x, size=(len(table),), number=(float(embed.scale),), data=(p.address(table),))
@@ -73,11 +78,23 @@ def _embedding(p: Program, embed: nn.Module) -> Register:
         _grams(p, embed.grams, x)
     if embed.norm is not None:
         p.norm(embed.norm, x, x)
+    if embed.segments is not None:  # all tokens that are written belong to the first
+        p.emit(Kind.OFFSET, NOWHERE, x, data=(p.address(embed.segments.weight),))
     if embed.place is not None:
-        _place(p, embed.place, x)
+        exactly(embed.place, Add)
+        _place(p, embed.place.code, x)  # type: ignore[arg-type]
     if embed.last_norm is not None:
         p.norm(embed.last_norm, x, x)
-    return x if embed.widen is None else p.linear(embed.widen, x)
+    counts = {} if embed.counted is None else {embed.counted.axis: _counts(p, embed.counted)}
+    return x if embed.widen is None else p.linear(embed.widen, x), counts
+
+
+def _counts(p: Program, counted: Counted) -> Register:
+    """How many of some ids were met up to each token: a coordinate that goes on from step to step."""
+    exactly(counted, Counted)
+    flags, kept = counted.counts, Kept("embed", f"count of {counted.axis}", dtype=torch.long)
+    size, data = (len(flags),), (p.address(flags, torch.bool),)  # type: ignore[arg-type]
+    return p.emit(Kind.COUNT, NOWHERE, p.register(1), size=size, data=data, slot=(p.slot(kept),))
 
 
 def _grams(p: Program, grams: HashedNgrams, x: Register) -> None:
@@ -89,11 +106,12 @@ def _grams(p: Program, grams: HashedNgrams, x: Register) -> None:
     p.emit(Kind.GRAMS, NOWHERE, x, size=size, data=tuple(p.address(table) for table in tables))  # type: ignore[arg-type]
 
 
-def _place(p: Program, place: nn.Module, x: Register) -> None:
-    exactly(place, Add)
-    code = place.code
-    exactly(code, Learned, Sinusoidal)  # type: ignore[arg-type]
-    if isinstance(code, Learned) and code.axis == "position":
+def _place(p: Program, code: Code, x: Register) -> None:
+    exactly(code, Learned, Sinusoidal, Sum)
+    if isinstance(code, Sum):
+        for one in code.codes:
+            _place(p, one, x)  # type: ignore[arg-type]
+    elif isinstance(code, Learned) and code.axis == "position":
         table = code.table.weight
         p.emit(Kind.PLACES, NOWHERE, x, size=(code.start, len(table)), data=(p.address(table),))
     elif isinstance(code, Sinusoidal) and code.axes == ("position",):
@@ -103,14 +121,16 @@ def _place(p: Program, place: nn.Module, x: Register) -> None:
         raise Unknown("places along other axes than the position")
 
 
-def _block(p: Program, block: nn.Module, x: Register, slots: str, shared: nn.Module | None) -> None:
+def _block(p: Program, block: nn.Module, x: Register, setting: Setting) -> None:
     """All branches of a block; the stream stays in the register x."""
+    exactly(block, Block)
+    slots = setting.slots
     assert isinstance(block, Block)
     branches: list[tuple[str, Callable[[Register], Register]]] = []
     if (mix := block.mix) is not None:
-        branches.append(("mix", lambda t: _mixed(p, mix, _shifted(p, block.mix_shift, t, slots, "mix"), slots, shared)))
+        branches.append(("mix", lambda t: mixed(p, mix, _shifted(p, block.mix_shift, t, slots, "mix"), setting)))
     if (read := block.read) is not None:
-        branches.append(("read", lambda t: _attention(p, read, t, slots, None)))
+        branches.append(("read", lambda t: read_memory(p, read, t, setting)))
     if (transform := block.transform) is not None:
         shift = block.transform_shift
         branches.append(("transform", lambda t: _transform(p, transform, _shifted(p, shift, t, slots, "transform"))))
@@ -148,74 +168,6 @@ def _shifted(p: Program, shift: nn.Module | None, x: Register, slots: str, name:
     exactly(shift, TokenShift)
     data = (p.address(shift.mix),)  # type: ignore[arg-type]
     return p.emit(Kind.SHIFT, x, p.register(x.width), data=data, slot=(p.slot(Kept(slots, name, (1, x.width))),))
-
-
-def _mixed(p: Program, mix: nn.Module, x: Register, slots: str, shared: nn.Module | None) -> Register:
-    exactly(mix, Attention, Lstm)
-    if isinstance(mix, Attention):
-        return _attention(p, mix, x, slots, shared)
-    assert isinstance(mix, Lstm)
-    if mix.read is not None:
-        raise Unknown(f"Lstm that reads by {type(mix.read).__name__}")
-    exactly(mix.h, nn.Linear)
-    gates = p.linear(mix.x, x)
-    slot = tuple(p.slot(Kept(slots, "state", (mix.dim,), part)) for part in (0, 1))
-    data = (p.address(mix.h.weight), p.address(mix.h.bias))
-    return p.emit(Kind.LSTM, gates, p.register(mix.dim), data=data, slot=slot)
-
-
-def _attention(p: Program, attention: nn.Module, x: Register, slots: str, shared: nn.Module | None) -> Register:
-    exactly(attention, Attention)
-    assert isinstance(attention, Attention)
-    heads, groups, width, value_width = attention.heads, attention.groups, attention.head_dim, attention.value_dim
-    projected = p.linear(attention.q if attention.cross else attention.qkv, x)
-    if attention.q_norm is not None:
-        p.norm(attention.q_norm, projected, projected, 0, heads * width)
-    if attention.k_norm is not None and not attention.cross:
-        p.norm(attention.k_norm, projected, projected, heads * width, groups * width)
-    if attention.turn is not None:
-        turned = heads if attention.cross else heads + groups
-        p.emit(Kind.TURN, p.angles(attention.turn), projected, size=(0, turned, width))
-    bias = attention.bias if attention.bias is not None or attention.cross else shared
-    sizes, number = (heads, groups, width, value_width, _window(attention)), _score(attention.score)
-    out = p.register(heads * value_width)
-    if attention.cross:
-        if attention.rules or bias is not None:
-            raise Unknown("rules or a bias on a memory")
-        for part in (attention.kv, attention.k_norm):  # used by the modules, once a memory
-            p.tensors += [] if part is None else [parameter.detach() for parameter in part.parameters()]
-        slot = tuple(p.slot(Kept(slots, "memory", (), part)) for part in (0, 1))
-        p.emit(Kind.READ, projected, out, size=sizes, number=number, slot=slot)
-    else:
-        lines = (("k", width), ("v", value_width))
-        slot = tuple(p.slot(Kept(slots, name, (groups, 0, size), line=True)) for name, size in lines)
-        p.emit(Kind.ATTEND, projected, out, size=sizes, number=number, data=(_slopes(p, bias),), slot=slot)
-    return p.linear(attention.out, out)
-
-
-def _window(attention: Attention) -> int:
-    """How far behind a token may read; -1 for all the way."""
-    for rule in attention.rules:
-        if type(rule) is not Window or rule.axis != "position":
-            raise Unknown(type(rule).__name__)
-    return min((rule.radius for rule in attention.rules if isinstance(rule, Window)), default=-1)
-
-
-def _score(score: nn.Module) -> tuple[float, float]:
-    """The factor on products of queries and keys, and the cap on scores, 0 for none."""
-    if type(score) is Capped and type(score.score) is Dot and score.temperature == 1:
-        return score.score.factor, score.cap
-    exactly(score, Dot)
-    return score.factor, 0.0  # type: ignore[return-value]
-
-
-def _slopes(p: Program, bias: nn.Module | None) -> int:
-    if bias is None:
-        return 0
-    exactly(bias, Alibi)
-    if bias.axis != "position":
-        raise Unknown(f"Alibi along {bias.axis}")
-    return p.address(bias.slopes)  # type: ignore[arg-type]
 
 
 def _transform(p: Program, transform: nn.Module, x: Register) -> Register:

@@ -7,10 +7,12 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from weft.core.adapters import Adapted
 from weft.core.linear import Out
 from weft.core.norms import LayerNorm, OnePlusRmsNorm, RmsNorm
 from weft.core.transforms import ACTIVATIONS
@@ -28,16 +30,18 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """What a block keeps between steps: the name of its slots, the name in them, and the shape of a row.
+    """What a part keeps between steps: the name of its slots, the name in them, and the shape of a row.
 
-    `part` is its number where several tensors have one name; in a `line`, the second size is that of the places.
+    It has a row for each row of the batch (in a `line` the second size is that of the places), was made once of the `memory`,
+    or is a `coordinate` of the memory's tokens, by its name. `part` is its number where several tensors have one name.
     """
 
     slots: str
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] = ()
     part: int | None = None
-    line: bool = False
+    of: Literal["rows", "line", "memory", "coordinate"] = "rows"
+    dtype: torch.dtype = torch.float32
 
 
 class Program:
@@ -46,10 +50,12 @@ class Program:
     def __init__(self) -> None:
         self.ops: list[Op] = []
         self.kept: list[Kept] = []
-        self.tensors: list[Tensor] = []  # weights whose addresses the operations hold
+        self.tensors: list[Tensor] = []  # weights whose addresses the operations hold, and those used once a memory
+        self.constants: list[Tensor] = []  # what was computed for the program alone
         self.width = self.widest = self.before = 0
         self.products = 0  # of a step for one token
         self.rounded = False  # whether it rounds: then a row must be computed the same way in every batch
+        self.one_by_one = False  # whether a row reads a single token at a time
         self._angles: dict[object, Register] = {}
 
     @cached_property
@@ -61,6 +67,11 @@ class Program:
     def values(self) -> int:
         """The number of logits of a token."""
         return self.ops[-1].target.width
+
+    @property
+    def reads_lines(self) -> bool:
+        """Whether rows may read several tokens at a time."""
+        return not self.rounded and not self.one_by_one
 
     def register(self, width: int) -> Register:
         """Room for some numbers of each token."""
@@ -79,8 +90,17 @@ class Program:
             return 0
         if tensor.device.type != "cpu" or tensor.dtype != dtype or not tensor.is_contiguous():
             raise Unknown(f"weights in {str(tensor.dtype).removeprefix('torch.')} on {tensor.device.type}")
-        self.tensors.append(tensor.detach())
+        self.tensors.append(tensor)
         return tensor.data_ptr()
+
+    def pinned(self) -> list[Tensor]:
+        """The weights where they are now: as long as somebody holds this list, no address leads nowhere."""
+        return [tensor.detach() for tensor in self.tensors]
+
+    def constant(self, numbers: Tensor) -> int:
+        """Where numbers stand that belong to the program itself."""
+        self.constants.append(numbers.contiguous())
+        return self.constants[-1].data_ptr()
 
     def emit(self, kind: Kind, source: Register, target: Register, **fields: tuple) -> Register:
         """Add an operation; returns the register that it writes."""
@@ -88,13 +108,21 @@ class Program:
         return target
 
     def linear(self, layer: nn.Module, x: Register) -> Register:
-        """W x + b."""
+        """W x + b; with an adapter, scale * B A x more."""
         if type(layer) is Int8Linear:
             return self._eight_bits(layer, x)
-        exactly(layer, nn.Linear, Out)
-        data = (self.address(layer.weight), self.address(layer.bias))  # type: ignore[arg-type]
-        self.products += layer.weight.numel()  # type: ignore[operator]
-        return self.emit(Kind.LINEAR, x, self.register(len(layer.weight)), data=data)  # type: ignore[arg-type]
+        exactly(layer, nn.Linear, Out, Adapted)
+        out = self.product(layer.weight, layer.bias, x)  # type: ignore[arg-type]
+        if isinstance(layer, Adapted):
+            more = self.product(layer.b, None, self.product(layer.a, None, x))
+            self.emit(Kind.ADD, self.emit(Kind.SCALE, more, more, number=(layer.scale,)), out)
+        return out
+
+    def product(self, weight: Tensor, bias: Tensor | None, x: Register) -> Register:
+        """W x + b of bare weights."""
+        self.products += weight.numel()
+        data = (self.address(weight), self.address(bias))
+        return self.emit(Kind.LINEAR, x, self.register(len(weight)), data=data)
 
     def _eight_bits(self, layer: Int8Linear, x: Register) -> Register:
         """W x + b with weights in eight bits."""
@@ -127,6 +155,18 @@ class Program:
     def normed(self, layer: nn.Module | None, x: Register) -> Register:
         """The normalised numbers in a register of their own; x itself where there is no norm."""
         return x if layer is None else self.norm(layer, x, self.register(x.width))
+
+    def joined(self, *parts: Register) -> Register:
+        """Some registers side by side."""
+        whole, first = self.register(sum(part.width for part in parts)), 0
+        for part in parts:
+            self.emit(Kind.PUT, part, whole, size=(first,))
+            first += part.width
+        return whole
+
+    def made_once(self, *parts: nn.Module | None) -> None:
+        """Note parts that the modules use once a memory; steps find what they gave in the slots."""
+        self.tensors += [parameter for part in parts if part is not None for parameter in part.parameters()]
 
     def activate(self, act: Callable[[Tensor], Tensor], x: Register) -> Register:
         """act(x), in place."""

@@ -5,11 +5,8 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from weft.core import recording
-from weft.core.attention import Attention
 from weft.core.cache import Cache
-from weft.core.mixers import Mixer
-from weft.generate.compiling import program_of
-from weft.generate.program import Program, Unknown
+from weft.generate.programs import steps_of
 from weft.generate.sampling import Sampling
 from weft.generate.stepping import NativeSteps
 from weft.modalities.text import Text
@@ -35,15 +32,17 @@ class Session:
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
         self.model, self.memory = model, memory
-        readers = [module for module in model.modules() if isinstance(module, Mixer) and module.cross]
-        self.memory_shareable = all(reader.memory_shareable for reader in readers)
-        attends = any(isinstance(module, Attention) and not module.cross for module in model.modules())
+        steps = steps_of(model)
+        self.memory_shareable, self.program = steps.memory_shareable, steps.program
+        self._weights = None if self.program is None else self.program.pinned()
         context = model.config.embed.context  # type: ignore[attr-defined]
-        self.window: int | None = context if attends else None
+        self.window: int | None = context if steps.attends else None
         self.capacity = min(capacity or context, context)
         self.rows: list[list[int]] = []
         self.cache = Cache(self.capacity)
-        self.program = step_program(model)
+        self._memory_rows: Int[Tensor, "S"] | None = (
+            None  # the rows of the memory that are read, where others are left in it
+        )
         self._native: NativeSteps | None = None
 
     @torch.inference_mode()
@@ -106,11 +105,13 @@ class Session:
                 self.cache.take(rows)
         if self.memory is not None:
             memory = rows if memory is None or not self.memory_shareable else memory
-            if memory.tolist() != list(range(self.memory.shape[0])):
-                self.memory = self.memory.rows(memory)
-                self.cache.take_memory(memory)
-                if self._native is not None:
-                    self._native.bind_memory(self.memory)
+            known = self._memory_rows
+            if memory.tolist() != list(range(self.memory.shape[0] if known is None else len(known))):
+                self._memory_rows = memory if known is None else known[memory]
+                if self._native is None:
+                    self._take_memory()
+                else:
+                    self._native.read_memory_rows(self._memory_rows)
 
     def _may_be_native(self) -> bool:
         """Whether native code knows the model, and nobody looks inside it."""
@@ -130,12 +131,21 @@ class Session:
         if self._native is not None:
             self._native.settle()
             self._native = None
+        self._take_memory()
+
+    def _take_memory(self) -> None:
+        """Let the memory have the rows that are read, and no others."""
+        if self.memory is not None and self._memory_rows is not None:
+            self.memory = self.memory.rows(self._memory_rows)
+            self.cache.take_memory(self._memory_rows)
+            self._memory_rows = None
 
     def _recent(self, row: list[int]) -> list[int]:
         return row[:] if self.window is None else row[-self.window :]
 
     def _read_all(self) -> Tensor:
         """Read all rows anew, padded in front so that all end together; only the last place is scored."""
+        self._take_memory()
         device = next(self.model.parameters()).device
         longest = max(map(len, self.rows))
         ids = torch.tensor([[0] * (longest - len(row)) + row for row in self.rows], device=device)
@@ -145,29 +155,10 @@ class Session:
             valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
         self.cache, self._native = Cache(max(self.capacity, longest)), None
         program, short = self.program, ids.numel() <= MOST_NATIVE_TOKENS
-        if self.memory is None and program is not None and short and not program.rounded and self._may_be_native():
+        if self.memory is None and program is not None and short and program.reads_lines and self._may_be_native():
             NativeSteps.begin(program, self.cache, longest - lengths, longest)
             return self._bound().read(ids)
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
         assert self.model.head is not None
         last = torch.full_like(lengths, longest - 1)[:, None]
         return self.model.head(tokens.take(last))[:, -1]
-
-
-def step_program(model: Stream) -> Program | None:
-    """The model's step as a program for native code; None without a library, or where native code does not know a part."""
-    if library() is None:
-        return None
-    try:
-        return program_of(model)
-    except Unknown:
-        return None
-
-
-def unknown_part(model: Stream) -> str:
-    """The part of a model that keeps it from native code; nothing where there is none."""
-    try:
-        program_of(model)
-    except Unknown as part:
-        return str(part)
-    return ""

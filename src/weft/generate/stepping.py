@@ -27,11 +27,12 @@ class NativeSteps:
     def __init__(self, library: Library, program: Program, cache: Cache, memory: Tokens | None):
         """The cache holds what rows have read, or is new and was made ready by `begin`."""
         self.library, self.program, self.cache = library, program, cache
-        self.room, self.first = cache.reserve_line(cache.length + 1)
+        self.first = cache.length - cache.slots("embed").get("next position")
+        self.room = cache.reserve_line(cache.length + 1, self.first)
         self.batch, self.line_rows = Batch(room=self.room), len(self.first)
         self.places: Int32[Tensor, "B N"] | None = None  # which row of the lines holds each place, once rows have moved
+        self._note_memory(memory)
         self._bind_rows()
-        self.bind_memory(memory)
 
     @staticmethod
     def begin(program: Program, cache: Cache, first: Int[Tensor, "B"], length: int) -> None:
@@ -39,13 +40,12 @@ class NativeSteps:
         rows, room = len(first), cache.begin_line(first, length)
         for kept in program.kept:
             slots = cache.slots(kept.slots)
-            if kept.line:
+            if kept.of == "line":
                 groups, _, width = kept.shape
                 slots.begin(kept.name, torch.zeros(rows, groups, room, width), dim=2)
-            elif kept.part is None:
-                slots.set(kept.name, torch.zeros(rows, *kept.shape))
-            elif kept.part == 0:
-                slots.set(kept.name, (torch.zeros(rows, *kept.shape), torch.zeros(rows, *kept.shape)))
+            elif kept.of == "rows":
+                new = torch.zeros(rows, *kept.shape, dtype=kept.dtype)
+                slots.set(kept.name, new if kept.part is None else (*(slots.get(kept.name) or ()), new))
         cache.slots("embed").set("next position", -first)
         if program.before:
             cache.slots("embed").set("earlier ids", torch.zeros(rows, program.before, dtype=torch.long))
@@ -79,7 +79,7 @@ class NativeSteps:
         length = self.cache.length
         where, each = self.places[:, :length].long(), torch.arange(length)
         for kept in self.program.kept:
-            if kept.line:
+            if kept.of == "line":
                 slots = self.cache.slots(kept.slots)
                 line = slots.line(kept.name)
                 own = line.new_zeros(len(where), *line.shape[1:])
@@ -134,7 +134,7 @@ class NativeSteps:
         at.threads = self.choice.next()
         failure = self.library.run(self.program.table, at, writing)
         steps = at.fresh if writing is None else max(1, writing.drawn)
-        self.choice.note(at.threads, (time.perf_counter() - start) / steps)
+        self.choice.note(at.threads, (time.perf_counter() - start) / (steps * at.rows * self.program.products))
         return failure
 
     def _fault(self, failure: int, ids: Tensor) -> Exception:
@@ -151,35 +151,45 @@ class NativeSteps:
 
     def _tensor(self, kept: Kept) -> Tensor:
         """What a block keeps, as rows that stand side by side; put back so that steps of the modules find it."""
+        if kept.of == "coordinate":
+            return self._coordinate(kept.name)
         slots = self.cache.slots(kept.slots)
-        if kept.line:
+        if kept.of == "line":
             return slots.line(kept.name)
-        if kept.name == "memory":
-            return slots.kept_once(kept.name)[kept.part]
-        if not kept.part:  # the first of several tensors, or the only one
+        if kept.of == "rows" and not kept.part:  # the first of several tensors, or the only one
             value = slots.get(kept.name)
             slots.set(kept.name, tuple(map(_own, value)) if isinstance(value, tuple) else _own(value))
-        value = slots.get(kept.name)
+        value = slots.kept_once(kept.name) if kept.of == "memory" else slots.get(kept.name)
         return value if kept.part is None else value[kept.part]
 
-    def bind_memory(self, memory: Tokens | None) -> None:
-        """Read this memory from now on; the cache holds its keys and values."""
+    def _coordinate(self, axis: str) -> Int[Tensor, "M K"]:
+        """Where the tokens of the memory stand along an axis; -1 for padding."""
+        assert self.memory is not None
+        return torch.where(self.memory.valid, self.memory.coords[axis], -1).contiguous()
+
+    def read_memory_rows(self, rows: Int[Tensor, "S"]) -> None:
+        """Read these rows of the memory from now on, without a copy of them."""
+        self.memory_index = rows.int().contiguous()
+        self.batch.memory_rows, self.batch.memory_index = len(rows), self.memory_index.data_ptr()
+
+    def _note_memory(self, memory: Tokens | None) -> None:
+        self.memory = memory
         if memory is not None:
             self.batch.memory_rows, self.batch.memory_length = memory.shape
             self.batch.memory_valid = None
             if not memory.unpadded:
                 self.valid = memory.valid.to(torch.uint8).contiguous()
                 self.batch.memory_valid = ctypes.cast(self.valid.data_ptr(), ctypes.POINTER(ctypes.c_uint8))
-        self._bind_slots()
-        self._bind_work(1)
 
     def _bind_rows(self) -> None:
         """The rows as they are now in the cache."""
         rows = self.batch.rows = len(self.first)
-        self.choice, self.batch.first = thread_choice(rows * self.program.products), self.first.data_ptr()
+        self.choice, self.batch.first = thread_choice(self.program.products, rows), self.first.data_ptr()
         embed = self.cache.slots("embed")
         self.position = embed.get("next position").clone()
         embed.set("next position", self.position)
+        if (valid := self.cache.valid_behind_prefix()) is not None:
+            self.batch.line_valid = valid.data_ptr()
         self._bind_earlier()
         self._bind_slots()
         self._bind_work(1)

@@ -8,13 +8,14 @@ from collections import deque
 
 from weft.core.threads import allowed_threads
 
-SMALL_STEP, LARGE_STEP = 500_000, 10_000_000  # multiplications: one thread below, all threads above, trials between
+SMALL_STEP = 500_000  # multiplications of all rows together, below which one thread computes a step
+LARGE_STEP = 10_000_000  # multiplications of a row, from which all threads do; trials between
 TRIALS = 3  # of each number of threads at first; the best of the latest counts
 FIRST_PAUSE, LONGEST_PAUSE = 16, 1024  # turns until the slower number of threads is tried again
 
 
 class ThreadChoice:
-    """The times of steps of one size by different numbers of threads, and which number is next."""
+    """The times of multiplications by different numbers of threads, in steps of about one size, and which number is next."""
 
     def __init__(self, *choices: int):
         self.times: dict[int, deque[float]] = {threads: deque(maxlen=TRIALS) for threads in choices}
@@ -37,7 +38,7 @@ class ThreadChoice:
         return min(self.times, key=lambda threads: min(self.times[threads]))
 
     def note(self, threads: int, seconds: float) -> None:
-        """Note the time of a step."""
+        """Note the time of a multiplication."""
         trial = self.wait < 0 and threads != self.faster
         self.times[threads].append(seconds)
         if trial:  # the longer a number stays the slower, the more seldom it is tried
@@ -48,11 +49,14 @@ class ThreadChoice:
         return next(threads for threads in self.times if threads != self.faster)
 
 
-_choices: dict[tuple[int, int], ThreadChoice] = {}
+_choices: dict[tuple[int, int, int], ThreadChoice] = {}
 
 
-def thread_choice(products: int) -> ThreadChoice:
-    """The choice for steps of some multiplications, which all sessions of a process share."""
-    most = 1 if products < SMALL_STEP else allowed_threads()
+def thread_choice(products: int, rows: int = 1) -> ThreadChoice:
+    """The choice for steps with this number of multiplications for each row; all sessions of a process share it.
+
+    Steps of about the same size share it too: rows of a search leave one after the other.
+    """
+    most = 1 if rows * products < SMALL_STEP else allowed_threads()
     choices = (1, most) if most > 1 and products < LARGE_STEP else (most,)
-    return _choices.setdefault((products, most), ThreadChoice(*choices))
+    return _choices.setdefault(((rows * products).bit_length(), len(choices), most), ThreadChoice(*choices))

@@ -6,6 +6,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from weft.data.trees.tree import DEEPEST, TAG
 from weft.errors import DataError
 
@@ -31,9 +33,18 @@ class Alphabet:
         plain = self.first is self.later and all(len(later[name]) == 1 for name in names)
         self.symbol_of = {later[name][0]: name for name in names} if plain else None  # where each is one id
         self.opens = tuple(f"({label}" for label in labels)
+        self._ids: dict[tuple[bool, str | None, bool], np.ndarray] = {}
         closing = (len(later[f"){label}"]) for label in labels)
         opening = (max(len(later[one]), len(self.first[one])) for one in self.opens)
         self.longest_pair = max(map(sum, zip(opening, closing, strict=True)))
+
+    def single_ids(self, word: bool, closed: str | None, opened: bool) -> np.ndarray:
+        """The ids of a word, of the end of a bracket and of all beginnings of brackets, where each symbol is one id."""
+        key = (word, closed, opened)
+        if key not in self._ids:
+            names = (*([TAG] if word else []), *([f"){closed}"] if closed else []), *(self.opens if opened else ()))
+            self._ids[key] = np.array([self.later[name][0] for name in names], np.int64)
+        return self._ids[key]
 
     def fewest(self, words: int) -> int:
         """The fewest ids of a tree over this number of words, whatever its root is."""
@@ -59,10 +70,10 @@ class Written(NamedTuple):
     def with_symbol(self, symbol: str) -> "Written":
         """The state after a whole symbol."""
         if symbol == TAG:
-            return self._replace(filled=True, used=self.used + 1, begun=True, part=())
+            return Written(self.open, True, self.used + 1, True, (), self.tokens)
         if symbol[0] == "(":
-            return self._replace(open=(*self.open, symbol[1:]), filled=False, begun=True, part=())
-        return self._replace(open=self.open[:-1], filled=True, part=())
+            return Written((*self.open, symbol[1:]), False, self.used, True, (), self.tokens)
+        return Written(self.open[:-1], True, self.used, self.begun, (), self.tokens)
 
 
 class TreeRule:
@@ -70,16 +81,19 @@ class TreeRule:
 
     def __init__(self, alphabet: Alphabet, words: int, limit: int):
         self.alphabet, self.words, self.limit = alphabet, words, limit
-        self._states: dict[Ids, Written] = {(): Written()}  # after each beginning that was asked about
+        # after each beginning of the latest length that was asked about, and of the one before: rows of a search grow together
+        self._states: dict[Ids, Written] = {}
+        self._earlier: dict[Ids, Written] = {}
+        self._length_asked = 0
         if words < 1 or limit <= (least := alphabet.fewest(words)):
             problem = f"a tree over {words} words has at least {least} tokens, and there is room for {limit - 1}"
             raise DataError(problem, fix="parse shorter sentences, or train with --set context=…")
 
-    def allowed(self, written: Sequence[int]) -> Sequence[int]:
+    def allowed(self, written: Sequence[int]) -> Sequence[int] | np.ndarray:
         """The ids that may follow what was written."""
         state = self._state(tuple(written))
         if self.alphabet.symbol_of is not None:
-            return tuple(self._starts(state))
+            return self._single(state)
         found: dict[int, None] = {}
         for symbol in self._symbols(state):
             spelt = self._spelt(state, symbol)
@@ -91,6 +105,16 @@ class TreeRule:
             found[self.alphabet.end] = None
         return tuple(found)
 
+    def _single(self, state: Written) -> Sequence[int] | np.ndarray:
+        """What may follow, where each symbol is one id: all brackets then need the same room."""
+        if self._complete(state):
+            return (self.alphabet.end,)
+        depth, left = len(state.open), self.words - state.used
+        word = left > 0 and (depth > 0 or self.words == 1)
+        closed = state.open[-1] if depth and state.filled and (depth > 1 or not left) else None
+        opened = left > 0 and depth + 1 < DEEPEST and state.tokens + 2 + left + depth < self.limit
+        return self.alphabet.single_ids(word, closed, opened)
+
     def _starts(self, state: Written) -> Iterator[int]:
         """The first ids of what may follow whole symbols."""
         for symbol in self._symbols(state):
@@ -99,17 +123,24 @@ class TreeRule:
             yield self.alphabet.end
 
     def _state(self, written: Ids) -> Written:
-        known = len(written)
-        while written[:known] not in self._states:
-            known -= 1
-        for end in range(known, len(written)):
-            self._states[written[: end + 1]] = self._after(self._states[written[:end]], written[end])
-        return self._states[written]
+        """The state after what was written: that of one id less goes on, or all is gone through."""
+        if len(written) != self._length_asked:
+            goes_on = len(written) == self._length_asked + 1
+            self._earlier, self._states = self._states if goes_on else {}, {}
+            self._length_asked = len(written)
+        state = self._states.get(written)
+        if state is None:
+            before = self._earlier.get(written[:-1]) if written else None
+            state, new = (Written(), written) if before is None else (before, written[-1:])
+            for token in new:
+                state = self._after(state, token)
+            self._states[written] = state
+        return state
 
     def _after(self, state: Written, token: int) -> Written:
         """The state after one more id, which was allowed."""
         if self.alphabet.symbol_of is not None:
-            return state.with_symbol(self.alphabet.symbol_of[token])._replace(tokens=state.tokens + 1)
+            return state._replace(tokens=state.tokens + 1).with_symbol(self.alphabet.symbol_of[token])
         part = (*state.part, token)
         if not any(self._spelt(state, symbol)[: len(part)] == part for symbol in self._symbols(state)):
             whole = self._whole(state)

@@ -32,6 +32,13 @@ class Kind(IntEnum):
     LINEAR8 = 18
     LAST = 19
     MULTIPLY = 20
+    OFFSET = 21
+    PUT = 22
+    RECALL = 23
+    WEIGH = 24
+    RNN = 25
+    COUNT = 26
+    ABREAST = 27
 
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh")  # `enum activation`
@@ -99,12 +106,14 @@ class Batch(ctypes.Structure):
         ("earlier", c_void_p),
         ("before", c_int64),
         ("memory_valid", POINTER(c_uint8)),
+        ("memory_index", c_void_p),
         ("slots", POINTER(c_void_p)),
         ("work", c_void_p),
         ("scratch", c_void_p),
         ("out", c_void_p),
         ("rounded", c_void_p),
         ("steps", c_void_p),
+        ("line_valid", c_void_p),
         ("places", c_void_p),
     ]
 

@@ -8,6 +8,7 @@ typedef struct {
     float slope;                  /* taken off the score for each place of distance from `stop - 1` */
     const int32_t *rows;          /* for each place the row of the line that holds it, or null where one row holds all */
     int64_t key_row, value_row;   /* numbers in a row of all heads */
+    const float *biases;          /* of this head, a number for each bucket of distances from `stop - 1`, or null */
 } reach;
 
 INLINE const float *key_at(const reach *r, int64_t place, int64_t width)
@@ -42,7 +43,24 @@ INLINE void sum_values(const reach *r, const float *weights, int64_t width, int6
         store(out + from + i * LANES, mean[i] * scale);
 }
 
-/* softmax(factor * q . k - slope * distance) v; zero where there is nothing to read. */
+/* v . tanh(q + k). */
+INLINE float additive(const float *q, const float *k, const float *v, int64_t n)
+{
+    lanes sum = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        float part[LANES];
+        for (int j = 0; j < LANES; j++)
+            part[j] = v[i + j] * fast_tanh(q[i + j] + k[i + j]);
+        sum += load(part);
+    }
+    float rest = 0;
+    for (; i < n; i++)
+        rest = fused(v[i], fast_tanh(q[i] + k[i]), rest);
+    return total(sum) + rest;
+}
+
+/* softmax(factor * q . k + bias of the distance) v, or with another score; zero where there is nothing to read. */
 static void read_keys(const op *o, const float *q, const reach *r, float *scores, float *out)
 {
     int64_t width = o->size[2], value_width = o->size[3];
@@ -52,10 +70,15 @@ static void read_keys(const op *o, const float *q, const reach *r, float *scores
             scores[j] = -INFINITY;
             continue;
         }
-        float score = factor * dot(q, key_at(r, j, width), width);
+        const float *key = key_at(r, j, width), *v = o->data[3];
+        int64_t distance = r->stop - 1 - j;
+        float score = factor * (v ? additive(q, key, v, width) : dot(q, key, width));
         if (cap > 0)
             score = cap * tanhf(score / cap);
-        scores[j] = score - r->slope * (float)(r->stop - 1 - j);
+        score -= r->slope * (float)distance;
+        if (r->biases)
+            score += r->biases[((const int32_t *)o->data[2])[distance < o->size[5] ? distance : o->size[5]] * o->size[0]];
+        scores[j] = score;
         most = scores[j] > most ? scores[j] : most;
     }
     for (int64_t j = r->start; j < r->stop; j++)
@@ -104,7 +127,7 @@ static void attend(const op *o, const batch *at, const member *me, const float *
         int64_t t = work / heads, h = work % heads, b = t / at->fresh, g = h / (heads / groups);
         int64_t place = at->length + t % at->fresh, first = at->first[b], line = at->room * groups;
         reach r = {keys + g * at->room * width, values + g * at->room * value_width, first, place + 1, 0, 0, 0,
-                   line * width, line * value_width};
+                   line * width, line * value_width, 0};
         if (at->places)
             r.rows = at->places + b * at->room;
         else {
@@ -113,8 +136,14 @@ static void attend(const op *o, const batch *at, const member *me, const float *
         }
         if (window >= 0 && place - window > first)
             r.start = place - window;
+        if (at->line_valid) {
+            r.start = 0;
+            r.valid = at->line_valid + b * at->room;
+        }
         if (o->data[0])
             r.slope = o->data[0][h];
+        if (o->data[1])
+            r.biases = o->data[1] + h;
         if (place >= first)
             read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + me->number * at->scratch_size,
                       to + t * o->to.width + h * value_width);
@@ -128,10 +157,10 @@ static void read_memory(const op *o, const batch *at, const member *me, const fl
     const float *keys = at->slots[o->slot[0]], *values = at->slots[o->slot[1]];
     span mine = share(me, at->rows * at->fresh * heads, 1);
     for (int64_t work = mine.start; work < mine.stop; work++) {
-        int64_t t = work / heads, h = work % heads, m = t / at->fresh / (at->rows / at->memory_rows);
+        int64_t t = work / heads, h = work % heads, m = memory_row(at, t / at->fresh);
         int64_t g = m * groups + h / (heads / groups);
         const uint8_t *valid = at->memory_valid ? at->memory_valid + m * length : 0;
-        reach r = {keys + g * length * width, values + g * length * value_width, 0, length, valid, 0, 0, 0, 0};
+        reach r = {keys + g * length * width, values + g * length * value_width, 0, length, valid, 0, 0, 0, 0, 0};
         read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + me->number * at->scratch_size,
                   to + t * o->to.width + h * value_width);
     }

@@ -20,12 +20,15 @@ enum kind {
     LINEAR,     /* to = W from + b                                           data: W, b */
     ANGLES,     /* to = cosines, then sines of position * f, times a gain    data: f; size: frequencies; number: gain */
     TURN,       /* pairs of each head of `to` are turned by angles in from   size: first, heads, head width */
-    ATTEND,     /* to = attention over what was read; from holds q, k, v     size: heads, key heads, key width, value width, window;
-                                                                             number: factor, cap; data: slopes; slot: keys, values */
-    READ,       /* to = attention over a memory; from holds q                the same, without window and slopes */
+    ATTEND,     /* to = attention over what was read; from holds q, k, v     size: heads, key heads, key width, value width, window,
+                                                                             the farthest distance of buckets;
+                                                                             number: factor, cap; slot: keys, values;
+                                                                             data: slopes, a table of biases, buckets, v */
+    READ,       /* to = attention over a memory; from holds q                the same, without window and biases */
     ACTIVATE,   /* to = act(from)                                            size: activation */
     GATE,       /* to = act(first half of from) * second half                size: activation */
-    LSTM,       /* to = h; from holds W_x x + b                              data: W_h, b_h; slot: h, c */
+    LSTM,       /* to = h; from holds W_x x + b, without W_h all gates       data: W_h, b_h; slot: h, c;
+                                                                             size: where a register for W_h h begins */
     COPY,       /* to = from */
     ADD,        /* to += from */
     SCALE,      /* to = factor * from                                        number: factor */
@@ -33,7 +36,14 @@ enum kind {
     LINEAR8,    /* to = W from + b with weights in eight bits                data: tiles of W, scales, b, sums of W's rows;
                                                                              size: the largest rounded number */
     LAST,       /* to = from of each row's last token; from here on a row has one token */
-    MULTIPLY    /* to = gain * from, number by number                        data: gain */
+    MULTIPLY,   /* to = gain * from, number by number                        data: gain */
+    OFFSET,     /* to += the same numbers for every token                    data: those numbers */
+    PUT,        /* some numbers of to = from                                 size: the first of them */
+    RECALL,     /* to = what is kept for the row, or its row of the memory   slot: kept; size: numbers in a row, of the memory? */
+    WEIGH,      /* to = sigmoid(from) * to; from is one number */
+    RNN,        /* the same as LSTM: h = tanh(from + W_h h)                  slot: h */
+    COUNT,      /* to = how many of some ids the row has so far              data: a byte for each id; slot: counts; size: ids */
+    ABREAST     /* to = the memory's first vector at the place in from       slot: vectors, places */
 };
 
 enum activation { RELU, GELU, GELU_TANH, QUICK, RELU_SQUARED, SILU, SINE, TANH };
@@ -57,22 +67,24 @@ typedef struct {
 } op;
 
 /* A batch in the making. Keys and values of a slot are (rows, key heads, room, width), of a memory (memory_rows, key heads,
-   memory_length, width); other slots are (rows, width). Tokens that stand before a row's `first` place are padding. */
+   memory_length, width); other slots are (rows, width), of a memory (memory_rows, width). Counts and places are 64-bit integers. Tokens that stand before a row's `first` place are padding. */
 typedef struct {
     int64_t rows, fresh;               /* rows, and new tokens in each */
     int64_t length, room;              /* places read before this step, and places that the lines have */
-    int64_t memory_rows, memory_length;
+    int64_t memory_rows, memory_length; /* rows of the memory that are read, each by as many neighbouring rows; and its places */
     int64_t threads, scratch_size;
     const int64_t *ids;                /* (rows, fresh) */
     const int64_t *first;              /* (rows): the place of each row's first real token */
     int64_t *earlier;                  /* (rows, before): ids read before, the latest last */
     int64_t before;
-    const uint8_t *memory_valid;       /* (memory_rows, memory_length), or null where all is real */
+    const uint8_t *memory_valid;       /* of all rows of the memory and memory_length places; null where all is real */
+    const int32_t *memory_index;       /* (memory_rows): which row of the memory each of them is; null for all in their order */
     float **slots;
     float *work, *scratch;             /* the registers; `scratch_size` floats for each thread */
     float *out;                        /* (rows, values): what the last operation gives */
     uint8_t *rounded;                  /* room for all tokens of a register in eight bits, and the steps of each token */
     float *steps;
+    const uint8_t *line_valid;         /* (rows, room): which places are real, where a memory stands before the first; or null */
     const int32_t *places;             /* (rows, room): the row of the lines that holds each place of a row; null for its own */
 } batch;
 

@@ -9,6 +9,7 @@
 #include "linear8.h"
 #include "embedding.h"
 #include "tokens.h"
+#include "recurrent.h"
 #include "attention.h"
 #ifdef BEST
 #include "best.h"
@@ -23,7 +24,8 @@ static int shared(const op *o, const batch *at, int64_t tokens)
     switch (o->kind) {
     case LINEAR:
     case LINEAR8: return tokens * o->from.width * o->to.width >= SHARED_PRODUCTS;
-    case LSTM: return at->rows * o->from.width * o->to.width >= SHARED_PRODUCTS;
+    case LSTM:
+    case RNN: return at->rows * o->from.width * (o->data[0] ? o->to.width : 1) >= SHARED_PRODUCTS;
     case ATTEND: return read * (at->length + at->fresh) >= SHARED_PRODUCTS;
     case READ: return read * at->memory_length >= SHARED_PRODUCTS;
     case NORM:
@@ -60,7 +62,15 @@ static int perform(const op *o, batch *at, const member *me, int64_t tokens, con
     case READ: read_memory(o, at, me, from, to); break;
     case ACTIVATE: activate(o->size[0], from + flat.start, to + flat.start, flat.stop - flat.start); break;
     case GATE: gate(o, each, from, to); break;
-    case LSTM: lstm(o, at, me, (float *)from, to); break;
+    case LSTM:
+    case RNN: recur(o, at, me, (float *)from, to); break;
+    case RECALL: recall(o, at, to); break;
+    case COUNT: return count_ids(o, at, to);
+    case ABREAST: read_abreast(o, at, from, to); break;
+    case PUT:
+        for (int64_t i = each.start; i < each.stop; i++)
+            memcpy(to + i * o->to.width + o->size[0], from + i * o->from.width, o->from.width * sizeof(float));
+        break;
     case COPY: memcpy(to + flat.start, from + flat.start, (flat.stop - flat.start) * sizeof(float)); break;
     case ADD:
         for (int64_t i = flat.start; i < flat.stop; i++)
@@ -69,6 +79,14 @@ static int perform(const op *o, batch *at, const member *me, int64_t tokens, con
     case MULTIPLY:
         for (int64_t i = 0; i < n; i++)
             to[i] = from[i] * o->data[0][i % o->to.width];
+        break;
+    case OFFSET:
+        for (int64_t i = 0; i < n; i++)
+            to[i] += o->data[0][i % o->to.width];
+        break;
+    case WEIGH:
+        for (int64_t i = 0; i < n; i++)
+            to[i] *= sigmoid(from[i / o->to.width]);
         break;
     case SCALE:
         for (int64_t i = 0; i < n; i++)

@@ -103,35 +103,3 @@ static void gate(const op *o, span each, const float *from, float *to)
             to[t * n + i] *= value[i];
     }
 }
-
-/* i, f, g, o = gates;  c' = f c + i g;  h' = o tanh(c'). Tokens of a row come one after the other, rows side by side. */
-static void lstm(const op *o, const batch *at, const member *me, float *from, float *to)
-{
-    int64_t width = o->to.width;
-    float *h = at->slots[o->slot[0]], *c = at->slots[o->slot[1]], *added = at->scratch + me->number * at->scratch_size;
-    span gated = share(me, 4 * width, 8), kept = share(me, width, 8);
-    for (int64_t i = 0; i < at->fresh; i++) {
-        for (int64_t b = 0; b < at->rows; b++) {
-            float *gates = from + (b * at->fresh + i) * 4 * width;
-            if (at->length + i < at->first[b])
-                continue;
-            outputs(h + b * width, 1, o->data[0], o->data[1], added, width, 4 * width, gated.start, gated.stop);
-            for (int64_t j = gated.start; j < gated.stop; j++)
-                gates[j] += added[j];
-        }
-        meet(me);
-        for (int64_t b = 0; b < at->rows; b++) {
-            int64_t t = b * at->fresh + i;
-            float *gates = from + t * 4 * width, *state = h + b * width, *cell = c + b * width;
-            if (at->length + i < at->first[b])
-                continue;
-            for (int64_t j = kept.start; j < kept.stop; j++) {
-                float in = sigmoid(gates[j]), keep = sigmoid(gates[width + j]), new = fast_tanh(gates[2 * width + j]);
-                cell[j] = keep * cell[j] + in * new;
-                state[j] = sigmoid(gates[3 * width + j]) * fast_tanh(cell[j]);
-                to[t * width + j] = state[j];
-            }
-        }
-        meet(me);
-    }
-}

@@ -1,0 +1,32 @@
+"""Sessions whose steps are compared: in native code and by the modules."""
+
+from typing import Any
+
+import torch
+from tiny import VOCAB
+from torch import Tensor
+
+from weft.generate import Session
+from weft.models.stream import Stream
+
+
+def by_modules(model: Stream, **more: Any) -> Session:
+    """A session that never steps in native code."""
+    session = Session(model, **more)
+    session.program = None
+    return session
+
+
+def logits(session: Session, prompts: list[list[int]]) -> list[Tensor]:
+    """The logits of steps past a context of 12, with rows that are taken in another order on the way."""
+    generator, found = torch.Generator().manual_seed(0), [session.start(prompts)]
+    for step in range(11):
+        if step == 4:
+            session.take(torch.tensor([2, 0, 0, 1]))
+        found.append(session.step(torch.randint(0, VOCAB, (len(session.rows),), generator=generator)))
+    return found
+
+
+def alike(a: list[Tensor], b: list[Tensor]) -> bool:
+    """Whether all logits are the same up to the rounding of sums."""
+    return all(torch.allclose(x, y, rtol=2e-5, atol=2e-5 * float(y.abs().max())) for x, y in zip(a, b, strict=True))
