@@ -22,8 +22,10 @@ from weft.native import Batch, Kind, Op, Register, library
 WEIGHT_LIMIT = 127  # the largest absolute value of a weight
 ROW_LIMITS = (127, 63)  # of an activation: eight bits, or seven where a processor cannot add two larger products
 TILE_OUTPUTS = 16  # of the tiles that native code reads: `TILE` in native/kernels/linear8.h
+TILE_ROOM = 1024  # bytes behind the last of them, which native code may read and multiplies by zero
+ROW_BYTES = 64  # rows of whole numbers are padded to multiples of this: `WHOLE8` there
 TRIED_ROWS, TRIES = 16, 5  # of the product by which kernels are compared
-NATIVE_LIMITS = (0, 63, 63, 127)  # of activations with fast products, by the instruction set of native code
+NATIVE_LIMITS = (0, 63, 63, 127, 127)  # of activations with fast products, by the instruction set of native code
 EXACT_SUM = 2**24  # whole numbers up to this size have an exact fp32
 
 
@@ -49,7 +51,8 @@ class Int8Weight:
         """The same as native code reads it: tiles of 16 outputs by 4 inputs, filled up with zeros."""
         outputs, inputs = self.whole.shape
         padded = F.pad(self.whole, (0, -inputs % 4, 0, -outputs % TILE_OUTPUTS))
-        return padded.view(-1, TILE_OUTPUTS, padded.shape[1] // 4, 4).transpose(1, 2).contiguous()
+        tiles = padded.view(-1, TILE_OUTPUTS, padded.shape[1] // 4, 4).transpose(1, 2)
+        return torch.zeros(tiles.numel() + TILE_ROOM, dtype=torch.int8)[: tiles.numel()].view(tiles.shape).copy_(tiles)
 
     @cached_property
     def tile_scale(self) -> Float[Tensor, "F"]:
@@ -96,7 +99,7 @@ def _native_linear(rows: Float[Tensor, "R D"], weight: Int8Weight, bias: Tensor 
     found, (count, width), rows = library(), rows.shape, rows.contiguous()
     assert found is not None
     y, steps = rows.new_empty(count, len(weight.scale)), rows.new_empty(count)
-    rounded = torch.empty(count, width + -width % 4, dtype=torch.uint8)
+    rounded = torch.empty(count, width + -width % ROW_BYTES, dtype=torch.uint8)
     if not count:
         return y
     weights = (weight.tiles, weight.tile_scale, bias, weight.tile_sums)

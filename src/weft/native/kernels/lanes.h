@@ -23,6 +23,17 @@ INLINE float fused(float a, float b, float c)
 #endif
 }
 
+/* v itself, of which a compiler does not know that it is a product: it is rounded before anything is added to it. */
+INLINE lanes rounded_once(lanes v)
+{
+#if LANES > 4
+    __asm__("" : "+x"(v));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(v));
+#endif
+    return v;
+}
+
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define PICK __builtin_shufflevector
