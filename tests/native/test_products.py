@@ -36,7 +36,7 @@ def test_products_in_eight_bits_are_bit_for_bit_those_of_plain_code(
     inputs: int, outputs: int, limit: int, monkeypatch: pytest.MonkeyPatch
 ):
     weight, bias = rounded_weight(numbers(outputs, inputs)), numbers(outputs, seed=1)
-    weight.limit = limit
+    weight.row_limit = limit
     x = numbers(MOST_ROWS, inputs, seed=2) * torch.logspace(-3, 3, MOST_ROWS)[:, None]
     monkeypatch.setattr(NATIVE, "widest", 0)
     plain, bare = int8._native_linear(x, weight, bias), int8._native_linear(x, weight, None)
