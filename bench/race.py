@@ -10,6 +10,7 @@ from pathlib import Path
 
 Call = Callable[[], object]
 Clock = Callable[[], float]
+Tell = Callable[[int, str, float], None]  # the round, the contestant, and its seconds
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,16 @@ class Timing:
 
 
 def race(
-    contestants: Mapping[str, Call], *, rounds: int = 5, least: float = 0.5, clock: Clock = time.perf_counter
+    contestants: Mapping[str, Call],
+    *,
+    rounds: int = 5,
+    least: float = 0.5,
+    clock: Clock = time.perf_counter,
+    tell: Tell | None = None,
 ) -> dict[str, Timing]:
     """Time calls in rounds, A B C, B C A, ...: a slow minute of the machine then falls on all of them alike.
 
-    Each contestant is called once before the clock starts, and in each round for at least `least` seconds.
+    Each contestant is called once before the clock starts, and in each round for at least `least` seconds; `tell` hears of each.
     `time.process_time` as the clock counts the processor's time alone, where others use the machine.
     """
     for call in contestants.values():
@@ -44,6 +50,8 @@ def race(
         first = turn % len(names)
         for name in names[first:] + names[:first]:
             seconds[name].append(per_call(contestants[name], least, clock))
+            if tell is not None:
+                tell(turn + 1, name, seconds[name][-1])
     return {name: Timing(tuple(found)) for name, found in seconds.items()}
 
 

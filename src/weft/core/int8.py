@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int8, Int32
@@ -22,34 +22,48 @@ from weft.native import Batch, Kind, Op, Register, library
 WEIGHT_LIMIT = 127  # the largest absolute value of a weight
 ROW_LIMITS = (127, 63)  # of an activation: eight bits, or seven where a processor cannot add two larger products
 TILE_OUTPUTS = 16  # of the tiles that native code reads: `TILE` in native/kernels/linear8.h
+TILE_ROOM = 1024  # bytes behind the last of them, which native code may read and multiplies by zero
+ROW_BYTES = 64  # rows of whole numbers are padded to multiples of this: `WHOLE8` there
 TRIED_ROWS, TRIES = 16, 5  # of the product by which kernels are compared
-NATIVE_LIMITS = (0, 63, 63, 127)  # of activations with fast products, by the instruction set of native code
+NATIVE_LIMITS = (None, 63, 63, 127, 127)  # of activations with fast products, by the instruction set of native code
 EXACT_SUM = 2**24  # whole numbers up to this size have an exact fp32
 
 
-class Int8Weight:
-    """A matrix of whole numbers from -127 to 127, laid out for the fastest exact kernel of the device it stands on."""
+Kernel = Literal["native", "packed", "sums"]
 
-    def __init__(self, whole: Int8[Tensor, "E D"], scale: Float[Tensor, "E"]):
-        """Rows of `whole` times their `scale` are the weights."""
-        self.limit = _packed_limit() if whole.device.type == "cpu" else None
-        self.packed = None if self.limit is None else _packed(whole, scale)
-        self._whole, self.scale = (whole if self.packed is None else None), scale
-        self.native = whole.device.type == "cpu" and _native_is_fast(self.row_limit)
+
+class Int8Weight:
+    """A matrix of whole numbers from -127 to 127, laid out for the fastest exact kernel of the device it stands on.
+
+    Kernels are weft's native code; torch's library of quantised products (fbgemm), where native code is missing; and sums by
+    torch's products of other types, on any device.
+    """
+
+    def __init__(self, whole: Int8[Tensor, "E D"], scale: Float[Tensor, "E"], kernel: Kernel | None = None):
+        """Rows of `whole` times their `scale` are the weights; the kernel is chosen unless it is given."""
+        cpu = whole.device.type == "cpu"
+        self.kernel: Kernel = kernel or (_kernel() if cpu else "sums")
+        self.row_limit = _row_limit() if cpu else ROW_LIMITS[0]  # the largest absolute value of an activation
+        self.scale, self.outputs, self.inputs = scale, *whole.shape
+        self._laid_out: Any = whole
+        if self.kernel == "native":
+            self._laid_out = _tiles(whole)
+        elif self.kernel == "packed":
+            self._laid_out = _packed(whole, scale)
 
     @property
     def whole(self) -> Int8[Tensor, "E D"]:
         """The matrix of whole numbers."""
-        if self._whole is not None:
-            return self._whole
-        return torch.ops.quantized.linear_unpack(self.packed)[0].int_repr()
+        if self.kernel == "native":
+            return self._laid_out.transpose(1, 2).flatten(2).flatten(0, 1)[: self.outputs, : self.inputs]
+        if self.kernel == "packed":
+            return torch.ops.quantized.linear_unpack(self._laid_out)[0].int_repr()
+        return self._laid_out
 
     @cached_property
     def tiles(self) -> Int8[Tensor, "tiles quads 16 4"]:
         """The same as native code reads it: tiles of 16 outputs by 4 inputs, filled up with zeros."""
-        outputs, inputs = self.whole.shape
-        padded = F.pad(self.whole, (0, -inputs % 4, 0, -outputs % TILE_OUTPUTS))
-        return padded.view(-1, TILE_OUTPUTS, padded.shape[1] // 4, 4).transpose(1, 2).contiguous()
+        return self._laid_out if self.kernel == "native" else _tiles(self.whole)
 
     @cached_property
     def tile_scale(self) -> Float[Tensor, "F"]:
@@ -63,16 +77,11 @@ class Int8Weight:
 
     def products(self, rows: Float[Tensor, "R D"]) -> Float[Tensor, "R E"]:
         """(W8 q) * scale for rows of whole numbers up to the limit, from exact sums."""
-        if self.packed is not None:
+        if self.kernel == "packed":
             return torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
-                rows, 1.0, self.row_limit + 1, self.packed
+                rows, 1.0, self.row_limit + 1, self._laid_out
             )
         return _sums(rows, self.whole) * self.scale
-
-    @property
-    def row_limit(self) -> int:
-        """The largest absolute value of an activation."""
-        return self.limit or ROW_LIMITS[0]
 
 
 def rounded_weight(weight: Float[Tensor, "E D"]) -> Int8Weight:
@@ -86,7 +95,7 @@ def int8_linear(
 ) -> Float[Tensor, "*lead E"]:
     """W x + b, where each row of x is rounded by its own largest value."""
     rows = x.reshape(-1, x.shape[-1]).float()
-    linear = _native_linear if weight.native and not rows.requires_grad else _torch_linear
+    linear = _native_linear if weight.kernel == "native" and not rows.requires_grad else _torch_linear
     y = linear(rows, weight, bias)
     return y.to(x.dtype).reshape(*x.shape[:-1], y.shape[-1])
 
@@ -96,7 +105,7 @@ def _native_linear(rows: Float[Tensor, "R D"], weight: Int8Weight, bias: Tensor 
     found, (count, width), rows = library(), rows.shape, rows.contiguous()
     assert found is not None
     y, steps = rows.new_empty(count, len(weight.scale)), rows.new_empty(count)
-    rounded = torch.empty(count, width + -width % 4, dtype=torch.uint8)
+    rounded = torch.empty(count, width + -width % ROW_BYTES, dtype=torch.uint8)
     if not count:
         return y
     weights = (weight.tiles, weight.tile_scale, bias, weight.tile_sums)
@@ -154,10 +163,29 @@ def _packed(whole: Tensor, scale: Tensor) -> Any:
             torch.backends.quantized.engine = before
 
 
-def _native_is_fast(limit: int) -> bool:
-    """Whether there is native code with fast products of activations up to the limit."""
+def _tiles(whole: Int8[Tensor, "E D"]) -> Int8[Tensor, "tiles quads 16 4"]:
+    """The matrix in tiles, with room behind the last of them."""
+    padded = F.pad(whole, (0, -whole.shape[1] % 4, 0, -whole.shape[0] % TILE_OUTPUTS))
+    tiles = padded.view(-1, TILE_OUTPUTS, padded.shape[1] // 4, 4).transpose(1, 2)
+    return torch.zeros(tiles.numel() + TILE_ROOM, dtype=torch.int8)[: tiles.numel()].view(tiles.shape).copy_(tiles)
+
+
+def _kernel() -> Kernel:
+    """The fastest kernel of this processor."""
+    if _native_limit() is not None:
+        return "native"
+    return "sums" if _packed_limit() is None else "packed"
+
+
+def _row_limit() -> int:
+    """The largest activation of whole numbers on this processor, in every kernel."""
+    return _native_limit() or _packed_limit() or ROW_LIMITS[0]
+
+
+def _native_limit() -> int | None:
+    """The largest activation with which native code has fast products; None where it has none."""
     found = library()
-    return found is not None and limit <= NATIVE_LIMITS[found.widest]
+    return None if found is None else NATIVE_LIMITS[found.widest]
 
 
 @cache

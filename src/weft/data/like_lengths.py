@@ -11,7 +11,7 @@ from weft.data.batch import G, Microbatches, PaddedIds, Samples, W
 from weft.data.order import key, numbers, permuted
 
 SCORED = 4096  # tokens a side in one micro-batch of held-out rows
-USED, USED_MIXED = 2048, 512  # tokens that are computed together in use: in rows of one length, and of several
+USED, USED_MIXED = 1024, 512  # tokens that are computed together in use: in rows of one length, and of several
 
 
 class LikeLengths:

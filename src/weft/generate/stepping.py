@@ -8,6 +8,7 @@ from jaxtyping import Float, Float64, Int, Int32
 from torch import Tensor
 
 from weft.core.cache import Cache
+from weft.core.int8 import ROW_BYTES
 from weft.errors import ConfigError, NotNumbers
 from weft.generate.program import Kept, Program
 from weft.generate.sampling import NOT_NUMBERS, NOT_NUMBERS_FIX, Sampling
@@ -220,7 +221,7 @@ class NativeSteps:
         if self.program.rounded:
             tokens = at.rows * fresh
             self.bytes, self.steps = (
-                torch.empty(tokens * (self.program.widest + 3), dtype=torch.uint8),
+                torch.empty(tokens * (self.program.widest + ROW_BYTES), dtype=torch.uint8),
                 torch.empty(tokens),
             )
             at.rounded, at.steps = self.bytes.data_ptr(), self.steps.data_ptr()

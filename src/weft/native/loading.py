@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.native.build import build, cache_folder, digest
 from weft.native.layout import BYTES, Batch, Draw, Leaders, Op, Writing
 
-INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI")
+INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI", "AVX-512 with VNNI and AMX")
 BAD_PLACE, BAD_ID, NOT_NUMBERS = (
     1,
     2,

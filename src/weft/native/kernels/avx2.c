@@ -15,6 +15,7 @@
 
 #define LANES 8
 #define TILE_ROWS 2
+#define TILE_OUTPUTS 4
 #define RUN run_avx2
 #define BEST best_avx2
 

@@ -15,6 +15,7 @@
 
 #define LANES 16
 #define TILE_ROWS 4
+#define TILE_OUTPUTS 6
 #define RUN run_avx512
 #define BEST best_avx512
 

@@ -23,6 +23,17 @@ INLINE float fused(float a, float b, float c)
 #endif
 }
 
+/* v itself, of which a compiler does not know that it is a product: it is rounded before anything is added to it. */
+INLINE lanes rounded_once(lanes v)
+{
+#if LANES > 4
+    __asm__("" : "+x"(v));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(v));
+#endif
+    return v;
+}
+
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define PICK __builtin_shufflevector
@@ -63,6 +74,42 @@ INLINE four totals(lanes a, lanes b, lanes c, lanes d)
     four rs = PICK(r, s, 0, 4, 1, 5) + PICK(r, s, 2, 6, 3, 7);
     return PICK(pq, rs, 0, 1, 4, 5) + PICK(pq, rs, 2, 3, 6, 7);
 }
+
+#if LANES == 16
+
+/* Halves, quarters, eighths and sixteenths of two vectors, those of the first before those of the second. */
+INLINE lanes halves2(lanes a, lanes b)
+{
+    return PICK(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+           PICK(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+}
+INLINE lanes quarters2(lanes a, lanes b)
+{
+    return PICK(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+           PICK(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+}
+INLINE lanes eighths2(lanes a, lanes b)
+{
+    return PICK(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) +
+           PICK(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+}
+INLINE lanes sixteenths2(lanes a, lanes b)
+{
+    return PICK(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+           PICK(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+}
+
+/* The sums of all lanes of four times four vectors at once, each bit by bit what `total` gives; s holds them `apart` numbers apart. */
+INLINE lanes totals16(const lanes *s, int apart)
+{
+    lanes part[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        part[i] = quarters2(halves2(s[i], s[apart + i]), halves2(s[2 * apart + i], s[3 * apart + i]));
+    return sixteenths2(eighths2(part[0], part[1]), eighths2(part[2], part[3]));
+}
+
+#endif
 
 #else
 

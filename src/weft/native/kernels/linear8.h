@@ -27,35 +27,52 @@ INLINE wholes products8(wholes sum, const uint8_t *q, const int8_t *w, int fast)
 
 /* The numbers of one LINEAR8. */
 typedef struct {
-    const uint8_t *q;      /* (rows, n): the rounded rows */
+    const uint8_t *q;      /* (rows, apart): the rounded rows */
     const float *step;     /* (rows) */
     const int8_t *w;
     const float *scale, *b;
     const int32_t *sums;
     float *y;
-    int64_t n, m, rows;    /* n is padded to whole tiles */
+    int64_t n, apart, m, rows; /* n is padded to whole tiles */
     int32_t zero;
 } map8;
 
-/* The outputs of a row from the sums of a tile; the last tile may reach beyond them. */
-__attribute__((noinline)) static void hand_out(const map8 *a, int64_t row, int64_t first, const int32_t *found)
+/* The outputs of some rows from their sums in one tile, which stand `apart` numbers from row to row. Scales and sums are padded
+   to whole tiles; outputs and offsets are not. */
+__attribute__((noinline)) static void hand_out(const map8 *a, int64_t row, int64_t rows, int64_t first, const int32_t *found,
+                                               int64_t apart)
 {
-    float step = a->step[row], *y = a->y + row * a->m + first, made[TILE];
-    const float *b = a->b + first;
     int64_t count = a->m - first < TILE ? a->m - first : TILE;
-    for (int i = 0; i < TILE; i++) /* scales and sums are padded to whole tiles */
-        made[i] = (float)(found[i] - a->zero * a->sums[first + i]) * a->scale[first + i] * step;
+    float b[TILE] = {0}, made[TILE];
     if (a->b)
-        for (int64_t i = 0; i < count; i++)
-            made[i] += b[i];
-    memcpy(y, made, count * sizeof(float));
+        memcpy(b, a->b + first, count * sizeof(float));
+    for (int part = 0; part < TILE; part += LANES) {
+        wholes taken = *(const wholes *)(a->sums + first + part) * a->zero;
+        lanes scale = load(a->scale + first + part), offset = load(b + part);
+        for (int64_t r = 0; r < rows; r++) {
+            wholes whole = *(const wholes *)(found + r * apart + part) - taken;
+            float sum[LANES];
+            for (int i = 0; i < LANES; i++)
+                sum[i] = (float)whole[i];
+            lanes value = rounded_once(load(sum) * scale * a->step[row + r]);
+            if (a->b)
+                value += offset;
+            float *y = a->y + (row + r) * a->m + first;
+            if (count == TILE)
+                store(y + part, value);
+            else if (part < count) {
+                store(made, value);
+                memcpy(y + part, made, (count - part < LANES ? count - part : LANES) * sizeof(float));
+            }
+        }
+    }
 }
 
 /* Some rows times some tiles of outputs. R and G are constants where this is used, so the sums stay in registers. */
 INLINE void tile8(const map8 *a, int64_t row, int64_t tile, int R, int G, int fast)
 {
     wholes sum[32];
-    const uint8_t *q = a->q + row * a->n;
+    const uint8_t *q = a->q + row * a->apart;
     const int8_t *w = a->w + tile * TILE * a->n;
 #pragma GCC unroll 32
     for (int i = 0; i < R * G * PARTS; i++)
@@ -69,19 +86,15 @@ INLINE void tile8(const map8 *a, int64_t row, int64_t tile, int R, int G, int fa
         for (int r = 0; r < R; r++)
 #pragma GCC unroll 16
             for (int g = 0; g < G * PARTS; g++)
-                sum[r * G * PARTS + g] = products8(sum[r * G * PARTS + g], q + r * a->n + k,
+                sum[r * G * PARTS + g] = products8(sum[r * G * PARTS + g], q + r * a->apart + k,
                                                    w + (g / PARTS) * TILE * a->n + k * TILE + (g % PARTS) * 4 * LANES, fast);
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < R; r++)
-#pragma GCC unroll 4
-        for (int g = 0; g < G; g++) {
-            int32_t found[TILE];
-#pragma GCC unroll 4
-            for (int i = 0; i < PARTS; i++)
-                *(wholes *)(found + i * LANES) = sum[(r * G + g) * PARTS + i];
-            hand_out(a, row + r, (tile + g) * TILE, found);
-        }
+    int32_t found[BLOCK * 4 * TILE];
+#pragma GCC unroll 32
+    for (int i = 0; i < R * G * PARTS; i++)
+        *(wholes *)(found + i * LANES) = sum[i];
+    for (int g = 0; g < G; g++)
+        hand_out(a, row, R, (tile + g) * TILE, found + g * TILE, G * TILE);
 }
 
 #define ROWS8(R, G)                                                                                                            \
@@ -113,34 +126,53 @@ static void block8(const map8 *a, int64_t row, int64_t rows, int64_t tile, int64
     }
 }
 
-/* x as whole numbers above zero; returns the step between them. */
-static float rounded(const float *x, uint8_t *q, int64_t n, int64_t padded, float limit)
+#ifdef MANY8
+#include "amx8.h"
+#endif
+
+/* x as whole numbers above zero; returns the step between them. Written so that compilers make vector code of it. */
+static float rounded(const float *x, uint8_t *q, int64_t n, int64_t padded, int32_t limit)
 {
-    float most = 0;
+    const float nearest = 12582912.0f; /* 1.5 * 2^23: in a sum with it, the low bits hold the nearest whole number */
+    int32_t largest = 0;
     for (int64_t i = 0; i < n; i++) {
-        float size = fabsf(x[i]);
-        most = size > most || size != size ? size : most; /* NaN stays, and makes the whole row NaN */
+        int32_t size;
+        memcpy(&size, x + i, 4);
+        size &= 0x7fffffff; /* sizes have the order of their bits; NaN is above all, and makes the whole row NaN */
+        largest = size > largest ? size : largest;
     }
-    float step = (most < 1e-30f ? 1e-30f : most) / limit;
-    for (int64_t i = 0; i < n; i++)
-        q[i] = (uint8_t)((int32_t)rintf(x[i] / step) + (int32_t)limit + 1);
-    for (int64_t i = n; i < padded; i++)
-        q[i] = 0; /* meets weights that are zero */
+    float most;
+    memcpy(&most, &largest, 4);
+    float step = (most < 1e-30f ? 1e-30f : most) / (float)limit;
+    for (int64_t i = 0; i < n; i++) {
+        float near = x[i] / step + nearest;
+        int32_t whole;
+        memcpy(&whole, &near, 4);
+        q[i] = (uint8_t)(whole + limit + 1);
+    }
+    memset(q + n, 0, padded - n); /* meets weights that are zero, or none */
     return step;
 }
 
-enum { STAY8 = 8 }; /* tiles of outputs that stay in a cache while all rows pass */
+enum { STAY8 = 8, WHOLE8 = 64 }; /* tiles of outputs that stay in a cache while all rows pass; rows are padded to WHOLE8 bytes */
 
 static void linear8(const op *o, const batch *at, const member *me, int64_t rows, const float *x, float *y)
 {
-    int64_t n = o->from.width, padded = (n + 3) / 4 * 4, tiles = (o->to.width + TILE - 1) / TILE;
+    int64_t n = o->from.width, padded = (n + WHOLE8 - 1) / WHOLE8 * WHOLE8, tiles = (o->to.width + TILE - 1) / TILE;
+    int32_t limit = (int32_t)o->size[0];
     span mine = share(me, rows, 1);
     for (int64_t r = mine.start; r < mine.stop; r++)
-        at->steps[r] = rounded(x + r * n, at->rounded + r * padded, n, padded, (float)o->size[0]);
+        at->steps[r] = rounded(x + r * n, at->rounded + r * padded, n, padded, limit);
     meet(me);
     map8 a = {at->rounded, at->steps, (const int8_t *)o->data[0], o->data[1], o->data[2], (const int32_t *)o->data[3],
-              y, padded, o->to.width, rows, (int32_t)o->size[0] + 1};
+              y, (n + 3) / 4 * 4, padded, o->to.width, rows, limit + 1};
     mine = share(me, tiles, 1);
+#ifdef MANY8
+    if (rows >= MANY8) {
+        many8(&a, mine.start, mine.stop);
+        return;
+    }
+#endif
     int64_t some = rows > BLOCK ? STAY8 : tiles;
     for (int64_t tile = mine.start; tile < mine.stop; tile += some)
         for (int64_t row = 0; row < rows; row += BLOCK)

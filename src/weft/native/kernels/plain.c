@@ -4,6 +4,7 @@
 
 #define LANES 4
 #define TILE_ROWS 2
+#define TILE_OUTPUTS 4
 #define FAST_LIMIT 127
 #define WIDE8 1
 #define NARROW8 1

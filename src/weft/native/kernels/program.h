@@ -9,6 +9,13 @@
 
 #include <stdint.h>
 
+/* Whether this compiler knows products of tiles (AMX), and the system can be asked for them. */
+#if defined(__x86_64__) && defined(__linux__)
+#if (defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 11)
+#define HAS_AMX
+#endif
+#endif
+
 enum kind {
     EMBED,      /* to = scale * table[id]                                    data: table; size: rows; number: scale */
     GRAMS,      /* to += tables[hash of the last 2, 3 ... ids]               data: tables; size: tables, vocab, rows of each */
@@ -121,6 +128,7 @@ int run_plain(const op *ops, int64_t count, batch *at, writing *w);
 int run_avx2(const op *ops, int64_t count, batch *at, writing *w);
 int run_avx512(const op *ops, int64_t count, batch *at, writing *w);
 int run_vnni(const op *ops, int64_t count, batch *at, writing *w);
+int run_amx(const op *ops, int64_t count, batch *at, writing *w);
 
 int best_plain(const float *open, const float *logits, const leaders *l);
 int best_avx2(const float *open, const float *logits, const leaders *l);
