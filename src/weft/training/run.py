@@ -20,6 +20,7 @@ from weft.training import loop
 from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
 from weft.training.folder import RunFolder
+from weft.training.memory import kept_memory
 from weft.training.precision import Weights, pick_device
 from weft.training.progress import Progress
 from weft.training.schedule import Horizon
@@ -51,7 +52,7 @@ def perform(
     world.compare(work.identity())
     device = pick_device()
     model = build(work.model, work.training.seed, work.start, work.frozen)
-    with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
+    with suited_threads(model, small=SINGLE_THREAD_WEIGHTS), kept_memory():
         found = _found(folder, resume, progress, world)
         job = loop.Job(
             model=model,
