@@ -15,9 +15,9 @@ KEPT = 1 << 30  # free bytes that are kept while training
 def kept_memory() -> Iterator[None]:
     """Keep what is freed within, up to a gigabyte.
 
-    Every step frees its activations and gradients, and glibc gives them back to the system. The next step gets them
-    anew page by page, each page cleared first: that is more than a twentieth of a step of a small model. Other C
-    libraries have no such switch, and nothing is changed.
+    Every step frees its activations and gradients, and glibc gives much of that back to the system. The next step gets it
+    anew page by page, each page cleared first: 10,000 pages a step of 4 layers, 160 wide. Other C libraries have no such
+    switch, and nothing is changed.
     """
     try:
         library = ctypes.CDLL(None)
