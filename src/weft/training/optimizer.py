@@ -109,9 +109,10 @@ class Optimizer:
             return norm
         clip = self.training.clip
         scale = min(1.0, clip / (norm + 1e-12)) if clip else 1.0
-        learning = {n: p for n, p in self.weights.master.items() if p.grad is not None and n not in self.rows}
-        if learning:
-            torch._foreach_mul_([row_values(p.grad) for p in learning.values()], scale / max(count, 1))
+        learning = {n: p for n, p in self.weights.master.items() if n not in self.rows}
+        scaled = [row_values(p.grad) for p in learning.values() if p.grad is not None]
+        if scaled:
+            torch._foreach_mul_(scaled, scale / max(count, 1))
         with self._rows_among_zeros(learning):
             for rule, peaks in zip(self.rules, self._peaks, strict=True):
                 for group, peak in zip(rule.param_groups, peaks, strict=True):
