@@ -1,9 +1,10 @@
 """Writing with a model as it is trained in five minutes (4 layers, 160 wide, characters, random weights): one token after another.
 
-weft's `swift` in native code and by its modules, greedy and sampled, against Hugging Face's GPT-2 of the same size on one
-thread. Processor time is counted where others use the machine too: `--processor`.
+weft's `swift` in native code and by its modules, greedy and sampled, against Hugging Face's GPT-2 of the same size, on one
+thread, or on as many as OMP_NUM_THREADS says. Processor time is counted where others use the machine too: `--processor`.
 """
 
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -71,7 +72,7 @@ def write_peer(model: nn.Module, new: int, temperature: float) -> int:
 
 def measure(*, quick: bool = False, processor: bool = False) -> list[Table]:
     """Tokens a second of all contestants."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     new, rounds = (60, 2) if quick else (200, 7)
     tokenizer, own, peer = models()
     contestants: dict[str, Callable[[], int]] = {}
@@ -87,7 +88,7 @@ def measure(*, quick: bool = False, processor: bool = False) -> list[Table]:
         rates = [new / timing.best, new / timing.median]
         lines.append([name, *rates, theirs.best / timing.best, theirs.median / timing.median])
     columns = ["writing", "tokens/s, best", "median", "Hugging Face = 1, best", "median"]
-    title = f"4 layers, 160 wide, {len(PROMPT)} tokens read, {new} written, one thread; native: {state()}"
+    title = f"4 layers, 160 wide, {len(PROMPT)} tokens read, {new} written, threads: {torch.get_num_threads()}; native: {state()}"
     return [Table(title, columns, lines, "Processor time." if processor else "")]
 
 

@@ -12,6 +12,7 @@ from campaigns import hostile as folders
 from campaigns.flips import flips
 from campaigns.hostile import hostile
 from campaigns.kills import kills
+from campaigns.model_types import model_types
 from campaigns.mutants import mutants
 from campaigns.saves import disk_faults
 from campaigns.subjects import every, fixtures
@@ -130,3 +131,10 @@ def test_a_tally_is_written_between_its_marks(tmp_path: Path) -> None:
     assert tally.problems == ["a byte: not noticed"]
     with pytest.raises(SystemExit, match="expected the marks"):
         write_between(page, "kills", "")
+
+
+@pytest.mark.slow
+def test_every_model_type_that_weft_does_not_know_is_refused_by_its_name(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    found = model_types(tmp_path)
+    assert found.total >= 285 and found.problems == []

@@ -187,10 +187,10 @@ def test_one_prediction_streams_with_its_prompt_first(there: Weft) -> None:
     spy = "import sys, time\nfrom weft.cli import output\ncall = output.LiveText.__call__\n" \
         "def slow(stream, row, text):\n    call(stream, row, text)\n    print('|', end='', file=sys.stderr)\n" \
         "output.LiveText.__call__ = slow\n"  # fmt: skip
-    done = there("predict", "run", "The", "--set", "max_tokens=20", before=spy)
+    done = there("predict", "run", "The", "--set", "max_tokens=60", before=spy)
     assert done.code == 0 and done.out.startswith("The") and done.out.endswith("\n")
     assert done.err.count("|") > 5
-    same = there("predict", "run", "The", "--set", "max_tokens=20", "--json").json["predictions"][0]
+    same = there("predict", "run", "The", "--set", "max_tokens=60", "--json").json["predictions"][0]
     assert done.out == same["prompt"] + same["text"] + "\n"
 
 

@@ -250,7 +250,7 @@ def test_unbalanced_classes_slips_repeats_and_contradictions_are_told(tmp_path: 
     found = read_labelled(table(tmp_path / "a.tsv", data))
     told = "\n".join(found.report())
     assert "pos is 191 times as common as and; always answering pos would be right for 94%" in told
-    assert "perhaps slips: 1 ('and')" in told and found.duplicates == 2 and found.conflicts == 1
+    assert "perhaps typing errors: 1 ('and')" in told and found.duplicates == 2 and found.conflicts == 1
     fewer = read_labelled(tmp_path / "a.tsv", fewest=5)
     assert fewer.classes == ("neg", "pos") and fewer.dropped == 1
 

@@ -6,7 +6,7 @@ import torch
 
 from weft.data.encoded.labelled import LabelledRows
 from weft.data.encoded.tagged import TaggedRows
-from weft.data.like_lengths import LikeLengthSource
+from weft.data.like_lengths import USED, USED_MIXED, LikeLengthSource, together
 
 
 def texts(count: int, seed: int = 0, longest: int = 30) -> list[np.ndarray]:
@@ -92,3 +92,18 @@ def test_numbers_are_kept_as_they_are():
     part = source.batch(np.array([0])).to("cpu").each[0]
     assert part.wanted.values.tolist() == [train.targets[int(row[0])] for row in part.given.ids]
     assert part.wanted.values.dtype == torch.float64 and part.given.raw().padded_behind
+
+
+def test_rows_in_use_are_computed_once_and_many_of_one_length_are_never_padded():
+    lengths = np.random.default_rng(0).integers(2, 12, 3000).tolist()
+    found = together(lengths)
+    assert sorted(np.concatenate(found).tolist()) == list(range(3000))
+    for some in found:
+        alike = len({lengths[i] for i in some}) == 1
+        assert max(lengths[i] for i in some) * len(some) <= (USED if alike else USED_MIXED)
+    whole = sum(lengths[i] for some in found for i in some if len({lengths[i] for i in some}) == 1)
+    assert whole > 0.8 * sum(lengths) and together([]) == []
+
+
+def test_few_rows_in_use_share_a_batch_and_a_row_beyond_the_bound_stands_alone():
+    assert [some.tolist() for some in together([9, 3, 5 * USED, 4])] == [[1, 3, 0], [2]]

@@ -110,12 +110,13 @@ def test_sums_in_eight_bits_are_exact_in_every_kernel_at_every_number_of_rows(
     weight = torch.randn(9, width, generator=torch.Generator().manual_seed(0))
     x = torch.randn(33, width, generator=torch.Generator().manual_seed(1)) * torch.logspace(-3, 3, 33)[:, None]
     used = rounded_weight(weight)
-    plain = Int8Weight(used.whole, used.scale)
+    packed, plain = (Int8Weight(used.whole, used.scale) for _ in range(2))
+    packed.native = plain.native = False
     plain.packed, plain._whole = None, used.whole
     step = x.abs().amax(1, keepdim=True) / used.row_limit
     sums = (x / step).round().double() @ used.whole.double().T
     exact = sums.float() * used.scale * step
-    for kernel in (used, plain):
+    for kernel in (used, packed, plain):
         assert torch.equal(int8_linear(x, kernel, None), exact)
         assert torch.equal(int8_linear(x[5:6], kernel, None), exact[5:6])
 

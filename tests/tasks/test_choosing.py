@@ -39,11 +39,11 @@ def test_a_blank_is_filled_by_one_of_the_words() -> None:
     tokenizer = tokenizer_making.train("bpe", [TEXT], 300, mask=True)
     model = encoder_model("swift", "fill", vocab=tokenizer.size, dtype=torch.float32)
     ids, places = frame_blanks(tokenizer, "the ___ sat", 12)
-    (best,) = candidates(model, tokenizer, ids, places, 5, ("mat", "cat"))
+    ((best,),) = candidates(model, tokenizer, [(ids, places)], 5, ("mat", "cat"))
     assert {one["token"].strip() for one in best} == {"mat", "cat"}
     assert sum(one["probability"] for one in best) == pytest.approx(1.0, abs=1e-5)
     with pytest.raises(WeftError, match="'elephant' is not one token"):
-        candidates(model, tokenizer, ids, places, 5, ("mat", "elephant"))
+        candidates(model, tokenizer, [(ids, places)], 5, ("mat", "elephant"))
 
 
 def test_a_pattern_without_the_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

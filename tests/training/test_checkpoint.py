@@ -415,7 +415,7 @@ def test_if_all_are_damaged_each_is_listed_with_the_reason(run):
     message = str(caught.value)
     assert "00000001: manifest.json: missing" in message
     assert "00000002: optimizer.safetensors has 0 bytes instead of" in message
-    assert f"the weights in {run}/checkpoints/00000002/model.safetensors are whole" in message
+    assert f"the weights in {run}/checkpoints/00000002/model.safetensors are undamaged" in message
     (run / "checkpoints" / "00000002" / "model.safetensors").write_bytes(b"")
     with pytest.raises(StorageError, match="restore the folder from a copy"):
         latest(run)

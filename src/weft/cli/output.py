@@ -2,6 +2,7 @@
 
 import json
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from weft.errors import STEERING, WeftError, harmless
 from weft.requirements import check_requirements
 
+LINE = 80  # columns of a terminal
 Report = Mapping[str, Any]
 
 
@@ -286,7 +288,15 @@ def examined(report: Report, as_json: bool) -> None:
         return
     for name, value in report.items():
         if name != "advice":
-            print(f"  {name:<22} {value}")
+            print(
+                textwrap.fill(
+                    str(value),
+                    LINE,
+                    initial_indent=f"  {name:<22} ",
+                    subsequent_indent=" " * 25,
+                    break_on_hyphens=False,
+                )
+            )
     print()
     for line in report["advice"]:
-        print(f"  - {line}")
+        print(textwrap.fill(line, LINE, initial_indent="  - ", subsequent_indent="    "))

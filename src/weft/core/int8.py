@@ -17,10 +17,13 @@ from jaxtyping import Float, Int8, Int32
 from torch import Tensor
 from torch.nn import functional as F
 
+from weft.native import Batch, Kind, Op, Register, library
+
 WEIGHT_LIMIT = 127  # the largest absolute value of a weight
 ROW_LIMITS = (127, 63)  # of an activation: eight bits, or seven where a processor cannot add two larger products
 TILE_OUTPUTS = 16  # of the tiles that native code reads: `TILE` in native/kernels/linear8.h
 TRIED_ROWS, TRIES = 16, 5  # of the product by which kernels are compared
+NATIVE_LIMITS = (0, 63, 63, 127)  # of activations with fast products, by the instruction set of native code
 EXACT_SUM = 2**24  # whole numbers up to this size have an exact fp32
 
 
@@ -32,6 +35,7 @@ class Int8Weight:
         self.limit = _packed_limit() if whole.device.type == "cpu" else None
         self.packed = None if self.limit is None else _packed(whole, scale)
         self._whole, self.scale = (whole if self.packed is None else None), scale
+        self.native = whole.device.type == "cpu" and _native_is_fast(self.row_limit)
 
     @property
     def whole(self) -> Int8[Tensor, "E D"]:
@@ -82,10 +86,39 @@ def int8_linear(
 ) -> Float[Tensor, "*lead E"]:
     """W x + b, where each row of x is rounded by its own largest value."""
     rows = x.reshape(-1, x.shape[-1]).float()
+    linear = _native_linear if weight.native and not rows.requires_grad else _torch_linear
+    y = linear(rows, weight, bias)
+    return y.to(x.dtype).reshape(*x.shape[:-1], y.shape[-1])
+
+
+def _native_linear(rows: Float[Tensor, "R D"], weight: Int8Weight, bias: Tensor | None) -> Float[Tensor, "R E"]:
+    """Rounding, product, scales and offsets in one pass, by native code."""
+    found, (count, width), rows = library(), rows.shape, rows.contiguous()
+    assert found is not None
+    y, steps = rows.new_empty(count, len(weight.scale)), rows.new_empty(count)
+    rounded = torch.empty(count, width + -width % 4, dtype=torch.uint8)
+    if not count:
+        return y
+    weights = (weight.tiles, weight.tile_scale, bias, weight.tile_sums)
+    op = Op.of(
+        Kind.LINEAR8,
+        Register(0, width),
+        Register(0, y.shape[1]),
+        size=(weight.row_limit,),
+        data=tuple(0 if one is None else one.data_ptr() for one in weights),
+    )
+    at = Batch(rows=count, fresh=1, threads=torch.get_num_threads())
+    at.work, at.out, at.rounded, at.steps = (t.data_ptr() for t in (rows, y, rounded, steps))
+    failed = found.run((Op * 1)(op), at)
+    assert not failed, "a linear map in eight bits has nothing to refuse"
+    return y
+
+
+def _torch_linear(rows: Float[Tensor, "R D"], weight: Int8Weight, bias: Tensor | None) -> Float[Tensor, "R E"]:
+    """The same by several passes of torch's functions."""
     step = rows.abs().amax(1, keepdim=True).clamp(min=1e-30) / weight.row_limit
     y = weight.products((rows / step).round_()).mul_(step)
-    y = y if bias is None else y.add_(bias)
-    return y.to(x.dtype).reshape(*x.shape[:-1], y.shape[-1])
+    return y if bias is None else y.add_(bias)
 
 
 def _sums(rows: Float[Tensor, "R D"], whole: Int8[Tensor, "E D"]) -> Float[Tensor, "R E"]:
@@ -119,6 +152,12 @@ def _packed(whole: Tensor, scale: Tensor) -> Any:
             return torch.ops.quantized.linear_prepack(tensor, None)
         finally:
             torch.backends.quantized.engine = before
+
+
+def _native_is_fast(limit: int) -> bool:
+    """Whether there is native code with fast products of activations up to the limit."""
+    found = library()
+    return found is not None and limit <= NATIVE_LIMITS[found.widest]
 
 
 @cache

@@ -7,10 +7,11 @@ from typing import Generic, Protocol
 
 import numpy as np
 
-from weft.data.batch import G, Microbatches, Samples, W
+from weft.data.batch import G, Microbatches, PaddedIds, Samples, W
 from weft.data.order import key, numbers, permuted
 
 SCORED = 4096  # tokens a side in one micro-batch of held-out rows
+USED, USED_MIXED = 2048, 512  # tokens that are computed together in use: in rows of one length, and of several
 
 
 class LikeLengths:
@@ -60,17 +61,37 @@ def in_order(lengths: np.ndarray, most: int | None = None) -> list[np.ndarray]:
     return [order[cuts[i] : cuts[i + 1]] for i in chosen]
 
 
+def together(lengths: Sequence[int]) -> list[np.ndarray]:
+    """Rows to be computed in use: the numbers of those that are computed together, the shortest first.
+
+    Where there are many rows, nearly all are computed with rows of their own length: nothing is padded, no mask is needed.
+    """
+    sides = np.asarray(lengths, np.int64)[:, None]
+    order = _by_length(sides)
+    return np.split(order, _cuts(sides[order], USED, mixed=USED_MIXED)[1:-1]) if len(order) else []
+
+
+def ids_together(rows: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, PaddedIds]]:
+    """Rows of ids to be computed in use, as `together` cuts them: the numbers of some rows, and these rows."""
+    for some in together([len(row) for row in rows]):
+        yield some, PaddedIds.of([rows[i] for i in some])
+
+
 def _by_length(lengths: np.ndarray, chance: np.ndarray | None = None) -> np.ndarray:
     sides = tuple(lengths.T)
     return np.lexsort(sides if chance is None else (chance, *sides))
 
 
-def _cuts(lengths: np.ndarray, tokens: int, rows: int | None = None) -> np.ndarray:
-    """Where to cut rows in order of length so that no side of a micro-batch exceeds `tokens`, unless one row does."""
+def _cuts(lengths: np.ndarray, tokens: int, rows: int | None = None, mixed: int | None = None) -> np.ndarray:
+    """Where to cut rows in order of length so that no side of a micro-batch exceeds `tokens`, unless one row does.
+
+    With `mixed`, this is the most tokens of a micro-batch whose rows are not all of one length.
+    """
     cuts, start, widest = [0], 0, np.zeros(lengths.shape[1], np.int64)
     for i, row in enumerate(lengths):
         wider = np.maximum(widest, row)
-        if i > start and (wider.max() * (i - start + 1) > tokens or i - start == rows):
+        most = tokens if mixed is None or (wider == lengths[start]).all() else mixed
+        if i > start and (wider.max() * (i - start + 1) > most or i - start == rows):
             cuts.append(i)
             start, wider = i, row
         widest = wider

@@ -28,7 +28,7 @@ def best_gaps(opening: np.ndarray, closing: np.ndarray, labels: Sequence[int]) -
         return BestGaps([first], [int(sizes[first])], float(opening[0][first]))
     most = min(MOST_OPEN, int(sizes.max()) * words)
     ways = [np.flatnonzero(sizes == size) for size in range(int(sizes.max()) + 1)]
-    score = np.full(most + 1, -np.inf)  # of the best beginning after which so many brackets are open
+    score = np.full(most + 1, -np.inf)  # by the number of open brackets: the best score of the words so far
     score[0] = 0.0
     steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for word in range(words):

@@ -5,17 +5,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
 
 from weft.config import Config
-from weft.data.batch import PaddedIds
+from weft.data.like_lengths import ids_together
 from weft.inspect.nearest import NearestView, WordSpace
 from weft.inspect.reading import ReadingView
 from weft.inspect.token_steps import TOKEN, StepView
 from weft.inspect.views import Answer, AttentionChoice, View
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
-
-AT_ONCE = 64  # texts that are computed together in use
 
 
 class LookAtText(Config):
@@ -67,15 +68,23 @@ def look_at_text(
 def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) -> np.ndarray:
     """One vector for each text, texts of like length computed together."""
     found = np.zeros((len(rows), model.config.dim), np.float32)
-    order = np.argsort([len(row) for row in rows], kind="stable")
+    device = next(model.parameters()).device
     model.eval()
-    for start in range(0, len(order), AT_ONCE):
-        some = order[start : start + AT_ONCE]
-        lines = PaddedIds.of([rows[i] for i in some])
-        x = model.encode(lines.raw()).x.float()
-        real = lines.real[..., None]
-        vector = x[:, 0] if how.summary == "class" else (x * real).sum(1) / real.sum(1)
-        if how.summary == "max":
-            vector = x.masked_fill(~real, float("-inf")).amax(1)
-        found[some] = (torch.nn.functional.normalize(vector, dim=-1) if how.normalise else vector).numpy()
+    for some, lines in ids_together(rows):
+        raw = lines.to(device).raw()
+        vector = _summed_up(model.encode(raw).x.float(), raw.valid, how.summary)
+        found[some] = (F.normalize(vector, dim=-1) if how.normalise else vector).cpu().numpy()
     return found
+
+
+def _summed_up(
+    x: Float[Tensor, "B N D"], real: Bool[Tensor, "B N"] | None, summary: Literal["mean", "class", "max"]
+) -> Float[Tensor, "B D"]:
+    """One vector for each row; `real` is None where nothing is padded."""
+    if summary == "class":
+        return x[:, 0]
+    if summary == "max":
+        return (x if real is None else x.masked_fill(~real[..., None], float("-inf"))).amax(1)
+    if real is None:
+        return x.mean(1)
+    return (x * real[..., None]).sum(1) / real.sum(1, keepdim=True)

@@ -1,22 +1,43 @@
 """Blanks filled in by a run's encoder: candidates for them, and how likely hidden tokens are. Knows no files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core import PerToken
+from weft.data.like_lengths import ids_together
 from weft.data.masking import MaskedWindows
-from weft.errors import WeftError
+from weft.errors import ConfigError, WeftError
+from weft.generate.compute import Compute
 from weft.inspect.views import Answer
-from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.request import Loaded, Prediction
 from weft.tasks.streams import ANSWERS, stream_of
 from weft.training.progress import Progress
+
+
+class AskBlanks(Compute):
+    """Settings of a prediction."""
+
+    top: int = 5
+    choices: tuple[str, ...] = ()
+
+    about: ClassVar[Mapping[str, str]] = {
+        "top": "how many candidates to list for each blank",
+        "choices": "words to choose from, separated by commas; each must be one token of the model",
+        **Compute.about,
+    }
+
+    def check(self) -> None:
+        if self.top < 1:
+            raise ConfigError(f"must be at least 1, found {self.top}", where="top")
 
 
 def filler(run: Loaded) -> Stream:
@@ -40,12 +61,30 @@ def single_token(tokenizer: Tokenizer, word: str) -> int:
 
 @torch.inference_mode()
 def candidates(
-    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, places: np.ndarray, top: int, choices: Sequence[str] = ()
-) -> list[list[Prediction]]:
-    """For each blank the likeliest tokens that are not special, and how likely they are; of `choices` only, where given."""
+    model: Stream,
+    tokenizer: Tokenizer,
+    framed: Sequence[tuple[np.ndarray, np.ndarray]],
+    top: int,
+    choices: Sequence[str] = (),
+) -> list[list[list[Prediction]]]:
+    """For each text, given by its ids and the places of its blanks, the candidates for each blank.
+
+    These are the likeliest tokens that are not special, and how likely they are; of `choices` only, where given.
+    """
     assert model.head is not None
+    device, found = next(model.parameters()).device, [list[list[Prediction]]() for _ in framed]
     model.eval()
-    values = model.head.values(model.encode(Text(torch.from_numpy(ids)[None])).x[0, torch.from_numpy(places)])
+    for some, lines in ids_together([ids for ids, _ in framed]):
+        x = model.encode(lines.to(device).raw()).x
+        for row, i in enumerate(some):
+            at_blanks = model.head.values(x[row, torch.from_numpy(framed[i][1]).to(device)])
+            found[i] = _likeliest(at_blanks.cpu(), tokenizer, top, choices)
+    return found
+
+
+def _likeliest(
+    values: Float[Tensor, "blanks V"], tokenizer: Tokenizer, top: int, choices: Sequence[str]
+) -> list[list[Prediction]]:
     shares = values.softmax(-1)[:, : tokenizer.size]
     shares[:, torch.from_numpy(tokenizer.special)] = 0
     if choices:
@@ -67,7 +106,7 @@ def blank_answer(model: Stream, tokenizer: Tokenizer, ids: np.ndarray) -> Answer
     places = np.flatnonzero(ids == tokenizer.mask)
     if not len(places) or not isinstance(model.head, PerToken):
         return None
-    found = candidates(model, tokenizer, ids, places, ANSWERS)
+    (found,) = candidates(model, tokenizer, [(ids, places)], ANSWERS)
     best = found[0] if len(found) == 1 else [one[0] for one in found]
     said = tuple((one["token"].strip() or repr(one["token"]), one["probability"]) for one in best)
     return Answer(said, "in the blank" if len(found) == 1 else "in the blanks")

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from weft.codecs import Codecs, LabelCodec, NumberCodec
 from weft.codecs.text import only_texts
-from weft.data.batch import PaddedIds
 from weft.data.datasets.labelled import LabelledData, read_texts
 from weft.data.encoded.labelled import LabelledIds
+from weft.data.like_lengths import ids_together
 from weft.data.readers.labelled_texts import Example
 from weft.data.source import Source
-from weft.inspect.texts import AT_ONCE, LookAtText
+from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities.encoding import ended
 from weft.modalities.framing import frame_ids
@@ -132,14 +132,13 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
 def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
     """The values of the model's head for each text, texts of like length computed together."""
     model.eval()
-    order = np.argsort([len(row) for row in rows], kind="stable")
-    found = torch.zeros(len(rows), model.config.outputs or 1)
+    found, device, done = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device, 0
     count = None if progress is None else counter(progress, len(rows), "texts")
-    for start in range(0, len(order), AT_ONCE):
-        some = order[start : start + AT_ONCE]
-        found[torch.from_numpy(some)] = model(PaddedIds.of([rows[i] for i in some]).raw()).float()
+    for some, lines in ids_together(rows):
+        found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
+        done += len(some)
         if count is not None:
-            count(start + len(some))
+            count(done)
     if progress is not None:
         progress.stop()
     return found

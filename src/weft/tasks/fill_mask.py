@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from weft.data.masking import MaskedWindows, TokenMasker
 from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.source import Source
 from weft.data.split import CorpusPart
-from weft.errors import ConfigError, WeftError
-from weft.generate.compute import Compute
+from weft.errors import WeftError
 from weft.inspect.texts import LookAtText, look_at_text
 from weft.inspect.views import View
 from weft.modalities.encoding import encode_pieces
@@ -25,7 +24,7 @@ from weft.modalities.framing import frame_blanks
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
-from weft.tasks.blanks import blank_answer, candidates, filler, score
+from weft.tasks.blanks import AskBlanks, blank_answer, candidates, filler, score
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
@@ -47,22 +46,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
     unit = "hidden token"
     reads_lines = True
     Look = LookAtText
-
-    class Predict(Compute):
-        """Settings of a prediction."""
-
-        top: int = 5
-        choices: tuple[str, ...] = ()
-
-        about: ClassVar[Mapping[str, str]] = {
-            "top": "how many candidates to list for each blank",
-            "choices": "words to choose from, separated by commas; each must be one token of the model",
-            **Compute.about,
-        }
-
-        def check(self) -> None:
-            if self.top < 1:
-                raise ConfigError(f"must be at least 1, found {self.top}", where="top")
+    Predict = AskBlanks
 
     def codecs(self, data: TextData, training: MaskTraining, known: Codecs) -> Codecs:
         size = data.corpus.bytes, data.train.characters
@@ -93,16 +77,18 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return {"tokens": f"{text_of(run.codecs).in_words()}; {run.data.amount('train_tokens')} to train on"}
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
-        model, tokenizer, found = filler(run.computing(how.precision)), text_of(run.codecs).tokenizer, []
-        for text in only_texts(inputs):
-            ids, places = frame_blanks(tokenizer, text, context_of(model.config))
+    def predict(self, run: Loaded, inputs: Sequence[object], how: AskBlanks, listen: Listen | None) -> list[Prediction]:
+        model, tokenizer = filler(run.computing(how.precision)), text_of(run.codecs).tokenizer
+        texts = only_texts(inputs)
+        framed = [frame_blanks(tokenizer, text, context_of(model.config)) for text in texts]
+        for text, (_, places) in zip(texts, framed, strict=True):
             if not len(places):
                 fix = "write ___ where a word is missing"
                 raise WeftError("there is no blank to fill in", where=repr(text[:60]), fix=fix)
-            best = candidates(model, tokenizer, ids, places, how.top, how.choices)
-            found.append({"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})})
-        return found
+        return [
+            {"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})}
+            for text, best in zip(texts, candidates(model, tokenizer, framed, how.top, how.choices), strict=True)
+        ]
 
     def shown(self, prediction: Prediction) -> str:
         lines = [prediction["input"]]

@@ -11,13 +11,13 @@ from weft.codecs import GapCodec
 from weft.data.encoded.gaps import gap_rows
 from weft.data.encoded.tagged import TaggedRows, framed
 from weft.data.like_lengths import scored as micro_batches
+from weft.data.like_lengths import together
 from weft.data.readers.pair_texts import Held
 from weft.data.trees import Tree, linearise
 from weft.data.trees.gaps import gaps_of, tree_of
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
 from weft.generate.gap_trees import best_gaps
-from weft.inspect.texts import AT_ONCE
 from weft.objectives import SplitTags
 from weft.objectives.scoring import scored
 from weft.tasks.recipes.language import context_of
@@ -47,13 +47,14 @@ class GapTagger:
                 fix = "give it in shorter parts, or train with a longer context (--set context=…)"
                 raise WeftError(problem, where=repr(" ".join(words)[:60]), fix=fix)
         done = None if progress is None else counter(progress, len(texts), "answered")
-        found: list[list[Answer]] = []
-        for start in range(0, len(texts), AT_ONCE):
-            some = range(start, min(len(texts), start + AT_ONCE))
-            values = iter(self._values(rows, [i for i in some if sentences[i]]))
-            found += [[self._tree(sentences[i], next(values))] if sentences[i] else [_EMPTY] for i in some]
+        found, answered = [[_EMPTY] for _ in texts], 0
+        for alike in together([len(ids) for ids in rows.texts]):
+            some = [i for i in alike.tolist() if sentences[i]]
+            for i, values in zip(some, self._values(rows, some), strict=True):
+                found[i] = [self._tree(sentences[i], values)]
+            answered += len(alike)
             if done is not None:
-                done(some.stop)
+                done(answered)
         if progress is not None:
             progress.stop()
         return found

@@ -6,7 +6,7 @@ import torch
 
 from weft.codecs import TagCodec
 from weft.data.encoded.tagged import framed, tagged_ids
-from weft.inspect.texts import AT_ONCE
+from weft.data.like_lengths import together
 from weft.inspect.views import Answer
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded
@@ -39,9 +39,9 @@ def tagged_surely(
     found = [[(tag, 0.0) for tag in tags] for tags in unread]
     count = None if progress is None else counter(progress, len(sentences), "sentences")
     assert model.head is not None
-    for start in range(0, len(sentences), AT_ONCE):
-        some = range(start, min(len(sentences), start + AT_ONCE))
-        part = rows.take(some)
+    device, done = next(model.parameters()).device, 0
+    for some in together([len(text) for text in rows.texts]):
+        part = rows.take(some).to(device)
         at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
         sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
         said = iter(zip(best.tolist(), sure.tolist(), strict=True))
@@ -49,8 +49,9 @@ def tagged_surely(
             for place in range(len(rows.places[i])):
                 tag, chance = next(said)
                 found[i][place] = codec.names[tag], chance
+        done += len(some)
         if count is not None:
-            count(some.stop)
+            count(done)
     if progress is not None:
         progress.stop()
     return found

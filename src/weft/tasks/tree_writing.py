@@ -76,7 +76,7 @@ class TreeWriter:
         return replace(found, long=found.long + len(held) - len(fitting))
 
     def _bound(self, *, cut: bool = False) -> Bound | None:
-        """The rule of a sentence. With `cut` it has room for the smallest tree, whatever the limit of the search is."""
+        """The rule for the tree of a sentence. `cut`: the smallest tree is allowed even where the search stops before its end."""
         if (alphabet := self.alphabet) is None:
             return None
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.amounts import count
+from weft.amounts import count, counted
 from weft.codecs import Codecs, SymbolCodec, TextCodec
 from weft.data.batch import PaddedIds, Samples
 from weft.data.datasets.pairs import PairData
@@ -107,7 +107,9 @@ class PairIds:
         if data.skipped:
             lines["skipped"] = listed([f"{name} ({reason})" for name, reason in data.skipped])
         if self.long:
-            lines["left out"] = f"{self.long:,} pairs with a side of {self.context} tokens or more (--set context=…)"
+            lines["left out"] = (
+                f"{counted(self.long, 'pair')} with a side of {self.context} tokens or more (--set context=…)"
+            )
         held = data.rule.partition(" (")[0]
         if data.overlap:
             held += f"; {data.overlap:,} of its sources are also trained on"

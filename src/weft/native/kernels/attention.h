@@ -74,7 +74,7 @@ static void read_keys(const op *o, const float *q, const reach *r, float *scores
         float mean = 0;
         for (int64_t j = r->start; j < r->stop; j++)
             if (scores[j] != 0)
-                mean += scores[j] * value_at(r, j, value_width)[i];
+                mean = fused(scores[j], value_at(r, j, value_width)[i], mean);
         out[i] = mean * scale;
     }
 }

@@ -12,6 +12,17 @@ INLINE lanes load(const float *x) { return *(const lanes *)x; }
 INLINE void store(float *x, lanes v) { *(lanes *)x = v; }
 INLINE lanes all(float x) { return x - (lanes){0}; }
 
+/* a b + c, rounded once where the processor can. Left to itself, a compiler rounds twice in some of the places where this is
+   used and once in others: the sums of a row would then depend on the number of rows. */
+INLINE float fused(float a, float b, float c)
+{
+#if LANES > 4 || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define PICK __builtin_shufflevector
@@ -76,7 +87,7 @@ INLINE float dot(const float *a, const float *b, int64_t n)
         sum += load(a + i) * load(b + i);
     float rest = 0;
     for (; i < n; i++)
-        rest += a[i] * b[i];
+        rest = fused(a[i], b[i], rest);
     return total(sum) + rest;
 }
 

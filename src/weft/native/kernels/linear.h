@@ -28,7 +28,7 @@ INLINE void tile(const float *x, const float *w, int64_t n, const float *b, floa
         for (int o = 0; o < O; o++)
 #pragma GCC unroll 4
             for (int r = 0; r < R; r++)
-                rest[r * O + o] += w[o * n + k] * x[r * n + k];
+                rest[r * O + o] = fused(w[o * n + k], x[r * n + k], rest[r * O + o]);
 #pragma GCC unroll 4
     for (int r = 0; r < R; r++) {
         int o = 0;

@@ -23,7 +23,7 @@ static void normalise(const float *x, float *y, int64_t n, const op *o)
         squares += apart * apart;
     }
     for (; i < n; i++)
-        rest += (x[i] - mean) * (x[i] - mean);
+        rest = fused(x[i] - mean, x[i] - mean, rest);
     float scale = 1.0f / sqrtf((total(squares) + rest) / (float)n + (float)o->number[0]);
     if (!gain)
         for (i = 0; i < n; i++)
