@@ -8,8 +8,10 @@ from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core import native_training
 from weft.core.cache import Slots
 from weft.core.edges import edge_sum
+from weft.core.norms import LayerNorm, Norm
 from weft.core.rules import Rule
 from weft.core.scope import Pass, Scope
 from weft.errors import ConfigError
@@ -177,12 +179,22 @@ class TokenShift(Part, nn.Module):
         self.mix = nn.Parameter(torch.zeros(dim))
 
     def forward(
-        self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None, name: str = "previous"
+        self,
+        x: Float[Tensor, "B Q D"],
+        at: Pass,
+        slots: Slots | None = None,
+        name: str = "previous",
+        norm: Norm | None = None,
     ) -> Float[Tensor, "B Q D"]:
+        """The mix of x, or of its norm where one is given; `name` is that of its slot."""
         tokens, mix = at.own.queries, self.mix.to(x.dtype)
         whole_line = tokens.unpadded and tokens.order is Order.LINE
-        if whole_line and slots is None and torch.is_grad_enabled():
-            return _LineShift.apply(x, mix)
+        trains = whole_line and slots is None and torch.is_grad_enabled()
+        if trains and isinstance(norm, LayerNorm) and norm.plain and native_training.ready(x):
+            return native_training.shift(x, mix, norm.eps)
+        x = x if norm is None else norm(x)
+        if trains:
+            return native_training.shift(x, mix) if native_training.ready(x) else _LineShift.apply(x, mix)
         last = slots.get(name) if slots is not None else None
         if slots is not None:
             slots.set(name, x[:, -1:])

@@ -10,7 +10,7 @@
 const char *weft_sources(void) { return SOURCES; }
 
 /* The bytes of the structures that Python lays out too. */
-int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * (sizeof(writing) + 1000 * sizeof(leaders)); }
+int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * (sizeof(writing) + 1000 * (sizeof(leaders) + 1000 * sizeof(training))); }
 
 /* The widest instruction set of this processor: 0 plain, 1 AVX2, 2 AVX-512, 3 the same with products of bytes (VNNI). */
 int weft_widest(void)
@@ -52,4 +52,21 @@ int weft_best(int set, const float *open, const float *logits, const leaders *l)
 #endif
     (void)set;
     return best_plain(open, logits, l);
+}
+
+/* One operation of training. */
+void weft_train(int set, const training *t)
+{
+#if defined(__x86_64__)
+    if (set >= 2) {
+        train_avx512(t);
+        return;
+    }
+    if (set == 1) {
+        train_avx2(t);
+        return;
+    }
+#endif
+    (void)set;
+    train_plain(t);
 }
