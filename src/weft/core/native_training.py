@@ -27,15 +27,15 @@ def ready(x: Tensor) -> bool:
     """
     return (
         torch.is_grad_enabled()
+        and not torch.compiler.is_compiling()
+        and not torch.jit.is_tracing()
+        and not torch._C._are_functorch_transforms_active()
+        and type(x) is Tensor
         and x.dtype is torch.float32
         and x.device.type == "cpu"
         and x.requires_grad
-        and not torch.compiler.is_compiling()
-        and type(x) is Tensor
         and x.is_contiguous()
         and x.numel() > 0
-        and not torch.jit.is_tracing()
-        and not torch._C._are_functorch_transforms_active()
         and library() is not None
     )
 
@@ -60,10 +60,14 @@ def _run(
     native.train(op)
 
 
-def _differentiable(function: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor) -> tuple[Tensor, ...]:
-    """Gradients that have gradients themselves, by torch's operators."""
+def _differentiable(
+    function: Callable[..., Tensor], inputs: tuple[Tensor, ...], grad: Tensor
+) -> tuple[Tensor | None, ...]:
+    """Gradients that have gradients themselves, by torch's operators; None of inputs that need none."""
     with torch.enable_grad():
-        return torch.autograd.grad(function(*inputs), inputs, grad, create_graph=True)
+        wanted = [t for t in inputs if t.requires_grad]
+        found = iter(torch.autograd.grad(function(*inputs), wanted, grad, create_graph=True))
+    return tuple(next(found) if t.requires_grad else None for t in inputs)
 
 
 class _ReluSquared(torch.autograd.Function):
@@ -78,7 +82,7 @@ class _ReluSquared(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         (y,) = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return 2 * grad * y.sqrt()
+            return 2 * grad * torch.where(y > 0, y, 1).sqrt() * (y > 0)  # the root's own gradient is infinite at zero
         grad = grad.contiguous()
         to_x = torch.empty_like(grad)
         _run(TrainingKind.RELU_SQUARED_BACKWARD, (y.numel(),), (y, grad, to_x))

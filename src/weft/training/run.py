@@ -20,7 +20,6 @@ from weft.training import loop
 from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
 from weft.training.folder import RunFolder
-from weft.training.memory import kept_memory
 from weft.training.precision import Weights, pick_device
 from weft.training.progress import Progress
 from weft.training.schedule import Horizon
@@ -52,7 +51,7 @@ def perform(
     world.compare(work.identity())
     device = pick_device()
     model = build(work.model, work.training.seed, work.start, work.frozen)
-    with suited_threads(model, small=SINGLE_THREAD_WEIGHTS), kept_memory():
+    with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         found = _found(folder, resume, progress, world)
         job = loop.Job(
             model=model,

@@ -12,7 +12,6 @@ import torch
 from weft.core.threads import suited_threads
 from weft.models.outline import outline
 from weft.training import loop
-from weft.training.memory import kept_memory
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
 from weft.training.progress import Progress
@@ -64,11 +63,7 @@ def undisturbed_step_seconds(work: Work, device: torch.device, seconds: float = 
     No random state is changed, and the model is gone afterwards.
     """
     times: list[float] = []
-    with (
-        torch.random.fork_rng(devices=[]),
-        suited_threads(outline(work.model), small=SINGLE_THREAD_WEIGHTS),
-        kept_memory(),
-    ):
+    with torch.random.fork_rng(devices=[]), suited_threads(outline(work.model), small=SINGLE_THREAD_WEIGHTS):
         for one in trial_steps(work, device):
             times.append(one)
             enough = sum(times[WARM_UP:]) > seconds and len(times) >= WARM_UP + FEWEST_STEPS
