@@ -88,6 +88,17 @@ def test_a_shift_starts_as_no_mix_at_all():
     assert torch.equal(part(x, Pass(Tokens.line(x))), x)
 
 
+@pytest.mark.parametrize("tokens", [1, 2, 5])
+def test_a_shift_of_whole_lines_has_the_gradient_of_its_equation(tokens: int):
+    part, wanted = shift(), numbers(2, tokens, 4, seed=1)
+    x, same, mix = (t.detach().clone().requires_grad_() for t in (*[numbers(2, tokens, 4)] * 2, part.mix))
+    part(x, Pass(Tokens.line(x))).backward(wanted)
+    before = torch.cat([torch.zeros_like(same[:, :1]), same[:, :-1]], 1)
+    (same + mix * (before - same)).backward(wanted)
+    assert part.mix.grad is not None and mix.grad is not None and close(part.mix.grad, mix.grad)
+    assert x.grad is not None and same.grad is not None and close(x.grad, same.grad)
+
+
 def test_a_shift_takes_padding_for_nothing_and_never_looks_at_higher_ranks():
     part, x = shift(), numbers(1, 4, 4)
     valid = torch.tensor([[False, True, True, True]])

@@ -23,6 +23,14 @@ def test_singular_values_move_near_one_and_singular_vectors_stay(rows: int, colu
     assert ((diagonal > 0.3) & (diagonal < 1.3))[wide].all(), "near one, with their sign"
 
 
+@pytest.mark.parametrize("shape", [(12, 48), (36, 12), (12, 12)])
+def test_oblong_matrices_keep_the_digits_that_square_ones_keep(shape: tuple[int, int]):
+    u, _, vh = torch.linalg.svd(numbers(3, *shape), full_matrices=False)
+    m = (u * torch.logspace(0, -4, 12, dtype=torch.float64)) @ vh  # small singular values lose most
+    exact, single = (orthogonal(m, steps=5, dtype=dtype).double() for dtype in (torch.float64, torch.float32))
+    assert (single - exact).norm() < 2e-5 * exact.norm()
+
+
 def test_the_scale_of_the_input_does_not_matter_and_zero_stays_zero():
     m = numbers(2, 6, 4)
     one, large = (orthogonal(t, steps=5, dtype=torch.float64) for t in (m, 1e6 * m))

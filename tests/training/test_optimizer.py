@@ -203,3 +203,21 @@ def test_a_tied_table_is_learned_once_and_without_decay():
         p.grad = torch.zeros_like(p)
     optimizer.step(1, 1.0)
     assert close(table.detach(), before)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_gradients_of_the_rows_that_were_read_train_as_whole_gradients_do(rule: str, monkeypatch: pytest.MonkeyPatch):
+    def trained(many_rows: int) -> Optimizer:
+        monkeypatch.setattr("weft.training.optimizer.MANY_ROWS", many_rows)
+        optimizer = ready("swift", rule)
+        learn(optimizer, 2)
+        loss = OBJECTIVE(optimizer.weights.model, windows(ids(2, 9)))
+        for _ in range(2):  # micro-batches read the same rows
+            loss.total.backward(retain_graph=True)
+        sparse = {n for n, p in optimizer.weights.master.items() if p.grad is not None and p.grad.is_sparse}
+        assert bool(sparse) == (many_rows == 1) and not any(n.startswith("head") for n in sparse)
+        optimizer.step(2 * loss.count, 1.0)
+        return optimizer
+
+    whole, rows = (trained(many).weights.tensors() for many in (10**9, 1))
+    assert all(close(t, rows[name], 1e-6) for name, t in whole.items())

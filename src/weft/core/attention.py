@@ -1,18 +1,19 @@
 """Attention: project, turn, score, read. Holds the weights; the arithmetic is in `kernels`."""
 
+import torch
 from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import at_least
-from weft.core import kernels, recording
+from weft.core import kernels, native_training, recording
 from weft.core.cache import Slots
 from weft.core.distances import Disentangled, DistanceHeads
 from weft.core.linear import Out
 from weft.core.mixers import Mixer
-from weft.core.norms import Norm
+from weft.core.norms import LayerNorm, Norm
 from weft.core.rules import Rule
-from weft.core.scope import Pass, Scope
+from weft.core.scope import Pass, Scope, Shape
 from weft.core.scores import Dot, Score
 from weft.errors import ConfigError
 from weft.position import Bias, Turn, turn
@@ -96,7 +97,10 @@ class Attention(Mixer):
             assert at.cross is not None and at.memory is not None, "this attention reads a memory: none was given"
             return self.read(x, at.memory.x, at.cross, slots)
         scope = at.own
-        q, k, v = self.qkv(x).split(self.sizes, -1)
+        qkv = self.qkv(x)
+        if slots is None and native_training.ready(qkv) and (how := self._native_heads(scope)) is not None:
+            return self.out(native_training.read(qkv, *self._native_turns(qkv, scope), how))
+        q, k, v = qkv.split(self.sizes, -1)
         q = self.place(q, self.q_norm, scope, "queries").transpose(1, 2)
         k = self.place(k, self.k_norm, scope, "queries").transpose(1, 2)  # the new keys stand where the queries do
         v = v.unflatten(-1, (self.groups, -1)).transpose(1, 2)
@@ -128,13 +132,42 @@ class Attention(Mixer):
         heads = t.unflatten(-1, (-1, self.head_dim))
         if norm is not None:
             heads = norm(heads)
-        turning = self.turn
-        if turning is None:
+        if self.turn is None:
             return heads
+        return turn(heads, *self._turns(self.turn, scope, side, heads.dtype))
+
+    def _turns(self, turning: Turn, scope: Scope, side: str, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Cosines and sines of the tokens' angles, (B N 1 half), computed once a pass."""
         tokens = scope.queries if side == "queries" else scope.keys
-        key = ("turn", side, self.turn_config, self.head_dim, heads.dtype)
-        cos, sin = scope.memo(key, lambda: turning(tokens.coords, heads.dtype))
-        return turn(heads, cos, sin)
+        key = ("turn", side, self.turn_config, self.head_dim, dtype)
+        return scope.memo(key, lambda: turning(tokens.coords, dtype))
+
+    def _native_heads(self, scope: Scope) -> native_training.Heads | None:
+        """How native code is to read whole lines of a stream, or None where it cannot."""
+        shape, norms = scope.shape(self.rules), (self.q_norm, self.k_norm)
+        plain = all(norm is None or (isinstance(norm, LayerNorm) and norm.plain) for norm in norms)
+        if (
+            shape not in (Shape.ALL, Shape.CAUSAL)
+            or self.score.factor is None
+            or not plain
+            or self.bias_of(scope) is not None
+            or self.rows_apart
+            or self.value_dim != self.head_dim
+            or recording.active() is not None
+            or not native_training.fits(scope.queries.shape[1], self.head_dim)
+        ):
+            return None
+        eps = self.q_norm.eps if isinstance(self.q_norm, LayerNorm) else native_training.NO_NORM
+        causal = shape is Shape.CAUSAL
+        return native_training.Heads(self.heads, self.groups, self.head_dim, causal, eps, self.score.factor)
+
+    def _native_turns(self, qkv: Tensor, scope: Scope) -> tuple[Tensor, Tensor]:
+        """Cosines and sines for each token of each row, side by side; of no pair where nothing is turned."""
+        rows, tokens, _ = qkv.shape
+        if self.turn is None:
+            return (qkv.new_empty(rows, tokens, 1, 0),) * 2
+        cos, sin = self._turns(self.turn, scope, "queries", qkv.dtype)
+        return tuple(t.detach().expand(rows, -1, -1, -1).contiguous() for t in (cos, sin))
 
     def finish(
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope

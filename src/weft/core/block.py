@@ -38,6 +38,7 @@ class Wiring(Part):
 
         norms: ClassVar[tuple[str, ...]] = ("norm",)  # the norms of each branch, by the ends of their names
         stream_normed: ClassVar[bool] = True  # whether the stream needs no norm after the last block
+        reads_normed: ClassVar[bool] = False  # whether a branch reads the norm of the stream
 
     def joined(self, x: Tensor, branches: Iterable[Branch], drop: Function) -> Tensor:
         """The stream after all branches, each of which reads what the one before it gave."""
@@ -57,6 +58,7 @@ class PreNorm(Wiring):
         """Norm before the branch."""
 
         stream_normed: ClassVar[bool] = False
+        reads_normed: ClassVar[bool] = True
 
     def __init__(self, config: Config):
         self.config = config
@@ -87,6 +89,7 @@ class SandwichNorm(Wiring):
 
         norms: ClassVar[tuple[str, ...]] = ("norm", "out_norm")
         stream_normed: ClassVar[bool] = False
+        reads_normed: ClassVar[bool] = True
 
     def __init__(self, config: Config):
         self.config = config
@@ -102,6 +105,7 @@ class Parallel(Wiring):
         """Norm before each branch; no branch waits for another."""
 
         stream_normed: ClassVar[bool] = False
+        reads_normed: ClassVar[bool] = True
 
     def __init__(self, config: Config):
         self.config = config
@@ -188,28 +192,24 @@ class Block(Part, nn.Module):
     def _branches(self, at: Pass, slots: Slots | None) -> Iterator[Branch]:
         """The branches that are there, in their order."""
         mix, read, transform = self.mix, self.read, self.transform
-        mix_shift, transform_shift = self.mix_shift, self.transform_shift
         if mix is not None:
-
-            def mixed(t: Tensor) -> Tensor:
-                return mix(t if mix_shift is None else mix_shift(t, at, slots, "mix"), at, slots)
-
-            yield self._branch("mix", mixed)
+            yield self._branch("mix", lambda t: mix(t, at, slots), at, slots)
         if read is not None:
-            yield self._branch("read", lambda t: read(t, at, slots))
+            yield self._branch("read", lambda t: read(t, at, slots), at, slots)
         if transform is not None:
+            yield self._branch("transform", transform, at, slots)
 
-            def transformed(t: Tensor) -> Tensor:
-                return transform(t if transform_shift is None else transform_shift(t, at, slots, "transform"))
-
-            yield self._branch("transform", transformed)
-
-    def _branch(self, name: str, compute: Function) -> Branch:
-        """A branch with its norms and gains."""
+    def _branch(self, name: str, compute: Function, at: Pass, slots: Slots | None) -> Branch:
+        """A branch with its norms, its shift and its gains."""
         norm, *behind = (getattr(self, f"{name}_{end}") for end in (*NORMS, "scale"))
+        shift: TokenShift | None = getattr(self, f"{name}_shift", None)
         for last in behind:
             compute = compute if last is None else _followed(compute, last)
-        return Branch(compute, norm)
+        if shift is None:
+            return Branch(compute, norm)
+        if self.wiring.config.reads_normed:  # norm and shift may then be one operation
+            return Branch(compute, lambda t: shift(t, at, slots, name, norm))
+        return Branch(_followed(lambda t: shift(t, at, slots, name), compute), norm)
 
 
 def _followed(first: Function, last: Function) -> Function:

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
+from weft.core import native_training
 
 
 class Norm(Part, nn.Module):
@@ -39,7 +40,14 @@ class LayerNorm(Norm):
         self.offset = nn.Parameter(torch.zeros(dim)) if config.learned and config.offsets else None
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
+        if self.plain and native_training.ready(x):
+            return native_training.layer_norm(x, self.eps)
         return F.layer_norm(x, (self.dim,), self.gain, self.offset, self.eps)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it has neither gain nor offset."""
+        return self.gain is None and self.offset is None
 
 
 class LayerScale(Part, nn.Module):

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core import native_training
 from weft.core.linear import Out
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh"]
@@ -32,7 +33,7 @@ class _ReluSquared(torch.autograd.Function):
 
 def relu_squared(x: Tensor) -> Tensor:
     """max(x, 0)^2 (So et al., 2021)."""
-    return _ReluSquared.apply(x)
+    return native_training.relu_squared(x) if native_training.ready(x) else _ReluSquared.apply(x)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

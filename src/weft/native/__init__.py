@@ -4,7 +4,9 @@
 without one everything works as before, in torch.
 """
 
-from weft.native.layout import Batch, Draw, Kind, Leaders, Op, Register, Writing
+from weft.native.layout import Batch, Draw, Kind, Leaders, Op, Register, TrainingKind, TrainingOp, Writing
 from weft.native.loading import Library, library, state
 
-__all__ = ["Batch", "Draw", "Kind", "Leaders", "Library", "Op", "Register", "Writing", "library", "state"]
+__all__ = [
+    "Batch", "Draw", "Kind", "Leaders", "Library", "Op", "Register", "TrainingKind", "TrainingOp", "Writing", "library", "state",
+]  # fmt: skip

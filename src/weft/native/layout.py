@@ -156,6 +156,35 @@ class Leaders(ctypes.Structure):
     ]
 
 
+class TrainingKind(IntEnum):
+    """An operation of training, in the order of `enum training_kind`."""
+
+    RELU_SQUARED_FORWARD = 0
+    RELU_SQUARED_BACKWARD = 1
+    NORM_FORWARD = 2
+    NORM_BACKWARD = 3
+    SHIFT_FORWARD = 4
+    SHIFT_BACKWARD = 5
+    READ_FORWARD = 6
+    READ_BACKWARD = 7
+
+
+class TrainingOp(ctypes.Structure):
+    """One operation of training; `training` in kernels/program.h."""
+
+    _fields_ = [
+        ("kind", c_int64),
+        ("threads", c_int64),
+        ("scratch_size", c_int64),
+        ("size", c_int64 * 8),
+        ("number", c_double * 2),
+        ("data", c_void_p * 6),
+        ("scratch", c_void_p),
+    ]
+
+
 BYTES = (
-    ctypes.sizeof(Op) + 1000 * ctypes.sizeof(Batch) + 1000000 * (ctypes.sizeof(Writing) + 1000 * ctypes.sizeof(Leaders))
+    ctypes.sizeof(Op)
+    + 1000 * ctypes.sizeof(Batch)
+    + 1000000 * (ctypes.sizeof(Writing) + 1000 * (ctypes.sizeof(Leaders) + 1000 * ctypes.sizeof(TrainingOp)))
 )  # `weft_bytes` of kernels/library.c

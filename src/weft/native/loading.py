@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from weft.native.build import build, cache_folder, digest
-from weft.native.layout import BYTES, Batch, Draw, Leaders, Op, Writing
+from weft.native.layout import BYTES, Batch, Draw, Leaders, Op, TrainingOp, Writing
 
 INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI", "AVX-512 with VNNI and AMX")
 BAD_PLACE, BAD_ID, NOT_NUMBERS = (
@@ -37,6 +37,9 @@ class Library:
         self._draw = loaded.weft_draw
         self._draw.argtypes = [c_void_p, c_int64, c_int64, POINTER(Draw), c_void_p, c_void_p, c_void_p]
         self._draw.restype = c_int
+        self._train = loaded.weft_train
+        self._train.argtypes = [c_int, POINTER(TrainingOp)]
+        self._train.restype = None
 
     def run(self, ops: "ctypes.Array[Op]", at: Batch, writing: Writing | None = None) -> int:
         """Run a step program once, or for all tokens of a writing; returns 0, or a `failure`."""
@@ -52,6 +55,10 @@ class Library:
         `logits` and `work` are floats, rows times values and four times values; `chances` doubles, `tokens` 64-bit integers.
         """
         return self._draw(logits, *shape, byref(how), chances, work, tokens) == 0
+
+    def train(self, op: TrainingOp) -> None:
+        """Compute one operation of training."""
+        self._train(self.widest, byref(op))
 
 
 @cache

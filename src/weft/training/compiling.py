@@ -6,22 +6,35 @@ import torch
 from torch import nn
 
 from weft.core.block import Block
+from weft.core.norms import LayerNorm
+from weft.native import library
+from weft.training.job import Job
+from weft.training.precision import pick_precision
 from weft.training.progress import Progress
-from weft.training.settings import Training
 
 MIN_COMPILED_SECONDS = 30 * 60.0  # of a run: compiling takes a minute and makes steps a tenth faster
 
 
-def compiles(training: Training, seconds: float | None) -> bool:
-    """Whether to compile: when the user asks for it, or when a run by minutes is long enough to win the time back."""
-    if training.compile == "auto":
-        return seconds is not None and seconds >= MIN_COMPILED_SECONDS
-    return training.compile == "always"
+def compiles(job: Job) -> bool:
+    """Whether to compile: when the user asks for it, or when a run by minutes is long enough to win the time back.
+
+    Native operators of training are faster than compiled blocks, which cannot hold them (docs/choices.md).
+    """
+    if job.training.compile == "auto":
+        return job.seconds is not None and job.seconds >= MIN_COMPILED_SECONDS and not _native(job)
+    return job.training.compile == "always"
 
 
-def eagerly(training: Training, seconds: float | None) -> AbstractContextManager[None]:
+def _native(job: Job) -> bool:
+    """Whether blocks are computed by native operators: norms without gains are the mark of models that are made for them."""
+    plain = any(isinstance(part, LayerNorm) and part.plain for block in blocks(job.model) for part in block.children())
+    there = job.device.type == "cpu" and library() is not None
+    return plain and there and pick_precision(job.training.precision, job.device) is torch.float32
+
+
+def eagerly(job: Job) -> AbstractContextManager[None]:
     """Without compiling: held-out batches have other shapes, for which it would not pay."""
-    return torch.compiler.set_stance("force_eager") if compiles(training, seconds) else nullcontext()
+    return torch.compiler.set_stance("force_eager") if compiles(job) else nullcontext()
 
 
 def blocks(model: nn.Module) -> list[Block]:

@@ -49,7 +49,7 @@ class Fit:
             self.best, self.average = saved.get("best"), saved.get("average")
         job.world.copy(self.weights.tensors().values())
         self.weights.spread()
-        self.compiled = compiles(training, job.seconds)
+        self.compiled = compiles(job)
         if self.compiled:
             compile_blocks(job.model, job.progress)
         self.clock = Clock(state.seconds)
@@ -314,7 +314,7 @@ def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
     job.model.eval()
     sums, wrong = Sums(), 0
     judged = True  # whether every answer is right or wrong
-    with eagerly(job.training, job.seconds):
+    with eagerly(job):
         for batch in job.source.held_out(most=most):
             loss = job.objective(job.model, batch.to(job.device))
             sums.add(loss)

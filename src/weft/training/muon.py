@@ -14,18 +14,43 @@ from torch import Tensor
 
 # Five steps of x <- a x + b (x x^T) x + c (x x^T)^2 x with these numbers bring singular values near 1.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+OBLONG = 2.5  # longer side over shorter side, from which on iterating by Gram matrices takes fewer operations
+GRAM_STEPS = (
+    3  # at most, by one Gram matrix: each step makes the rounding error of its small eigenvalues a^2 times as large
+)
 
 
 def orthogonal(matrices: Float[Tensor, "M r c"], *, steps: int, dtype: torch.dtype) -> Float[Tensor, "M r c"]:
-    """Each matrix with its singular values moved near one, keeping its singular vectors."""
+    """Each matrix with its singular values moved near one, keeping its singular vectors.
+
+    Oblong matrices are iterated by their Gram matrices, which are smaller. bf16 has too few digits for these squares.
+    """
     a, b, c = NEWTON_SCHULZ
     tall = matrices.shape[1] > matrices.shape[2]
     x = (matrices.mT if tall else matrices).to(dtype)
     x = x / x.flatten(1).norm(dim=1).clamp(min=1e-7)[:, None, None]
-    for _ in range(steps):
-        gram = torch.bmm(x, x.mT)
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    if x.shape[2] >= OBLONG * x.shape[1] and dtype.itemsize >= torch.float32.itemsize:
+        for made in range(0, steps, GRAM_STEPS):
+            x = torch.bmm(_polynomial(torch.bmm(x, x.mT), min(GRAM_STEPS, steps - made)), x)
+    else:
+        for _ in range(steps):
+            gram = torch.bmm(x, x.mT)
+            x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return x.mT if tall else x
+
+
+def _polynomial(gram: Float[Tensor, "M r r"], steps: int) -> Float[Tensor, "M r r"]:
+    """What `steps` of the iteration multiply x by, from g = x x^T alone: a step takes x to p x, and g to p g p."""
+    a, b, c = NEWTON_SCHULZ
+    product: Tensor | None = None
+    for left in reversed(range(steps)):
+        p = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+        p.diagonal(dim1=1, dim2=2).add_(a)
+        product = p if product is None else torch.bmm(p, product)
+        if left:
+            gram = torch.bmm(torch.bmm(p, gram), p)
+    assert product is not None
+    return product
 
 
 class Muon(torch.optim.Optimizer):

@@ -1,7 +1,9 @@
 """Optimizer: every parameter in exactly one group, three update rules, one step. Knows no model by name."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from weft.training.row_sgd import RowSgd, row_values, with_each_row_once
 from weft.training.settings import Training
 
 SMALLEST_MATRIX = 8  # thinner ones are vectors to Muon
+MANY_ROWS = 4096  # of a table, from which on its gradient holds the rows alone that a step has read
 
 
 class Optimizer:
@@ -44,6 +47,8 @@ class Optimizer:
         tables = [weights.master[n] for n in self.rows]
         if tables:
             self.rules.append(RowSgd(tables, lr=training.lr, clip=training.clip))
+        _let_gradients_be_sparse(weights.model)
+        self._zeros: dict[str, Tensor] = {}  # gradients of tables of which a step reads some rows, between two steps
         self._peaks = [[group["lr"] for group in rule.param_groups] for rule in self.rules]
 
     def _paced(self, names: Sequence[str], lr: float, **more: float) -> list[dict[str, Any]]:
@@ -92,9 +97,8 @@ class Optimizer:
 
         Gradients of rows stay sums, and are clipped row by row. If the norm is not finite nothing is changed.
         """
-        for name in self.rows:
-            table = self.weights.master[name]
-            table.grad = None if table.grad is None else with_each_row_once(table.grad)
+        for p in self.weights.master.values():
+            p.grad = None if p.grad is None else with_each_row_once(p.grad)
         grads: list[Tensor] = [row_values(p.grad) for p in self.weights.master.values() if p.grad is not None]
         if not grads:
             return 0.0
@@ -105,15 +109,35 @@ class Optimizer:
             return norm
         clip = self.training.clip
         scale = min(1.0, clip / (norm + 1e-12)) if clip else 1.0
-        whole = [p.grad for n, p in self.weights.master.items() if p.grad is not None and n not in self.rows]
-        if whole:
-            torch._foreach_mul_(whole, scale / max(count, 1))
-        for rule, peaks in zip(self.rules, self._peaks, strict=True):
-            for group, peak in zip(rule.param_groups, peaks, strict=True):
-                group["lr"] = peak * factor
-            rule.step()
+        learning = {n: p for n, p in self.weights.master.items() if n not in self.rows}
+        scaled = [row_values(p.grad) for p in learning.values() if p.grad is not None]
+        if scaled:
+            torch._foreach_mul_(scaled, scale / max(count, 1))
+        with self._rows_among_zeros(learning):
+            for rule, peaks in zip(self.rules, self._peaks, strict=True):
+                for group, peak in zip(rule.param_groups, peaks, strict=True):
+                    group["lr"] = peak * factor
+                rule.step()
         self.weights.spread()
         return norm
+
+    @contextmanager
+    def _rows_among_zeros(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
+        """Give AdamW, which moves every row, the gradient of some rows within zeros that are kept from step to step."""
+        given: list[tuple[Tensor, Tensor]] = []
+        for name, p in weights.items():
+            if p.grad is not None and p.grad.is_sparse:
+                rows, values = p.grad._indices()[0], p.grad._values()
+                if name not in self._zeros:
+                    self._zeros[name] = torch.zeros_like(p, requires_grad=False)
+                zeros = self._zeros[name]
+                p.grad = zeros.index_copy_(0, rows, values)
+                given.append((zeros, rows))
+        try:
+            yield
+        finally:
+            for zeros, rows in given:
+                zeros.index_fill_(0, rows, 0.0)
 
     def tensors(self) -> dict[str, Tensor]:
         """All that the update rules remember, by parameter and quantity."""
@@ -150,6 +174,17 @@ def _norm(norms: Sequence[Tensor]) -> float:
 
 def _parameters_of(model: nn.Module, kind: type[nn.Module]) -> set[int]:
     return {id(p) for m in model.modules() if isinstance(m, kind) for p in m.parameters()}
+
+
+def _let_gradients_be_sparse(model: nn.Module) -> None:
+    """On a CPU, have large tables give the gradients of the rows that were read, and no zeros for all others.
+
+    A table that another part reads too (a tied head) keeps its whole gradient.
+    """
+    owners = Counter(id(p) for m in model.modules() for p in m.parameters(recurse=False))
+    for m in model.modules():
+        if isinstance(m, nn.Embedding) and m.num_embeddings >= MANY_ROWS and m.weight.device.type == "cpu":
+            m.sparse = owners[id(m.weight)] == 1
 
 
 def _is_table(model: nn.Module, p: Tensor) -> bool:

@@ -18,6 +18,7 @@
 #define TILE_OUTPUTS 4
 #define RUN run_avx2
 #define BEST best_avx2
+#define TRAIN train_avx2
 
 /* Pairs of products are added in sixteen bits, which hold them up to this limit. */
 #define FAST_LIMIT 63

@@ -18,6 +18,7 @@
 #define TILE_OUTPUTS 6
 #define RUN run_avx512
 #define BEST best_avx512
+#define TRAIN train_avx512
 
 /* Pairs of products are added in sixteen bits, which hold them up to this limit. */
 #define FAST_LIMIT 63

@@ -16,7 +16,7 @@
 const char *weft_sources(void) { return SOURCES; }
 
 /* The bytes of the structures that Python lays out too. */
-int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * (sizeof(writing) + 1000 * sizeof(leaders)); }
+int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * (sizeof(writing) + 1000 * (sizeof(leaders) + 1000 * sizeof(training))); }
 
 #ifdef HAS_AMX
 
@@ -85,4 +85,21 @@ int weft_best(int set, const float *open, const float *logits, const leaders *l)
 #endif
     (void)set;
     return best_plain(open, logits, l);
+}
+
+/* One operation of training. */
+void weft_train(int set, const training *t)
+{
+#if defined(__x86_64__)
+    if (set >= 2) {
+        train_avx512(t);
+        return;
+    }
+    if (set == 1) {
+        train_avx2(t);
+        return;
+    }
+#endif
+    (void)set;
+    train_plain(t);
 }

@@ -10,5 +10,6 @@
 #define NARROW8 1
 #define RUN run_plain
 #define BEST best_plain
+#define TRAIN train_plain
 
 #include "run.h"

@@ -121,6 +121,29 @@ typedef struct {
     int64_t *tokens;                   /* (rows, count) */
 } leaders;
 
+/* The operations of training. A number in brackets is a field of `size`, `number` or `data`. */
+enum training_kind {
+    RELU_SQUARED_FORWARD,  /* size[0] numbers: x data[0] -> y data[1] */
+    RELU_SQUARED_BACKWARD, /* y data[0], gradient of y data[1] -> of x data[2] */
+    NORM_FORWARD,          /* size[0] rows of size[1], eps number[0]: x data[0] -> y data[1] */
+    NORM_BACKWARD,         /* x data[0], gradient of y data[1] -> of x data[2] */
+    SHIFT_FORWARD,         /* size[0] lines of size[1] tokens of size[2]: x data[0], mix data[1] -> y data[2] */
+    SHIFT_BACKWARD,        /* x data[0], mix data[1], gradient of y data[2] -> of x data[3], of mix by each line data[4] */
+    READ_FORWARD,          /* attention: qkv data[0], cosine data[1], sine data[2] -> out data[3], logarithms of sums data[4] */
+    READ_BACKWARD          /* qkv, cosine, sine, gradient of out data[3], logarithms data[4] -> gradient of qkv data[5] */
+};
+
+/* One operation of training. For READ the sizes are: pieces of work (rows times key heads), rows, tokens, heads, key heads, width of a
+   head, whether a token reads up to its own place alone, pairs of a head that are turned. number[0] is eps of the norm, below zero
+   where there is none, as also for SHIFT; number[1] is the factor on scores. */
+typedef struct {
+    int64_t kind, threads, scratch_size;
+    int64_t size[8];
+    double number[2];
+    float *data[6];
+    float *scratch; /* `scratch_size` floats for each thread, for SHIFT and READ */
+} training;
+
 /* The next token of a row, or -1 where the logits are not numbers; work holds 4 * n floats. */
 int64_t draw_token(const float *logits, int64_t n, const drawing *how, double u, float *work);
 
@@ -133,5 +156,9 @@ int run_amx(const op *ops, int64_t count, batch *at, writing *w);
 int best_plain(const float *open, const float *logits, const leaders *l);
 int best_avx2(const float *open, const float *logits, const leaders *l);
 int best_avx512(const float *open, const float *logits, const leaders *l);
+
+void train_plain(const training *t);
+void train_avx2(const training *t);
+void train_avx512(const training *t);
 
 #endif

@@ -14,6 +14,9 @@
 #ifdef BEST
 #include "best.h"
 #endif
+#ifdef TRAIN
+#include "training.h"
+#endif
 
 enum { SHARED_PRODUCTS = 16384, SHARED_NUMBERS = 8192 }; /* fewer are computed by one thread sooner than by several */
 
