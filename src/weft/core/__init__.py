@@ -9,7 +9,7 @@ from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, M
 from weft.core.distances import Disentangled, Distances
 from weft.core.heads import Dense, FirstAndMean, Head, PerClassToken, PerToken, Pooled, Summary
 from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
-from weft.core.mixers import Average, Last, Mixer, TokenShift
+from weft.core.mixers import Average, Last, Mixer, NeighbourShift, TokenShift
 from weft.core.norms import LayerNorm, LayerScale, Norm, OnePlusRmsNorm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
@@ -21,7 +21,7 @@ from weft.core.trunk import Trunk
 
 __all__ = [
     "Abreast", "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init", "Last", "LastToken",
-    "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
+    "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
     "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score", "SilentInit",
     "SineInit", "Slots", "Stride",
     "Summary", "Tile", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
-from weft.core.mixers import Mixer, TokenShift
+from weft.core.mixers import Mixer, Neighbours
 from weft.core.norms import LayerNorm, LayerScale, Norm
 from weft.core.scope import Pass
 from weft.core.transforms import Transform, dropout
@@ -136,7 +136,7 @@ class Block(Part, nn.Module):
     """x -> mix -> read -> transform, each joined to the stream by the wiring."""
 
     class Config(BaseConfig):
-        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch.
+        """`read` is the branch that reads a memory; `shift` mixes each token with its neighbours ahead of a branch.
 
         `scale` gives each branch learned gains before it joins the stream. The branches named in `unnormed` have no norm: a first block may follow a norm of the embedder (Warner et al., 2024).
         """
@@ -146,7 +146,7 @@ class Block(Part, nn.Module):
         transform: Transform.Config | None = None
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
-        shift: TokenShift.Config | None = None
+        shift: Neighbours.Config | None = None
         unnormed: tuple[Literal["mix", "read", "transform"], ...] = ()
         scale: LayerScale.Config | None = None
         dropout: float = 0.0

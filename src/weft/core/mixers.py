@@ -138,14 +138,29 @@ def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:
     return tokens.x.gather(1, index[:, None, None].expand(-1, 1, tokens.x.shape[-1]))[:, 0]
 
 
-class TokenShift(Part, nn.Module):
+class Neighbours(Part, nn.Module):
+    """A learned mix of each token with its neighbours, for streams in a line."""
+
+    abstract = True
+
+    class Config(BaseConfig):
+        """Which neighbours."""
+
+    def forward(
+        self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None, name: str = "previous"
+    ) -> Float[Tensor, "B Q D"]:
+        """The mixed tokens; `slots` keep the last of them under a `name`."""
+        raise NotImplementedError
+
+
+class TokenShift(Neighbours):
     """x + m * (x_previous - x): a learned mix with the token before, for streams in a line.
 
     Costs almost nothing and lets attention and MLP see pairs of neighbours. Where there is no token before, zero
     stands in its place.
     """
 
-    class Config(BaseConfig):
+    class Config(Neighbours.Config):
         """The weights start at zero: each token is kept as it is."""
 
     def __init__(self, config: Config, *, dim: int):
@@ -155,24 +170,56 @@ class TokenShift(Part, nn.Module):
     def forward(
         self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None, name: str = "previous"
     ) -> Float[Tensor, "B Q D"]:
-        last = slots.get(name) if slots is not None else None
-        if slots is not None:
-            slots.set(name, x[:, -1:])
-        previous = torch.cat([torch.zeros_like(x[:, :1]) if last is None else last, x[:, :-1]], 1)
+        return torch.lerp(x, _previous(x, at, slots, name), self.mix.to(x.dtype).expand_as(x))
+
+
+class NeighbourShift(Neighbours):
+    """x + m * (x_previous - x) + n * (x_next - x): a learned mix with the tokens on both sides, for streams read both ways.
+
+    Where there is no such neighbour, or it may not be read, zero stands in its place.
+    """
+
+    class Config(Neighbours.Config):
+        """The weights start at zero: each token is kept as it is."""
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        self.mix, self.mix_next = nn.Parameter(torch.zeros(dim)), nn.Parameter(torch.zeros(dim))
+
+    def forward(
+        self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None, name: str = "previous"
+    ) -> Float[Tensor, "B Q D"]:
+        mixed = torch.lerp(x, _previous(x, at, slots, name), self.mix.to(x.dtype).expand_as(x))
+        return mixed + self.mix_next.to(x.dtype) * (_next(x, at) - x)
+
+
+def _previous(x: Tensor, at: Pass, slots: Slots | None, name: str) -> Tensor:
+    """The token before each, zero where there is none that is real and of no higher rank."""
+    last = slots.get(name) if slots is not None else None
+    if slots is not None:
+        slots.set(name, x[:, -1:])
+    previous = torch.cat([torch.zeros_like(x[:, :1]) if last is None else last, x[:, :-1]], 1)
+    if at.own.queries.unpadded and at.own.queries.order is Order.LINE:
+        return previous
+
+    def make() -> Tensor:
+        keys, queries = at.own.keys, at.own.queries
+        new = queries.shape[1]
+        valid = torch.cat([torch.zeros_like(keys.valid[:, :1]), keys.valid[:, :-1]], 1)[:, -new:]
+        rank = torch.cat([keys.rank[:, :1], keys.rank[:, :-1]], 1)[:, -new:]
+        return valid & (rank <= queries.rank)
+
+    return previous.masked_fill(~at.own.memo("readable predecessor", make)[..., None], 0.0)
+
+
+def _next(x: Tensor, at: Pass) -> Tensor:
+    """The token behind each, zero where there is none that is real and of no higher rank."""
+
+    def make() -> Tensor:
         tokens = at.own.queries
-        if not (tokens.unpadded and tokens.order is Order.LINE):
-            previous = previous.masked_fill(~self._readable(at)[..., None], 0.0)
-        return torch.lerp(x, previous, self.mix.to(x.dtype).expand_as(x))
+        valid = torch.cat([tokens.valid[:, 1:], torch.zeros_like(tokens.valid[:, :1])], 1)
+        rank = torch.cat([tokens.rank[:, 1:], tokens.rank[:, :1]], 1)
+        return valid & (rank <= tokens.rank)
 
-    @staticmethod
-    def _readable(at: Pass) -> Tensor:
-        """Whether the token before is real and of no higher rank."""
-
-        def make() -> Tensor:
-            keys, queries = at.own.keys, at.own.queries
-            new = queries.shape[1]
-            valid = torch.cat([torch.zeros_like(keys.valid[:, :1]), keys.valid[:, :-1]], 1)[:, -new:]
-            rank = torch.cat([keys.rank[:, :1], keys.rank[:, :-1]], 1)[:, -new:]
-            return valid & (rank <= queries.rank)
-
-        return at.own.memo("readable predecessor", make)
+    following = torch.cat([x[:, 1:], torch.zeros_like(x[:, :1])], 1)
+    return following.masked_fill(~at.own.memo("readable successor", make)[..., None], 0.0)
