@@ -6,7 +6,7 @@ import pytest
 import torch
 from tiny import close, numbers, randomised
 
-from weft.core import Average, Cache, Same, TokenShift
+from weft.core import Average, Cache, NeighbourShift, Same, TokenShift
 from weft.core.scope import Pass
 from weft.errors import ConfigError
 from weft.tokens import Tokens
@@ -111,3 +111,24 @@ def test_a_shift_takes_padding_for_nothing_and_never_looks_at_higher_ranks():
     out = part(x, Pass(falling))
     assert close(out[:, 1], x[:, 1] * (1 - part.mix)), "the token before is of higher rank"
     assert close(out[:, 2], x[:, 2] + part.mix * (x[:, 1] - x[:, 2]))
+
+
+def test_a_shift_of_neighbours_mixes_each_token_with_those_on_both_sides():
+    part, x = randomised(NeighbourShift.Config().build(dim=4)).double(), numbers(2, 5, 4)
+    nothing = torch.zeros(2, 1, 4, dtype=torch.float64)
+    before, behind = torch.cat([nothing, x[:, :-1]], 1), torch.cat([x[:, 1:], nothing], 1)
+    wanted = x + part.mix * (before - x) + part.mix_next * (behind - x)
+    assert close(part(x, Pass(Tokens.free(x))), wanted)
+    assert close(part(x, Pass(Tokens.line(x))), x + part.mix * (before - x) - part.mix_next * x), (
+        "none reads its future"
+    )
+    assert torch.equal(NeighbourShift.Config().build(dim=4).double()(x, Pass(Tokens.free(x))), x)
+
+
+def test_a_shift_of_neighbours_takes_padding_for_nothing():
+    part, x = randomised(NeighbourShift.Config().build(dim=4)).double(), numbers(1, 5, 4)
+    valid = torch.tensor([[False, True, True, True, False]])
+    alone = x[:, 1:4].clone()
+    x[~valid] = math.nan
+    out = part(x, Pass(Tokens.free(x, valid=valid)))
+    assert close(out[:, 1:4], part(alone, Pass(Tokens.free(alone))))

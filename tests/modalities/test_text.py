@@ -100,3 +100,13 @@ def test_a_text_ends_at_its_first_end_mark_also_in_pieces():
     slots = Cache(3).slots("embed")
     pieces = [embed(Text(rows[:, cut]), slots=slots).valid for cut in (slice(0, 2), slice(2, 3), slice(3, 5))]
     assert torch.equal(torch.cat(pieces, 1), wanted)
+
+
+def test_dropped_tokens_say_nothing_in_training_and_everything_in_use():
+    embed = built(TextEmbed.Config(vocab=VOCAB, context=400, reading="free", token_dropout=0.25))
+    text = Text(ids(4, 400, vocab=VOCAB))
+    whole = embed(text).x
+    torch.manual_seed(0)
+    dropped = embed.train()(text).x
+    silent = (dropped == 0).all(-1)
+    assert torch.equal(dropped[~silent], whole[~silent]) and 0.2 < float(silent.double().mean()) < 0.3

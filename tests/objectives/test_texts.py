@@ -15,7 +15,7 @@ from weft.data.masking import Masked
 from weft.errors import ConfigError
 from weft.modalities.text import Text, TextEmbed
 from weft.models.stream import Stream
-from weft.objectives import Classify, MaskedToken, Number, Objective, Tags
+from weft.objectives import Classify, MaskedToken, Number, Objective, SplitTags, Tags
 from weft.objectives.classify import balanced
 from weft.position import Add, Learned
 
@@ -210,12 +210,33 @@ def test_a_micro_batch_without_words_is_zero_over_zero():
     assert loss.count == 0 and loss.total.item() == 0
 
 
+def test_parts_of_a_tag_are_added_up_and_those_beside_are_terms_that_cannot_be_wrong():
+    model = encoder(PerToken.Config(), 5)
+    both, own = (SplitTags.Config(sizes=(2, 3), beside=beside).build() for beside in ((), ("more",)))
+    first, second = both(model, tagged()), own(model, tagged())
+    x, numbers = tagged().each[0].wanted.picked(model.encode(tagged().each[0].given.raw()).x)
+    one, two = (part.log_softmax(-1) for part in model.head.values(x).split((2, 3), -1))
+    losses = [-part[range(6), truth].sum() for part, truth in ((one, numbers // 3), (two, numbers % 3))]
+    wrong = [part.argmax(-1) != truth for part, truth in ((one, numbers // 3), (two, numbers % 3))]
+    assert close(first.total, losses[0] + losses[1]) and first.wrong == int((wrong[0] | wrong[1]).sum())
+    assert close(second.total, losses[0]) and second.wrong == int(wrong[0].sum()) and not first.terms
+    (term,) = second.terms
+    assert (term.name, term.count) == ("more", 6) and close(term.total, losses[1])
+    assert own.counts(tagged()) == {"loss": 6, "more": 6} and both.counts(tagged()) == {}
+
+
 # All
 
 
 @pytest.mark.parametrize(
     "config",
-    [MaskedToken.Config(), Classify.Config(weights=(1.0, 2.0)), Number.Config(), Tags.Config()],
+    [
+        MaskedToken.Config(),
+        Classify.Config(weights=(1.0, 2.0)),
+        Number.Config(),
+        Tags.Config(),
+        SplitTags.Config(sizes=(2, 2)),
+    ],
 )
 def test_objectives_travel_as_json_and_name_what_they_count(config):
     assert from_json(config.to_json(), Objective.Config) == config and config.build().unit != "things"

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.core.cache import Slots
-from weft.core.mixers import Mixer, TokenShift
+from weft.core.mixers import Mixer
 from weft.core.norms import LayerNorm, LayerScale, Norm
 from weft.core.scope import Pass
+from weft.core.shifts import Neighbours
 from weft.core.transforms import Transform, dropout
 from weft.errors import ConfigError
 
@@ -140,7 +141,7 @@ class Block(Part, nn.Module):
     """x -> mix -> read -> transform, each joined to the stream by the wiring."""
 
     class Config(BaseConfig):
-        """`read` is the branch that reads a memory; `shift` mixes each token with the one before ahead of a branch.
+        """`read` is the branch that reads a memory; `shift` mixes each token with its neighbours ahead of a branch.
 
         `scale` gives each branch learned gains before it joins the stream. The branches named in `unnormed` have no norm: a first block may follow a norm of the embedder (Warner et al., 2024).
         """
@@ -150,7 +151,7 @@ class Block(Part, nn.Module):
         transform: Transform.Config | None = None
         norm: Norm.Config = LayerNorm.Config()
         wiring: Wiring.Config = PreNorm.Config()
-        shift: TokenShift.Config | None = None
+        shift: Neighbours.Config | None = None
         unnormed: tuple[Literal["mix", "read", "transform"], ...] = ()
         scale: LayerScale.Config | None = None
         dropout: float = 0.0
@@ -202,7 +203,7 @@ class Block(Part, nn.Module):
     def _branch(self, name: str, compute: Function, at: Pass, slots: Slots | None) -> Branch:
         """A branch with its norms, its shift and its gains."""
         norm, *behind = (getattr(self, f"{name}_{end}") for end in (*NORMS, "scale"))
-        shift: TokenShift | None = getattr(self, f"{name}_shift", None)
+        shift: Neighbours | None = getattr(self, f"{name}_shift", None)
         for last in behind:
             compute = compute if last is None else _followed(compute, last)
         if shift is None:

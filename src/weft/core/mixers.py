@@ -1,22 +1,18 @@
 """Mixers: how information moves across tokens. One call for attention, averaging and recurrence."""
 
-from typing import Any
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
-from weft.core import native_training
 from weft.core.cache import Slots
 from weft.core.edges import edge_sum
-from weft.core.norms import LayerNorm, Norm
 from weft.core.rules import Rule
 from weft.core.scope import Pass, Scope
 from weft.errors import ConfigError
 from weft.relations import EdgeList
-from weft.tokens import Order, Tokens
+from weft.tokens import Tokens
 
 
 class Mixer(Part, nn.Module):
@@ -146,78 +142,3 @@ def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:
     places = torch.arange(tokens.shape[1], device=tokens.x.device)
     index = torch.where(tokens.valid, places, 0).amax(1)
     return tokens.x.gather(1, index[:, None, None].expand(-1, 1, tokens.x.shape[-1]))[:, 0]
-
-
-def _previous(x: Float[Tensor, "B Q D"], last: Float[Tensor, "B 1 D"] | None) -> Float[Tensor, "B Q D"]:
-    """The token before each one; before the first stands `last`, or zero."""
-    return torch.cat([torch.zeros_like(x[:, :1]) if last is None else last, x[:, :-1]], 1)
-
-
-class _LineShift(torch.autograd.Function):
-    """x + m * (x_previous - x) along whole lines, with its gradient in half the passes that autograd would take."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, mix: Tensor) -> Tensor:
-        ctx.save_for_backward(x, mix)
-        return torch.lerp(x, _previous(x, None), mix.expand_as(x))
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        x, mix = ctx.saved_tensors
-        to_x = grad * (1 - mix)
-        to_x[:, :-1].addcmul_(grad[:, 1:], mix)  # as the token before the next one
-        changes = torch.sub(x[:, :-1], x[:, 1:]).mul_(grad[:, 1:])
-        return to_x, changes.sum((0, 1)) - (grad[:, 0] * x[:, 0]).sum(0)
-
-
-class TokenShift(Part, nn.Module):
-    """x + m * (x_previous - x): a learned mix with the token before, for streams in a line.
-
-    Costs almost nothing and lets attention and MLP see pairs of neighbours. Where there is no token before, zero
-    stands in its place.
-    """
-
-    class Config(BaseConfig):
-        """The weights start at zero: each token is kept as it is."""
-
-    def __init__(self, config: Config, *, dim: int):
-        super().__init__()
-        self.mix = nn.Parameter(torch.zeros(dim))
-
-    def forward(
-        self,
-        x: Float[Tensor, "B Q D"],
-        at: Pass,
-        slots: Slots | None = None,
-        name: str = "previous",
-        norm: Norm | None = None,
-    ) -> Float[Tensor, "B Q D"]:
-        """The mix of x, or of its norm where one is given; `name` is that of its slot."""
-        tokens, mix = at.own.queries, self.mix.to(x.dtype)
-        whole_line = tokens.unpadded and tokens.order is Order.LINE
-        trains = whole_line and slots is None and torch.is_grad_enabled()
-        if trains and isinstance(norm, LayerNorm) and norm.plain and native_training.ready(x):
-            return native_training.shift(x, mix, norm.eps)
-        x = x if norm is None else norm(x)
-        if trains:
-            return native_training.shift(x, mix) if native_training.ready(x) else _LineShift.apply(x, mix)
-        last = slots.get(name) if slots is not None else None
-        if slots is not None:
-            slots.set(name, x[:, -1:])
-        previous = _previous(x, last)
-        if not whole_line:
-            previous = previous.masked_fill(~self._readable(at)[..., None], 0.0)
-        return torch.lerp(x, previous, mix.expand_as(x))
-
-    @staticmethod
-    def _readable(at: Pass) -> Tensor:
-        """Whether the token before is real and of no higher rank."""
-
-        def make() -> Tensor:
-            keys, queries = at.own.keys, at.own.queries
-            new = queries.shape[1]
-            valid = torch.cat([torch.zeros_like(keys.valid[:, :1]), keys.valid[:, :-1]], 1)[:, -new:]
-            rank = torch.cat([keys.rank[:, :1], keys.rank[:, :-1]], 1)[:, -new:]
-            return valid & (rank <= queries.rank)
-
-        return at.own.memo("readable predecessor", make)

@@ -12,8 +12,8 @@ from weft.core.attention import Attention
 from weft.core.block import Block, Parallel, Plain, PostNorm, PreNorm, SandwichNorm
 from weft.core.heads import PerToken
 from weft.core.memories import Across, Prefix
-from weft.core.mixers import TokenShift
 from weft.core.norms import LayerScale
+from weft.core.shifts import TokenShift
 from weft.core.transforms import Gated, Layer, Mlp, Pointwise
 from weft.generate.compiling_mixers import Setting, mixed, read_memory
 from weft.generate.program import NOWHERE, Kept, Program, Unknown, activation_number, exactly

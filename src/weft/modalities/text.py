@@ -87,7 +87,8 @@ class TextEmbed(Embedder):
         `last_norm` of the whole sum. `segments` vectors tell texts in one row apart (Devlin et al., 2019). With `narrow`
         all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020). With `end`, a text ends
         at the first id that is this one: what stands behind it is padding. `counted` gives the tokens a further
-        coordinate: how many of some ids were met so far.
+        coordinate: how many of some ids were met so far. In training a share `token_dropout` of the tokens says nothing of
+        what it is (word dropout): rare words are then known by their neighbours too.
         """
 
         vocab: int
@@ -103,12 +104,13 @@ class TextEmbed(Embedder):
         std: float = 0.02
         scale: float = 1.0
         dropout: float = 0.0
+        token_dropout: float = 0.0
         counted: Counted.Config | None = None
 
         def check(self) -> None:
             if self.vocab < 1 or self.context < 1:
                 raise ConfigError("vocab and context must be at least 1", where="TextEmbed")
-            at_least(self, 0, "segments")
+            at_least(self, 0, "segments", "token_dropout")
             at_least(self, 1, "narrow")
             if self.limit is not None and self.limit < self.context:
                 raise ConfigError(
@@ -127,6 +129,7 @@ class TextEmbed(Embedder):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.reading, self.rate, self.scale, self.end = config.reading, config.dropout, config.scale, config.end
+        self.token_rate = config.token_dropout
         width = config.narrow or dim
         self.table = nn.Embedding(config.vocab, width)
         nn.init.normal_(self.table.weight, std=config.std)
@@ -171,6 +174,8 @@ class TextEmbed(Embedder):
             x = x + self._grams(ids if valid is None else ids.masked_fill(~valid, 0), slots)
         if self.norm is not None:
             x = self.norm(x)
+        if self.token_rate and self.training:
+            x = x * (torch.rand_like(x[..., :1]) >= self.token_rate)
         if self.segments is not None:
             return x + (self.segments.weight[0] if raw.segments is None else self.segments(raw.segments))
         if raw.segments is not None:

@@ -10,7 +10,7 @@ from weft.objectives.number import Number
 from weft.objectives.objective import Loss, Objective, Term
 from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
-from weft.objectives.target_token import TargetToken
+from weft.objectives.target_token import TargetSymbol, TargetToken
 
 __all__ = ["Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
-           "PairCount", "Reconstruct", "SplitTags", "Tags", "TargetToken", "Term", "TokenLabels", "TokenNumbers"]  # fmt: skip
+           "PairCount", "Reconstruct", "SplitTags", "Tags", "TargetSymbol", "TargetToken", "Term", "TokenLabels", "TokenNumbers"]  # fmt: skip

@@ -1,13 +1,16 @@
 """Classes of tokens: the next token of a text, a hidden one, the tag of a word, the label of a node. And numbers of tokens."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from jaxtyping import Int
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.data.batch import AtTokens, Batch, Samples
-from weft.objectives.objective import Loss, Objective, added, misses
+from weft.errors import ConfigError
+from weft.objectives.objective import OWN, Loss, Objective, Term, added, misses
 
 
 class OfTokens(Objective):
@@ -78,13 +81,26 @@ class Tags(TokenClass):
 class SplitTags(OfTokens):
     """-sum log p(tag | word in its sentence) for tags of several parts: a tag is one number in a mixed radix.
 
-    The logits of all parts stand side by side, and the parts count as independent: log p(tag) is the sum over its parts.
+    The logits of all parts stand side by side, and the parts count as independent: log p(tag) is the sum over its parts. In
+    training the truth is softened: it counts 1 - `smoothing`, and all ways of a part share the rest. Parts that are named
+    in `beside` are further terms of the loss: they are learned too, and an answer may be right whatever they are.
     """
 
     class Config(OfTokens.Config):
-        """`sizes` are the numbers of ways that each part has; the last one counts single steps."""
+        """`sizes` are the numbers of ways that each part has; the last one counts single steps.
+
+        `beside` names the last parts, those that are further terms. `smoothing` is label smoothing.
+        """
 
         sizes: tuple[int, ...]
+        beside: tuple[str, ...] = ()
+        smoothing: float = 0.0
+
+        def check(self) -> None:
+            if len(self.beside) >= len(self.sizes):
+                raise ConfigError("at least one part is the answer", where="SplitTags.beside")
+            if not 0 <= self.smoothing < 1:
+                raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
 
     unit = "words"
     config: Config
@@ -92,13 +108,34 @@ class SplitTags(OfTokens):
     def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
         """The loss of samples that are computed at once."""
         x, targets = part.wanted.picked(model.encode(part.given.raw()).x)
-        logits, rest, total = model.head.values(x), targets.long(), x.new_zeros(())
-        wrong = torch.zeros_like(targets, dtype=torch.bool)
-        for size, some in zip(reversed(self.config.sizes), reversed(logits.split(self.config.sizes, -1)), strict=True):
-            truth, rest = rest % size, rest // size
-            total = total + F.cross_entropy(some, truth, reduction="sum")
-            wrong |= some.detach().argmax(-1) != truth
-        return Loss(total, targets.numel(), None if model.training else int(wrong.sum()))
+        sizes, own = self.config.sizes, len(self.config.sizes) - len(self.config.beside)
+        smoothing = self.config.smoothing if model.training else 0.0
+        logits, truths = model.head.values(x).split(sizes, -1), split_number(targets.long(), sizes)
+        losses = [
+            F.cross_entropy(some, truth, reduction="sum", label_smoothing=smoothing)
+            for some, truth in zip(logits, truths, strict=True)
+        ]
+        terms = zip(self.config.beside, losses[own:], strict=True)
+        wrong = None
+        if not model.training:
+            pairs = zip(logits[:own], truths[:own], strict=True)
+            wrong = int(torch.stack([some.argmax(-1) != truth for some, truth in pairs]).any(0).sum())
+        count = targets.numel()
+        return Loss(sum(losses[1:own], losses[0]), count, wrong, tuple(Term(name, one, count) for name, one in terms))
+
+    def counts(self, batch: Batch[Any, AtTokens]) -> Mapping[str, int]:
+        """Every part is divided by the number of words."""
+        words = sum(int((part.wanted.values >= 0).sum()) for part in batch.each)
+        return dict.fromkeys((OWN, *self.config.beside), words) if self.config.beside else {}
+
+
+def split_number(numbers: Int[Tensor, "T"], sizes: Sequence[int]) -> list[Int[Tensor, "T"]]:
+    """The digits of numbers in a mixed radix, the last of which counts single steps."""
+    digits: list[Tensor] = []
+    for size in reversed(sizes):
+        digits.append(numbers % size)
+        numbers = numbers // size
+    return digits[::-1]
 
 
 class TokenLabels(TokenClass):

@@ -15,11 +15,11 @@ from weft.data.batch import Batch, PaddedIds, Samples
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq, memory_weights
-from weft.objectives.objective import OWN, Loss, Objective, Term, added
+from weft.objectives.objective import OWN, Loss, Objective, Term, added, misses
 from weft.tokens import Tokens
 
 
-class TargetToken(Objective):
+class TargetClass(Objective):
     """-sum log p(y_t | y_<t, x), teacher forcing: the decoder reads the true target, not its own predictions.
 
     In training the truth is softened: it counts 1 - `smoothing`, and all tokens alike share the rest (Szegedy et al.,
@@ -28,6 +28,8 @@ class TargetToken(Objective):
     every part of the source shall be read alike (the doubly stochastic attention of Xu et al., 2015). A model that is being
     evaluated is scored by the truth alone.
     """
+
+    abstract = True
 
     class Config(Objective.Config):
         """`smoothing` is label smoothing, the share of probability spread evenly over all tokens; `coverage` weighs the penalty, 0 leaves it out."""
@@ -41,6 +43,7 @@ class TargetToken(Objective):
                 raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
 
     unit = "tokens"
+    judged_by_errors = False  # whether weights are chosen by the share of wrong tokens, rather than by the loss
 
     def __init__(self, config: Config):
         self.config = config
@@ -62,7 +65,8 @@ class TargetToken(Objective):
         values, targets = logits(model, part, memory)
         smoothing = self.config.smoothing if model.training else 0.0
         total = F.cross_entropy(values, targets, reduction="sum", label_smoothing=smoothing)
-        return Loss(total, targets.numel())
+        wrong = misses(values, targets) if self.judged_by_errors and not model.training else None
+        return Loss(total, targets.numel(), wrong)
 
     def counts(self, batch: Batch[Any, PaddedIds]) -> Mapping[str, int]:
         """The penalty is divided by the number of tokens too: a target's penalty stands beside the sum over its tokens."""
@@ -70,6 +74,22 @@ class TargetToken(Objective):
             return {}
         tokens = sum(int(part.wanted.real[:, 1:].sum()) for part in batch.each)
         return {OWN: tokens, "coverage": tokens}
+
+
+class TargetToken(TargetClass):
+    """-sum log p(y_t | y_<t, x) of the tokens of a text, of which several may be right: weights are chosen by the loss."""
+
+    class Config(TargetClass.Config):
+        """Smoothing and coverage."""
+
+
+class TargetSymbol(TargetClass):
+    """-sum log p(y_t | y_<t, x) of the symbols of a tree, of which one is right: weights are chosen by wrong symbols."""
+
+    class Config(TargetClass.Config):
+        """Smoothing and coverage."""
+
+    judged_by_errors = True
 
 
 def memory_of(model: Seq2Seq, part: Samples[Any, PaddedIds]) -> Tokens:

@@ -17,7 +17,7 @@ from weft.data.trees import Tree, linearise
 from weft.data.trees.gaps import gaps_of, tree_of
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
-from weft.generate.gap_trees import best_gaps
+from weft.generate.gap_trees import GapScores, best_gaps, log_total
 from weft.objectives import SplitTags
 from weft.objectives.scoring import scored
 from weft.tasks.recipes.language import context_of
@@ -66,7 +66,7 @@ class GapTagger:
         if not fitting:
             raise DataError("no sentence fits the model's context", fix="train with a longer context")
         rows = gap_rows(self.text, self.codec, [(one.source, one.references[0]) for one in fitting])
-        objective = SplitTags.Config(sizes=self.codec.sizes)
+        objective = SplitTags.Config(sizes=self.codec.sizes, beside=self.codec.beside)
         batches = micro_batches(framed(rows, self.text, context_of(self.model.config)))
         total, words = scored(objective, self.model, batches)
         answers = [best[0][0] for best in self.write([one.source for one in fitting], progress)]
@@ -78,16 +78,18 @@ class GapTagger:
         return rows.texts[0], rows.places[0]
 
     def score(self, sentence: str, tree: Tree) -> float:
-        """The log-probability of a tree; minus infinity for one with gaps that were never learned."""
+        """The log-probability of a tree among all trees; minus infinity for one with gaps that were never learned."""
         (values,) = self._values(self._framed([sentence]), [0])
-        opening, closing = (one.log_softmax(-1).double() for one in values.split(self.codec.sizes, -1))
+        scores = self._scores(values)
         gaps = gaps_of(tree)
-        (numbers,) = self.codec.encode([[*gaps[:-1], (gaps[-1][0], 0)]])
-        if (numbers < 0).any():
+        opening, *behind = self.codec.parts([*gaps[:-1], (gaps[-1][0], 0)])
+        if min(part.min() for part in (opening, *behind)) < 0:
             return -math.inf
-        rows, closes = np.arange(len(numbers)), self.codec.config.closes
-        found = opening[rows, numbers // closes].sum() + closing[rows, numbers % closes][:-1].sum()
-        return float(found)
+        rows, parts = np.arange(len(gaps)), [scores.closing, *(() if scores.depths is None else (scores.depths,))]
+        found = scores.opening[rows, opening].sum()
+        for part, numbers in zip(parts, behind, strict=True):
+            found += part[rows, numbers][:-1].sum()  # after the last word everything closes
+        return float(found) - log_total(scores)
 
     def _framed(self, sentences: Sequence[str]) -> TaggedRows:
         found = self.text.tokenizer.encode_words([text.split() for text in sentences])
@@ -106,11 +108,17 @@ class GapTagger:
         return list(values.split([len(rows.places[i]) for i in some]))
 
     def _tree(self, words: list[str], values: Tensor) -> Answer:
-        opening, closing = (one.log_softmax(-1).double().numpy() for one in values.split(self.codec.sizes, -1))
-        best = best_gaps(opening, closing, self.labels)
+        scores = self._scores(values)
+        best = best_gaps(scores)
+        chance = best.score - log_total(scores)
         opens = [self.codec.config.opens[i] for i in best.opens]
         tree = tree_of(list(zip(opens, best.closes, strict=True)), words)
-        return linearise(tree), Hypothesis((), best.score, best.score, True)
+        return linearise(tree), Hypothesis((), chance, chance, True)
+
+    def _scores(self, values: Tensor) -> GapScores:
+        """The scores of all that may stand in the gaps of a sentence."""
+        opening, closing, *more = (one.log_softmax(-1).double().numpy() for one in values.split(self.codec.sizes, -1))
+        return GapScores(opening, closing, self.labels, more[0] if self.codec.config.depths else None)
 
 
 _EMPTY: Answer = "", Hypothesis((), 0.0, 0.0, True)

@@ -20,7 +20,7 @@ from weft.generate.decode import Decoding
 from weft.inspect.tree_view import LookAtTree
 from weft.inspect.views import View
 from weft.models.stream import Model
-from weft.objectives import Objective, SplitTags, TargetToken
+from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
 from weft.tasks.gap_tagging import GapTagger
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pairs import batch_in_words
@@ -71,8 +71,9 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     def objective(self, encoded: ParseIds, codecs: Codecs, training: ParseTraining) -> Objective.Config:
         gaps = codecs.get("gaps")
         if isinstance(gaps, GapCodec):
-            return SplitTags.Config(sizes=gaps.sizes)
-        return TargetToken.Config(smoothing=training.smoothing)
+            return SplitTags.Config(sizes=gaps.sizes, beside=gaps.beside, smoothing=training.smoothing)
+        kind = TargetSymbol if training.form == "symbols" else TargetToken
+        return kind.Config(smoothing=training.smoothing)
 
     def source(self, encoded: ParseIds, codecs: Codecs, model: Model.Config, training: ParseTraining) -> Source:
         tokens, seed = training.tokens or 1024, training.seed

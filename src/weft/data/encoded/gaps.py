@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from weft.codecs import Codecs, GapCodec, TextCodec
 from weft.data.datasets.pairs import PairData
 from weft.data.encoded.tagged import TaggedIds, TaggedRows
 from weft.data.readers.trees import read_tree
 from weft.data.trees.gaps import gaps_of
+from weft.data.trees.tree import leaves
 from weft.errors import DataError
 
 
@@ -26,6 +25,8 @@ def gap_ids(data: PairData, codecs: Codecs) -> TaggedIds:
 def gap_rows(text: TextCodec, codec: GapCodec, pairs: Sequence[tuple[str, str]]) -> TaggedRows:
     """Sentences with their trees. After the last word all brackets close, which nobody has to learn: it is tagged with none."""
     found = text.tokenizer.encode_words([sentence.split() for sentence, _ in pairs])
-    gaps = [gaps_of(read_tree(tree)) for _, tree in pairs]
-    tags = codec.encode([[*some[:-1], (some[-1][0], 0)] for some in gaps])
-    return TaggedRows([ids for ids, _ in found], [starts for _, starts in found], [np.asarray(one) for one in tags])
+    trees = [read_tree(tree) for _, tree in pairs]
+    gaps = [gaps_of(tree) for tree in trees]
+    tags = [[leaf.label for leaf in leaves(tree)] for tree in trees]
+    numbers = codec.encode([[*some[:-1], (some[-1][0], 0)] for some in gaps], tags)
+    return TaggedRows([ids for ids, _ in found], [starts for _, starts in found], numbers)

@@ -1,6 +1,6 @@
 """Models that parse: `next-word` writes the symbols of a tree, `gaps` tags what opens before each word and closes after it."""
 
-from weft.core import Abreast, Block
+from weft.core import Abreast, Block, NeighbourShift
 from weft.modalities.counting import Counted
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
@@ -34,5 +34,11 @@ def next_word(
 
 
 def gaps(size: Size, *, vocab: int, outputs: int, dropout: float = 0.0) -> Stream.Config:
-    """An encoder with `outputs` values for each word: logits of what opens before it, and of how much closes after it."""
-    return swift_encoder(size, vocab=vocab, head="tags", outputs=outputs, dropout=dropout)
+    """An encoder with `outputs` values for each word: logits of what opens before it, and of how much closes after it.
+
+    Half as many words as numbers are dropped in training: a treebank is small, and a tenth of the words of a new sentence may be unknown.
+    """
+    config = swift_encoder(size, vocab=vocab, head="tags", outputs=outputs, dropout=dropout)
+    assert config.trunk.block is not None
+    trunk = config.trunk.replace(block=config.trunk.block.replace(shift=NeighbourShift.Config()))
+    return config.replace(embed=config.embed.replace(token_dropout=dropout / 2), trunk=trunk)

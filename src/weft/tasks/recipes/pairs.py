@@ -15,7 +15,7 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.planning import check_vocabulary, with_model_settings
-from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, with_own_numbers
+from weft.tasks.recipes.recipe import OF_A_READER, Dropout, Recipe, TokensPerWeight, with_own_numbers
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import PairTraining
 from weft.tasks.sizing import Sizing
@@ -23,7 +23,7 @@ from weft.training.schedule import Budget
 
 SIZING = TokensPerWeight(0.75)  # target tokens seen for each weight of both trunks
 FEW_STEPS, MANY_STEPS = 250, 4000  # fewer are too few to learn in; more learn as much from larger micro-batches
-FEW_EPOCHS, MANY_EPOCHS = 3.0, 20.0  # from which on pairs are learned by heart without dropout, or with little
+DROPOUT = Dropout((0.0, 0.1, 0.2))
 LADDER = (
     Size(dim=64, depth=1, heads=2, context=128),
     Size(dim=96, depth=2, heads=3, context=128),
@@ -69,11 +69,11 @@ P = TypeVar("P", bound=PairTraining)
 
 @dataclass(frozen=True)
 class Sized:
-    """A size, the tokens of a micro-batch that go with it, dropout, and the steps that the budget is good for."""
+    """A size, the tokens of a micro-batch that go with it, and the epochs and steps that the budget is good for."""
 
     size: Size
     tokens: int
-    dropout: float
+    epochs: float
     steps: float
 
 
@@ -99,12 +99,11 @@ def for_budget(sizing: Sizing, vocab: int, data_tokens: int) -> Sized:
 
 
 def with_micro_batches(size: Size, seen: float, data_tokens: int) -> Sized:
-    """Larger micro-batches pay as long as there are steps enough; repeated data wants dropout."""
+    """Larger micro-batches pay as long as there are steps enough."""
     tokens = 1024 if seen / 2048 < FEW_STEPS else 2048
     while seen / tokens > MANY_STEPS and tokens < 8192:
         tokens *= 2
-    epochs = seen / max(1, data_tokens)
-    return Sized(size, tokens, 0.0 if epochs < FEW_EPOCHS else 0.1 if epochs < MANY_EPOCHS else 0.2, seen / tokens)
+    return Sized(size, tokens, seen / max(1, data_tokens), seen / tokens)
 
 
 def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Callable[[str], str]) -> Codecs:
@@ -119,7 +118,10 @@ def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Ca
 
 
 def encoder_decoder(
-    draft: Draft[PairData, PairIds, P], recipe: Recipe[Size] = RECIPE, make: Make | None = None
+    draft: Draft[PairData, PairIds, P],
+    recipe: Recipe[Size] = RECIPE,
+    make: Make | None = None,
+    shares: Dropout = DROPOUT,
 ) -> tuple[Seq2Seq.Config, P]:
     """A model for pairs of texts, and the settings with everything decided.
 
@@ -134,7 +136,7 @@ def encoder_decoder(
     else:
         sized = for_budget(draft.sizing, symbols, encoded.tokens)
     size = with_own_numbers(replace(sized.size, context=encoded.context), training)
-    dropout = sized.dropout if training.dropout is None else training.dropout
+    dropout = shares.of(sized.epochs) if training.dropout is None else training.dropout
     made = TRANSLATION_MODELS[name](size, vocab=vocab, dropout=dropout) if make is None else make(size, dropout)
     config = with_model_settings(made, request)
     for side, tokens in (("source", vocab), ("target", symbols)):

@@ -44,6 +44,19 @@ class Rounds:
         return largest(ladder, lambda size: seen(size) >= min(self.rounds * samples, self.enough))
 
 
+@dataclass(frozen=True)
+class Dropout:
+    """The share of dropout by the epochs that a run makes: `few`, more, or `many`. Repeated data is learned by heart without it."""
+
+    shares: tuple[float, float, float]
+    few: float = 3.0
+    many: float = 20.0
+
+    def of(self, epochs: float) -> float:
+        """The share for a number of epochs."""
+        return self.shares[(epochs >= self.few) + (epochs >= self.many)]
+
+
 def largest(ladder: Sequence[Sz], fits: Callable[[Sz], bool]) -> Sz:
     """The last size that fits; the first where none does."""
     return next((size for size in reversed(ladder) if fits(size)), ladder[0])

@@ -11,7 +11,7 @@ from weft.data.encoded.pairs import PairIds
 from weft.data.encoded.tagged import TaggedIds
 from weft.data.readers.trees import read_tree
 from weft.data.trees.gaps import gaps_of
-from weft.data.trees.tree import ROOT, TAG, walk
+from weft.data.trees.tree import ROOT, TAG, leaves, walk
 from weft.errors import ConfigError
 from weft.modalities.encoding import ended
 from weft.models.seq2seq import Seq2Seq
@@ -22,14 +22,16 @@ from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes import encoders, pairs
 from weft.tasks.recipes.language import trunk_weights
-from weft.tasks.recipes.recipe import Recipe, Rounds, with_own_numbers
+from weft.tasks.recipes.recipe import Dropout, Recipe, Rounds, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ParseTraining
 
 FORMS = {"next-word": "symbols", "gaps": "gaps"}  # how models learn trees, by their names; others learn them as text
 VOCAB = 4096  # word pieces of sentences: most words are one piece
+DEPTHS = 4  # classes of how many brackets are open between two words: none, 1, 2, more
 OF_GAPS = Rounds(12.5)  # through the trees that a tagger of gaps should make in its budget
-GAP_TOKENS, GAP_DROPOUT = 2048, 0.2
+GAP_TOKENS = 2048
+DROPOUT = Dropout((0.0, 0.1, 0.3), few=1.0, many=5.0)  # treebanks are small, and soon learned by heart
 RECIPE = Recipe(
     models={"next-word": next_word, "gaps": gaps, **TRANSLATION_MODELS},
     presets=pairs.PRESETS,
@@ -67,7 +69,13 @@ def tree_codecs(data: PairData, training: ParseTraining, known: Codecs, spelt: A
     opens = [opens for opens, _ in Counter(opens for opens, _ in found).most_common()]
     if not any(opens):
         opens.append(ROOT)
-    config = GapCodec.Config(opens=tuple(opens), closes=max(closes for _, closes in found) + 1)
+    tags = [tag for tag, _ in Counter(leaf.label for tree in trees for leaf in leaves(tree)).most_common()]
+    config = GapCodec.Config(
+        opens=tuple(opens),
+        closes=max(closes for _, closes in found) + 1,
+        depths=DEPTHS,
+        tags=tuple(tags) if len(tags) > 1 else (),
+    )
     return {"text": text, "gaps": GapCodec(config, read=lambda name: b"")}
 
 
@@ -105,22 +113,24 @@ def tree_writer(draft: ParseDraft) -> tuple[Seq2Seq.Config, ParseTraining]:
     def make(size: Size, dropout: float) -> Seq2Seq.Config:
         return next_word(size, vocab=tokenizer.size, words=words, symbols=symbols.size, leaf=leaf, dropout=dropout)
 
-    return pairs.encoder_decoder(draft, RECIPE, make)
+    return pairs.encoder_decoder(draft, RECIPE, make, DROPOUT)
 
 
 def gap_tagger(draft: ParseDraft) -> tuple[Stream.Config, ParseTraining]:
     """An encoder that tags gaps, and the settings with everything decided."""
     request, training, encoded = draft.request, draft.training, draft.encoded
     tokenizer, amount = encoded.codec.tokenizer, encoded.amount
+
+    def cost(size: Size) -> float:
+        return 6 * trunk_weights(size) + 12 * size.depth * size.dim * encoders.USUAL_LENGTH
+
     size = encoders.PRESETS.get(request.preset or "") or draft.sizing.choose(
-        encoders.LADDER,
-        lambda size: 6 * trunk_weights(size) + 12 * size.depth * size.dim * encoders.USUAL_LENGTH,
-        amount.tokens,
-        lambda ladder, seen: OF_GAPS.choose(ladder, seen, amount.tokens),
+        encoders.LADDER, cost, amount.tokens, lambda ladder, seen: OF_GAPS.choose(ladder, seen, amount.tokens)
     )
+    epochs = draft.sizing.operations / cost(size) / max(1, amount.tokens)
     context = min(encoders.MOST_CONTEXT, max(encoders.LEAST_CONTEXT, 2 * amount.longest))
     size = with_own_numbers(replace(size, context=context), training)
-    dropout = GAP_DROPOUT if training.dropout is None else training.dropout
+    dropout = DROPOUT.of(epochs) if training.dropout is None else training.dropout
     outputs = sum(draft.codec("gaps", GapCodec).sizes)
     config = with_model_settings(gaps(size, vocab=tokenizer.size, outputs=outputs, dropout=dropout), request)
     check_vocabulary(config, tokenizer.size)
