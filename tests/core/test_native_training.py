@@ -138,6 +138,7 @@ def test_gradients_of_gradients_are_those_of_torch():
         assert (seconds(function, x) - wanted).norm() < 2e-5 * wanted.norm()
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:DeprecationWarning")
 def test_what_is_no_plain_number_on_a_cpu_is_left_to_torch(monkeypatch: pytest.MonkeyPatch):
     if library() is None:
         pytest.skip("no native library")

@@ -165,9 +165,12 @@ class Attention(Mixer):
         """Cosines and sines for each token of each row, side by side; of no pair where nothing is turned."""
         rows, tokens, _ = qkv.shape
         if self.turn is None:
-            return (qkv.new_empty(rows, tokens, 1, 0),) * 2
-        cos, sin = self._turns(self.turn, scope, "queries", qkv.dtype)
-        return tuple(t.detach().expand(rows, -1, -1, -1).contiguous() for t in (cos, sin))
+            none = qkv.new_empty(rows, tokens, 1, 0)
+            return none, none
+        cos, sin = (
+            t.expand(rows, -1, -1, -1).contiguous() for t in self._turns(self.turn, scope, "queries", qkv.dtype)
+        )
+        return cos, sin
 
     def finish(
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope

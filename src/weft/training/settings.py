@@ -56,7 +56,7 @@ class Training(Config):
         "micro": "micro-batch (gradient accumulation): samples computed at once, where a whole batch needs too much memory",
         "seed": "random seed; the same seed gives the same run",
         "precision": "number format (mixed precision): fp32, bf16 or auto, which takes the faster one on this machine",
-        "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more",
+        "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more where native code does not compute their steps",
         "evaluate_every": "steps between evaluations on held-out data (validation); by default ten evaluations in a run, which take at most a tenth of the time of --minutes",
         "checkpoint_every": "steps between checkpoints; by default one checkpoint each minute",
         "patience": "early stopping: evaluations without a better held-out loss after which training ends; the learning rate then falls to zero over a quarter more steps",
