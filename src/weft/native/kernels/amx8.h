@@ -1,6 +1,6 @@
 /* LINEAR8 for many rows by tiles of the processor (AMX): 16 rows of x times 16 outputs, 64 inputs at a time. A tile of weights
-   is 16 neighbouring tiles of 4 inputs, as they stand. Rows are padded to whole tiles with zeros, which meet whatever follows
-   the weights of an output: after the last of all weights there is as much room. Sums are exact, so that they are those of the other kernels. */
+   is 16 neighbouring tiles of 4 inputs, as they stand. Rows are padded with zeros to 64 numbers; they meet whatever follows the
+   weights of an output, and behind the last weights there is room for as many. Sums are exact: they are those of other kernels. */
 
 enum { AMX_ROWS = 16, AMX_INPUTS = 64 };
 

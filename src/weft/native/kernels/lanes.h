@@ -99,7 +99,8 @@ INLINE lanes sixteenths2(lanes a, lanes b)
            PICK(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
 
-/* The sums of all lanes of four times four vectors at once, each bit by bit what `total` gives; s holds them `apart` numbers apart. */
+/* The sums of all lanes of four times four vectors at once, each bit by bit what `total` gives. Four stand side by side, and
+   `apart` vectors from the next four. */
 INLINE lanes totals16(const lanes *s, int apart)
 {
     lanes part[4];

@@ -20,7 +20,8 @@ int64_t weft_bytes(void) { return sizeof(op) + 1000 * sizeof(batch) + 1000000 * 
 
 #ifdef HAS_AMX
 
-enum { REQUEST_STATE = 0x1023, TILES = 18, HAS_TILES = 1 << 24, HAS_TILES8 = 1 << 25 }; /* of Linux, and of CPUID leaf 7 in EDX */
+/* Linux's request for a state of the processor, the state of tiles, and the bits of CPUID's leaf 7 (EDX) that speak of tiles. */
+enum { REQUEST_STATE = 0x1023, TILES = 18, HAS_TILES = 1 << 24, HAS_TILES8 = 1 << 25 };
 
 /* Whether the processor multiplies tiles of bytes and the system lets this process do it: it must be asked. */
 static int tiles_allowed(void)

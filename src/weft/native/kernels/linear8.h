@@ -154,7 +154,8 @@ static float rounded(const float *x, uint8_t *q, int64_t n, int64_t padded, int3
     return step;
 }
 
-enum { STAY8 = 8, WHOLE8 = 64 }; /* tiles of outputs that stay in a cache while all rows pass; rows are padded to WHOLE8 bytes */
+/* Tiles of outputs that stay in a cache while all rows pass, and the bytes to whose multiples rows are padded. */
+enum { STAY8 = 8, WHOLE8 = 64 };
 
 static void linear8(const op *o, const batch *at, const member *me, int64_t rows, const float *x, float *y)
 {

@@ -1,5 +1,5 @@
-/* Runs a step program. A file that includes this has chosen an instruction set, LANES, TILE_ROWS, the tiles of LINEAR8 and RUN,
-   the name. */
+/* Runs a step program. A file that includes this has chosen an instruction set, LANES, TILE_ROWS and TILE_OUTPUTS, the tiles of
+   LINEAR8 and RUN, the name. */
 
 #include "program.h"
 #include "team.h"
