@@ -42,6 +42,7 @@ NATIVE = library()
 needs_native = pytest.mark.skipif(NATIVE is None, reason="there is no C compiler")
 CAPTIONERS = sorted(CAPTION_MODELS)
 FEW = ("lstm-attention", "next-word", "one-stream of pictures")
+QUICK = (*PAIR_ZOO, "biases of past", "cnn-lstm of pictures", "one-stream of pictures", "show-attend-tell of pictures")
 
 
 def decoders() -> dict[str, Stream]:
@@ -119,7 +120,7 @@ def test_every_decoder_that_reads_a_memory_is_native(name: str):
 
 
 @needs_native
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few_quick(MODELS, QUICK))
 @pytest.mark.parametrize("instructions", instruction_sets(NATIVE.widest) if NATIVE else [])
 def test_steps_that_read_a_memory_are_those_of_the_modules(
     name: str, instructions: int, monkeypatch: pytest.MonkeyPatch
