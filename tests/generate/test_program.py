@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 import torch
-from stepped import alike, by_modules, logits
+from stepped import alike, by_modules, few_quick, logits
 from tiny import VOCAB, ZOO, language_model, randomised
 from torch import Tensor, nn
 
@@ -77,6 +77,7 @@ def variants() -> dict[str, Stream]:
 
 
 MODELS = variants()
+QUICK = [*ZOO, "swift, hashed", "swift, twice", "llama, other wirings", "gpt, waves"]
 EIGHT_BITS = {name: prepared(MODELS[name], "int8") for name in ("gpt", "llama", "lstm", "swift")}
 PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9]]
 
@@ -125,7 +126,7 @@ def test_neighbours_change_no_bit_of_a_step_in_eight_bits(name: str):
 
 
 @needs_native
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few_quick(MODELS, QUICK))
 def test_neighbours_change_no_bit_of_a_step(name: str):
     alone, together = Session(MODELS[name]), Session(MODELS[name])
     for session in (alone, together):
@@ -154,7 +155,7 @@ def test_the_number_of_threads_changes_no_bit(precision: str, monkeypatch: pytes
 
 
 @needs_native
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few_quick(MODELS, QUICK))
 def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
     model, found = MODELS[name], []
     for session in (Session(model), by_modules(model)):
@@ -167,7 +168,7 @@ def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
 
 
 @needs_native
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few_quick(MODELS, QUICK))
 def test_rows_that_moved_without_a_copy_are_found_by_the_modules(name: str, monkeypatch: pytest.MonkeyPatch):
     model, found, copies, take = MODELS[name], [], [], Cache.take
     monkeypatch.setattr(Cache, "take", lambda self, rows: copies.append(rows) or take(self, rows))

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 import torch
-from stepped import alike, by_modules
+from stepped import alike, by_modules, few_quick, instruction_sets
 from tiny import PAIR_ZOO, VOCAB, numbers, randomised, translation_config
 from torch import Tensor
 
@@ -41,6 +41,8 @@ SIZE = Size(dim=24, depth=2, heads=4, context=24)
 NATIVE = library()
 needs_native = pytest.mark.skipif(NATIVE is None, reason="there is no C compiler")
 CAPTIONERS = sorted(CAPTION_MODELS)
+FEW = ("lstm-attention", "next-word", "one-stream of pictures")
+QUICK = (*PAIR_ZOO, "biases of past", "cnn-lstm of pictures", "one-stream of pictures", "show-attend-tell of pictures")
 
 
 def decoders() -> dict[str, Stream]:
@@ -118,19 +120,25 @@ def test_every_decoder_that_reads_a_memory_is_native(name: str):
 
 
 @needs_native
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("instructions", range(NATIVE.widest + 1 if NATIVE else 0))
+@pytest.mark.parametrize("name", few_quick(MODELS, QUICK))
+@pytest.mark.parametrize("instructions", instruction_sets(NATIVE.widest) if NATIVE else [])
 def test_steps_that_read_a_memory_are_those_of_the_modules(
     name: str, instructions: int, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(NATIVE, "widest", instructions)
-    for shared in (True, False):
-        session = Session(MODELS[name], memory=memory(), capacity=7)  # lines grow on the way
-        assert alike(logits(session, shared), expected(name, shared)) and session._native is not None
+    session = Session(MODELS[name], memory=memory(), capacity=7)  # lines grow on the way
+    assert alike(logits(session, True), expected(name, True)) and session._native is not None
 
 
 @needs_native
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few_quick(MODELS, FEW))
+def test_steps_with_a_memory_for_each_row_are_those_of_the_modules(name: str):
+    session = Session(MODELS[name], memory=memory(), capacity=7)
+    assert alike(logits(session, False), expected(name, False)) and session._native is not None
+
+
+@needs_native
+@pytest.mark.parametrize("name", few_quick(MODELS, FEW))
 def test_native_steps_and_steps_of_the_modules_may_follow_each_other(name: str):
     found = []
     for session in (Session(MODELS[name], memory=memory()), by_modules(MODELS[name], memory=memory())):
@@ -151,9 +159,9 @@ def test_rows_of_a_memory_leave_without_a_copy_until_the_modules_step(name: str,
     monkeypatch.setattr(Cache, "take_memory", lambda self, rows: copies.append(rows) or take(self, rows))
     for session in (Session(MODELS[name], memory=memory()), by_modules(MODELS[name], memory=memory())):
         native, steps = session.program is not None, [session.start([[1], [2]]), session.step(torch.tensor([3, 4]))]
-        for rows, kept in (([1, 1, 0, 0], [1, 0]), ([2, 3], [1]), ([1, 0], [0])):
+        for rows, kept in (([1, 0], [1, 0]), ([1, 1], [1]), ([1, 0], [0])):
             session.take(torch.tensor(rows), torch.tensor(kept))
-            steps.append(session.step(torch.tensor([3, 5, 1, 2])[: len(rows)]))
+            steps.append(session.step(torch.tensor([3, 5])))
         assert len(copies) == (0 if native else 2)
         session.program = None
         steps.append(session.step(torch.tensor([3, 6])))
@@ -164,7 +172,7 @@ def test_rows_of_a_memory_leave_without_a_copy_until_the_modules_step(name: str,
 
 
 @needs_native
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", few_quick(MODELS, FEW))
 def test_neighbours_and_threads_change_no_bit_of_a_step_that_reads_a_memory(name: str, monkeypatch: pytest.MonkeyPatch):
     found = []
     for rows, threads in ((1, 1), (7, 1), (7, 3)):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from stepped import alike, by_modules, logits
+from stepped import alike, by_modules
 from tiny import language_model
 from torch import nn
 from torch.nn.utils import parametrize
@@ -28,6 +28,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
     found, make = list[Program](), programs.program_of
     monkeypatch.setattr(programs, "program_of", lambda model: found.append(make(model)) or found[-1])
     return found
+
+
+def logits(session: Session) -> list[torch.Tensor]:
+    """Those of a prompt and of two steps."""
+    return [session.start([[1, 2, 3], [4]]), *(session.step(torch.tensor([step, 5])) for step in (6, 7))]
 
 
 def adapted() -> Stream:
@@ -78,23 +83,23 @@ CHANGES: dict[str, Callable[[Stream], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_model_is_never_stepped_by_its_old_program(change: str, made: list[Program]):
-    model, prompts = language_model("gpt", dtype=torch.float32), [[1, 2, 3], [4], [5, 6]]
-    before = logits(Session(model), prompts)
+    model = language_model("gpt", dtype=torch.float32)
+    before = logits(Session(model))
     CHANGES[change](model)
     session = Session(model)
     assert session.program is not made[0]
     with torch.no_grad():
-        found, expected = logits(session, prompts), logits(by_modules(model), prompts)
+        found, expected = logits(session), logits(by_modules(model))
     assert alike(found, expected)
     assert alike(found, before) == (change in ("training", "a buffer"))
 
 
 def test_the_program_is_made_once_while_weights_change_in_place(made: list[Program]):
-    model, prompts = language_model("swift", dtype=torch.float32), [[1, 2, 3], [4], [5, 6]]
-    before = logits(Session(model), prompts)
+    model = language_model("swift", dtype=torch.float32)
+    before = logits(Session(model))
     model.load_state_dict(_other_numbers(model))
-    found = logits(Session(model), prompts)
-    assert alike(found, logits(by_modules(model), prompts)) and not alike(found, before)
+    found = logits(Session(model))
+    assert alike(found, logits(by_modules(model))) and not alike(found, before)
     model.train()
     assert Session(model).program is None
     model.eval()
@@ -102,11 +107,11 @@ def test_the_program_is_made_once_while_weights_change_in_place(made: list[Progr
 
 
 def test_adapters_are_found_where_they_were_folded(made: list[Program]):
-    model, prompts = adapted(), [[1, 2, 3], [4], [5, 6]]
-    before = logits(Session(model), prompts)
-    assert len(made) == 1 and not alike(before, logits(Session(_without_adapters(model)), prompts))
+    model = adapted()
+    before = logits(Session(model))
+    assert len(made) == 1 and not alike(before, logits(Session(_without_adapters(model))))
     fold(model)
-    assert alike(logits(Session(model), prompts), before) and len(made) == 3
+    assert alike(logits(Session(model)), before) and len(made) == 3
 
 
 def _without_adapters(model: Stream) -> Stream:
@@ -120,11 +125,11 @@ def _without_adapters(model: Stream) -> Stream:
 
 def test_a_session_that_has_begun_goes_on_with_the_weights_that_it_began_with():
     model = language_model("gpt", dtype=torch.float32)
-    expected = logits(Session(copy.deepcopy(model)), [[1], [2], [3]])
+    expected = logits(Session(copy.deepcopy(model)))
     session = Session(model)
     _moved(model)
     gc.collect()
-    assert alike(logits(session, [[1], [2], [3]]), expected)
+    assert alike(logits(session), expected)
 
 
 def test_a_model_that_is_let_go_is_gone_and_so_are_weights_that_it_let_go():

@@ -74,7 +74,8 @@ typedef struct {
 } op;
 
 /* A batch in the making. Keys and values of a slot are (rows, key heads, room, width), of a memory (memory_rows, key heads,
-   memory_length, width); other slots are (rows, width), of a memory (memory_rows, width). Counts and places are 64-bit integers. Tokens that stand before a row's `first` place are padding. */
+   memory_length, width); other slots are (rows, width), of a memory (memory_rows, width). Counts and places are 64-bit
+   integers. Tokens that stand before a row's `first` place are padding. */
 typedef struct {
     int64_t rows, fresh;               /* rows, and new tokens in each */
     int64_t length, room;              /* places read before this step, and places that the lines have */
