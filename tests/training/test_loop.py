@@ -51,7 +51,7 @@ class Text(TextWindows):
 
 
 class Listener(Progress):
-    """Progress that remembers what was said."""
+    """Progress that remembers what was said, except how far the run is: those lines come by the clock."""
 
     def __init__(self) -> None:
         super().__init__(quiet=True)
@@ -59,6 +59,9 @@ class Listener(Progress):
 
     def say(self, text: str) -> None:
         self.said.append(text)
+
+    def step(self, progress: float, values: dict[str, str], left: float) -> None:
+        pass
 
 
 def go(
