@@ -70,7 +70,7 @@ def _advice(facts: dict[str, Any]) -> list[str]:
         )
     if facts["int8_speedup"] > WORTH_ROUNDING:
         advice.append(f"models of GPT-2's width write {facts['int8_speedup']:g} times as fast with --set precision=int8; where it "
-                      "was measured, on small models, held-out loss rose by less than 0.001 (docs/native.md)")  # fmt: skip
+                      "was measured, on small models, held-out loss rose by less than 0.001 (docs/speed.md)")  # fmt: skip
     if facts["free_disk_gb"] < 2:
         advice.append("less than 2 GB of free disk: checkpoints of large models may not fit")
     return advice
