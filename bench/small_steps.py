@@ -10,7 +10,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
+from unittest.mock import patch
 
 import torch
 from race import Clock, per_call, race
@@ -18,7 +20,7 @@ from report import Table, arguments, hand_in
 from step_graph import Writer
 from torch import nn
 
-from weft.generate import Sampling, Session, generate, sampling
+from weft.generate import Sampling, Session, generate, programs, sampling
 from weft.generate import session as sessions
 from weft.generate.compute import prepared
 from weft.modalities import tokenizer_making as tokenizers
@@ -55,12 +57,10 @@ def write(tokenizer: Tokenizer, model: Stream, new: int, temperature: float) -> 
 
 def write_by_modules(tokenizer: Tokenizer, model: Stream, new: int, temperature: float) -> list[int]:
     """The same as on a machine without a compiler."""
-    found = sessions.library, sampling.library
-    sessions.library = sampling.library = lambda: None
-    try:
+    with ExitStack() as stack:
+        for module in (programs, sampling, sessions):
+            stack.enter_context(patch.object(module, "library", lambda: None))
         return write(tokenizer, model, new, temperature)
-    finally:
-        sessions.library, sampling.library = found
 
 
 def by_step_graph(

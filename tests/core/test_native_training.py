@@ -181,3 +181,16 @@ def test_a_model_learns_the_same_in_native_code_and_without(monkeypatch: pytest.
     monkeypatch.setattr(native, "library", lambda: None)
     for a, b in zip(found, gradients(), strict=True):
         assert (a - b).norm() <= 2e-5 * b.norm()
+
+
+@pytest.mark.parametrize(("name", "context", "used"), [("swift", 8, True), ("gpt", 8, False), ("gpt", 96, True)])
+def test_lines_are_read_in_native_code_where_it_is_faster(
+    name: str, context: int, used: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if library() is None:
+        pytest.skip("no native library")
+    model = LANGUAGE_MODELS[name](Size(dim=32, depth=1, heads=2, context=context), vocab=11).build()
+    ran, run = list[TrainingKind](), native._run
+    monkeypatch.setattr(native, "_run", lambda kind, *given, **more: (ran.append(kind), run(kind, *given, **more)))
+    model(Text(torch.zeros(1, context, dtype=torch.long)))
+    assert (TrainingKind.READ_FORWARD in ran) == used

@@ -144,7 +144,8 @@ class Attention(Mixer):
 
     def _native_heads(self, scope: Scope) -> native_training.Heads | None:
         """How native code is to read whole lines of a stream, or None where it cannot."""
-        shape, norms = scope.shape(self.rules), (self.q_norm, self.k_norm)
+        shape, norms, tokens = scope.shape(self.rules), (self.q_norm, self.k_norm), scope.queries.shape[1]
+        causal = shape is Shape.CAUSAL
         plain = all(norm is None or (isinstance(norm, LayerNorm) and norm.plain) for norm in norms)
         if (
             shape not in (Shape.ALL, Shape.CAUSAL)
@@ -154,11 +155,13 @@ class Attention(Mixer):
             or self.rows_apart
             or self.value_dim != self.head_dim
             or recording.active() is not None
-            or not native_training.fits(scope.queries.shape[1], self.head_dim)
+            or not native_training.fits(tokens, self.head_dim)
+            or not native_training.pays(
+                tokens, causal=causal, prepared=self.q_norm is not None or self.turn is not None
+            )
         ):
             return None
         eps = self.q_norm.eps if isinstance(self.q_norm, LayerNorm) else native_training.NO_NORM
-        causal = shape is Shape.CAUSAL
         return native_training.Heads(self.heads, self.groups, self.head_dim, causal, eps, self.score.factor)
 
     def _native_turns(self, qkv: Tensor, scope: Scope) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,7 @@ QUERIES, APART = 32, 16  # of kernels/reading.h: queries in a block, and numbers
 HEAD_MULTIPLE = 16  # widths of heads that vectors of every instruction set fill
 NO_NORM = -1.0
 LONGEST = 1024  # tokens: the scratch of longer lines does not stay in a processor's cache
+SHORTEST_PLAIN = 96  # tokens, from which on causal lines without norms and turns are read faster than by torch
 
 
 def ready(x: Tensor) -> bool:
@@ -43,6 +44,11 @@ def ready(x: Tensor) -> bool:
 def fits(tokens: int, width: int) -> bool:
     """Whether `read` takes lines of this length and heads of this width."""
     return tokens <= LONGEST and width % HEAD_MULTIPLE == 0
+
+
+def pays(tokens: int, *, causal: bool, prepared: bool) -> bool:
+    """Whether `read` is faster than torch: where it also norms or turns, else for long causal lines (docs/speed.md)."""
+    return prepared or (causal and tokens >= SHORTEST_PLAIN)
 
 
 def _run(
