@@ -7,13 +7,14 @@
 `before` is Python code that the process runs ahead of the command, to stop it at a chosen place.
 """
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from typing import Any
 
 import processes
 import pytest
+
+from weft.cli.app import run as command
 
 WEFT = Path(sys.executable).with_name("weft")
 LOOK, PATIENCE = 0.005, 20_000  # seconds between looks at a process, and looks after which it is given up
@@ -154,10 +157,35 @@ class Weft:
     def __call__(self, *words: str | Path, before: str = "", env: dict[str, str] | None = None) -> Done:
         return self.start(*words, before=before, env=env).wait()
 
+    def here(self, *words: str | Path) -> Done:
+        """The command in this process, which is enough for one that is refused before it computes."""
+        self.count += 1
+        names = self.notes / f"out-{self.count}", self.notes / f"err-{self.count}"
+        with contextlib.ExitStack() as stack:
+            out, err = (stack.enter_context(name.open("w+", errors="replace")) for name in names)
+            stack.enter_context(pytest.MonkeyPatch.context()).setattr(
+                sys, "stdin", stack.enter_context(open(os.devnull))
+            )
+            for change in (
+                contextlib.chdir(self.folder),
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+            ):
+                stack.enter_context(change)
+            code = command(list(map(str, words)))
+        return Done(code, *(name.read_text(errors="replace") for name in names))
+
     def refused(self, *words: str | Path, before: str = "", code: int = 2) -> str:
         """Run a command that must be refused: no traceback, nothing on stdout, nothing left behind; returns stderr."""
+        return self._message(lambda: self(*words, before=before), code)
+
+    def refused_here(self, *words: str | Path) -> str:
+        """The same in this process, which is faster."""
+        return self._message(lambda: self.here(*words), code=2)
+
+    def _message(self, run: Callable[[], Done], code: int) -> str:
         found = sorted(self.folder.rglob("*"))
-        done = self(*words, before=before)
+        done = run()
         assert done.code == code, (done.code, done.err)
         assert "Traceback" not in done.err and "\nweft: " in "\n" + done.err, done.err
         assert done.out == ""

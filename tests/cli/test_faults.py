@@ -62,7 +62,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_text_that_cannot_be_read_names_file_line_and_remedy(weft: Weft, content: bytes, problem: str) -> None:
     (weft.folder / "data.txt").write_bytes(content)
-    message = weft.refused("train", "data.txt", *BRIEF)
+    message = weft.refused_here("train", "data.txt", *BRIEF)
     assert problem in message and "\n  -> " in message
 
 
@@ -79,7 +79,7 @@ def test_text_that_cannot_be_read_names_file_line_and_remedy(weft: Weft, content
 def test_a_bad_line_of_json_is_named(weft: Weft, line: str, problem: str) -> None:
     good = json.dumps({"text": "a good line"}) + "\n"
     (weft.folder / "data.jsonl").write_text(good * 2 + line + "\n" + good)
-    assert problem in weft.refused("train", "data.jsonl", *BRIEF)
+    assert problem in weft.refused_here("train", "data.jsonl", *BRIEF)
 
 
 @pytest.mark.parametrize("content", ["abcd", "a short text", "x" * 30])
@@ -105,7 +105,7 @@ def test_a_text_shorter_than_the_context_trains_in_shorter_windows(weft: Weft, c
 def test_data_that_is_not_there_or_not_text(weft: Weft, data: str, problem: str) -> None:
     (weft.folder / "sound.ogg").write_bytes(b"OggS\x00")
     (weft.folder / "empty").mkdir()
-    assert problem in weft.refused("train", data, *BRIEF)
+    assert problem in weft.refused_here("train", data, *BRIEF)
 
 
 def test_what_is_skipped_in_a_folder_is_listed_with_the_reason(weft: Weft) -> None:
@@ -134,7 +134,7 @@ def test_what_is_skipped_in_a_folder_is_listed_with_the_reason(weft: Weft) -> No
 
 def test_a_pipe_named_by_hand_never_hangs(weft: Weft) -> None:
     os.mkfifo(weft.folder / "pipe.txt")
-    assert "expected a file or folder, found a named pipe" in weft.refused("train", "pipe.txt", *BRIEF)
+    assert "expected a file or folder, found a named pipe" in weft.refused_here("train", "pipe.txt", *BRIEF)
 
 
 def test_a_file_whose_name_is_not_utf8_can_be_trained_on(weft: Weft) -> None:
@@ -184,7 +184,7 @@ def test_a_file_whose_name_is_not_utf8_can_be_trained_on(weft: Weft) -> None:
     ],
 )
 def test_words_that_cannot_be_meant_are_refused_with_advice(weft: Weft, words: list[str], problem: str) -> None:
-    assert problem in weft.refused("train", "book.txt", *words)
+    assert problem in weft.refused_here("train", "book.txt", *words)
 
 
 @pytest.mark.parametrize("value", ["010", "0x10", "1_000", "NaN", "9" * 30, "١٢", " 5", "no"])
@@ -195,7 +195,7 @@ def test_odd_whole_numbers_are_refused_everywhere_alike(weft: Weft, value: str) 
         ["--seed", value],
         ["--set", f"model.trunk.depth={value}"],
     ):
-        assert f"expected a whole number, found {value!r}" in weft.refused("train", "book.txt", *words)
+        assert f"expected a whole number, found {value!r}" in weft.refused_here("train", "book.txt", *words)
 
 
 @pytest.mark.parametrize(("value", "found"), [("1e-4", 1e-4), ("0.5E-2", 0.005), ("1", 1.0)])
@@ -206,21 +206,21 @@ def test_numbers_are_written_as_in_json(weft: Weft, value: str, found: float) ->
 
 @pytest.mark.parametrize("value", ["no", "yes", "1", "True", "on", ""])
 def test_truth_is_true_or_false(weft: Weft, value: str) -> None:
-    message = weft.refused("train", "book.txt", "--set", f"record_samples={value}")
+    message = weft.refused_here("train", "book.txt", "--set", f"record_samples={value}")
     assert f"expected true or false, found {value!r}" in message
 
 
 def test_a_command_that_does_not_exist(weft: Weft) -> None:
-    assert "there is no command 'trian'\n  -> did you mean 'train'?" in weft.refused("trian", "book.txt")
-    assert "Missing argument 'RUN'" in weft.refused("predict")
-    assert "no data named" in weft.refused("train")
+    assert "there is no command 'trian'\n  -> did you mean 'train'?" in weft.refused_here("trian", "book.txt")
+    assert "Missing argument 'RUN'" in weft.refused_here("predict")
+    assert "no data named" in weft.refused_here("train")
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_a_folder_that_is_no_run(weft: Weft, command: str) -> None:
-    assert "no such run" in weft.refused(command, "nowhere")
-    assert "no such run" in weft.refused(command, "book.txt")
-    assert "not a run: there is no config.json" in weft.refused(command, ".")
+    assert "no such run" in weft.refused_here(command, "nowhere")
+    assert "no such run" in weft.refused_here(command, "book.txt")
+    assert "not a run: there is no config.json" in weft.refused_here(command, ".")
     assert "the name is too long" in weft.refused(command, "x" * 300, code=74)
 
 
@@ -289,7 +289,7 @@ def test_a_run_that_was_tampered_with(weft: Weft, run: Path, name: str, old: str
     content = path.read_text()
     assert old in content, content[:2000]
     path.write_text(content.replace(old, new, 1))
-    message = weft.refused("predict", "run", "The")
+    message = weft.refused_here("predict", "run", "The")
     assert problem in message and "run" in message
 
 
@@ -297,9 +297,9 @@ def test_damaged_weights_name_the_file(weft: Weft, run: Path) -> None:
     shutil.copytree(run, weft.folder / "run")
     path = weft.folder / "run" / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    assert "run/model.safetensors: not a valid safetensors file" in weft.refused("predict", "run", "The")
+    assert "run/model.safetensors: not a valid safetensors file" in weft.refused_here("predict", "run", "The")
     path.write_bytes(b"\x80\x04pickled")
-    assert "weft does not open these" in weft.refused("predict", "run", "The")
+    assert "weft does not open these" in weft.refused_here("predict", "run", "The")
 
 
 def test_weights_that_are_not_numbers_are_told(weft: Weft, run: Path) -> None:
@@ -309,7 +309,7 @@ def test_weights_that_are_not_numbers_are_told(weft: Weft, run: Path) -> None:
     path = weft.folder / "run" / "model.safetensors"
     tensors = {name: tensor * float("nan") for name, tensor in load_file(path).items()}
     save_file(tensors, path)
-    message = weft.refused("predict", "run", "The")
+    message = weft.refused_here("predict", "run", "The")
     assert "weights that are not finite numbers: embed" in message and "--broken" in message
 
 

@@ -109,7 +109,7 @@ def test_what_a_kill_leaves_is_swept_by_the_next_command(weft: Weft, where: str,
 def test_nothing_is_swept_from_a_folder_that_is_no_run(weft: Weft) -> None:
     for name in (".lock", ".tmp-0123456789ab"):
         (weft.folder / name).write_text("of another program")
-    assert "not a run" in weft.refused("predict", ".", "The")
+    assert "not a run" in weft.refused_here("predict", ".", "The")
     assert (weft.folder / ".lock").read_text() == "of another program"
 
 
@@ -219,7 +219,7 @@ def test_two_that_start_at_once_take_different_folders(weft: Weft) -> None:
 
 def test_a_new_run_does_not_start_where_an_old_one_is(weft: Weft) -> None:
     assert weft(*TRAIN, "--out", "run").code == 0
-    message = weft.refused("train", "book.txt", *TINY, "--steps", "1", "--out", "run")
+    message = weft.refused_here("train", "book.txt", *TINY, "--steps", "1", "--out", "run")
     assert "a run is already here" in message and "--resume, or choose another --out" in message
 
 
@@ -245,7 +245,7 @@ def test_a_finished_run_is_left_as_it_is_and_reports_again(weft: Weft) -> None:
 )
 def test_a_resumed_run_refuses_other_settings(weft: Weft, stopped: Path, words: tuple[str, ...], problem: str) -> None:
     weft.folder.joinpath("run").symlink_to(stopped)
-    assert problem in weft.refused(*RESUME, *words)
+    assert problem in weft.refused_here(*RESUME, *words)
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +262,7 @@ def test_a_resumed_run_refuses_other_data(weft: Weft) -> None:
     weft(*TRAIN, "--out", "run", before=kill("weft.training.loop.accumulate", 5, "SIGTERM"))
     with open(weft.folder / "book.txt", "a") as book:
         book.write("One more line.\n")
-    message = weft.refused(*RESUME)
+    message = weft.refused_here(*RESUME)
     assert "the data has changed since this run began" in message and "--from" in message
     (weft.folder / "again.txt").write_text(text())
     assert weft("train", "again.txt", "--resume", "--out", "run").code == 0  # the same text under another name
