@@ -49,11 +49,12 @@ typedef struct {
     int64_t n, m, rows;
 } map;
 
-/* The products of R rows of x with O rows of W over some of their numbers. R and O are constants where this is used, so the
-   sums stay in registers. Where it begins or ends within a row, they are `kept` in between. */
-INLINE void tile(const map *a, int64_t row, int64_t output, span within, lanes *kept, int R, int O)
+/* The products of R rows of x with O rows of W over some of their numbers. R, O and `ahead` are constants where this is used, so
+   the sums stay in registers. Where it begins or ends within a row, they are `kept` in between. Each tile of rows asks for
+   `ahead` of the O rows of W that come next. */
+INLINE void tile(const map *a, int64_t row, int64_t output, span within, lanes *kept, int R, int O, int ahead)
 {
-    const float *x = a->x + row * a->n, *w = a->w + output * a->n;
+    const float *x = a->x + row * a->n, *w = a->w + output * a->n, *next = w + (O + row / R * ahead) * a->n;
     int64_t n = a->n, k = within.start;
     lanes sum[24];
     float rest[24];
@@ -70,6 +71,8 @@ INLINE void tile(const map *a, int64_t row, int64_t output, span within, lanes *
 #pragma GCC unroll 8
         for (int o = 0; o < O; o++) {
             lanes weight = load(w + o * n + k);
+            if (o < ahead)
+                __builtin_prefetch(next + o * n + k, 0, 2);
 #pragma GCC unroll 4
             for (int r = 0; r < R; r++)
                 sum[r * O + o] += weight * number[r];
@@ -90,34 +93,32 @@ INLINE void tile(const map *a, int64_t row, int64_t output, span within, lanes *
     add_up(sum, rest, a->b ? a->b + output : 0, a->y + row * a->m + output, a->m, R, O);
 }
 
-/* Asks for the part `number` of `parts` of some numbers, which are read soon. */
-INLINE void ask_for(const float *x, int64_t n, int64_t number, int64_t parts)
-{
-    const char *bytes = (const char *)x;
-    int64_t each = n * (int64_t)sizeof(float) / parts / 64 * 64 + 64, stop = (number + 1) * each;
-    for (int64_t at = number * each; at < stop; at += 64)
-        __builtin_prefetch(bytes + at, 0, 2);
-}
-
 /* The numbers of x and the rows that stay in a core's outer cache, and the numbers of a row that do in its inner one. */
 enum { STAY = 192 * 1024, STAY_ROWS = 128, NEAR = 768 };
 
-/* TILE_OUTPUTS outputs for TILE_ROWS rows and more: what of their weights fits into the inner cache meets all rows. */
+/* TILE_OUTPUTS outputs for TILE_ROWS rows and more: what of their weights fits into the inner cache meets all rows. While the
+   first tiles of rows read their weights, they ask for those of the outputs that come next, a line at a time. */
 static void few_outputs(const map *a, int64_t output, int more)
 {
     lanes kept[STAY_ROWS * TILE_OUTPUTS];
     int64_t parts = (a->n + NEAR - 1) / NEAR, each = (a->n / parts + LANES - 1) / LANES * LANES;
-    int64_t tiles = a->rows / TILE_ROWS, done = 0;
+    int64_t tiles = more ? a->rows / TILE_ROWS : 0;
     for (int64_t k = 0; k < a->n; k += each) {
         span within = {k, k + each < a->n ? k + each : a->n};
         int64_t r = 0;
-        for (; r + TILE_ROWS <= a->rows; r += TILE_ROWS, done++) {
-            if (more) /* outputs come after these */
-                ask_for(a->w + (output + TILE_OUTPUTS) * a->n, TILE_OUTPUTS * a->n, done, tiles * parts);
-            tile(a, r, output, within, kept + r * TILE_OUTPUTS, TILE_ROWS, TILE_OUTPUTS);
+        for (; r + TILE_ROWS <= a->rows; r += TILE_ROWS) {
+            lanes *sums = kept + r * TILE_OUTPUTS;
+            if (tiles == 1)
+                tile(a, r, output, within, sums, TILE_ROWS, TILE_OUTPUTS, TILE_OUTPUTS);
+            else if (tiles == 2)
+                tile(a, r, output, within, sums, TILE_ROWS, TILE_OUTPUTS, TILE_OUTPUTS / 2);
+            else if (tiles > 2 && r < TILE_OUTPUTS / 2 * TILE_ROWS)
+                tile(a, r, output, within, sums, TILE_ROWS, TILE_OUTPUTS, 2);
+            else
+                tile(a, r, output, within, sums, TILE_ROWS, TILE_OUTPUTS, 0);
         }
         for (; r < a->rows; r++)
-            tile(a, r, output, within, kept + r * TILE_OUTPUTS, 1, TILE_OUTPUTS);
+            tile(a, r, output, within, kept + r * TILE_OUTPUTS, 1, TILE_OUTPUTS, 0);
     }
 }
 
@@ -128,16 +129,16 @@ static void outputs_of_some(const map *a, int64_t start, int64_t stop)
     int64_t o = start;
     if (a->rows == 1)
         for (; o + 8 <= stop; o += 8)
-            tile(a, 0, o, whole, 0, 1, 8);
+            tile(a, 0, o, whole, 0, 1, 8, 0);
     if (a->rows >= TILE_ROWS)
         for (; o + TILE_OUTPUTS <= stop; o += TILE_OUTPUTS)
             few_outputs(a, o, o + 2 * TILE_OUTPUTS <= stop);
     for (; o + 4 <= stop; o += 4)
         for (int64_t r = 0; r < a->rows; r++)
-            tile(a, r, o, whole, 0, 1, 4);
+            tile(a, r, o, whole, 0, 1, 4, 0);
     for (; o < stop; o++)
         for (int64_t r = 0; r < a->rows; r++)
-            tile(a, r, o, whole, 0, 1, 1);
+            tile(a, r, o, whole, 0, 1, 1, 0);
 }
 
 /* The outputs from `start` to `stop` for all rows. */
