@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from spaced_tokenizer import spaced
 from tiny import language_model
 
 from weft.errors import WeftError
@@ -130,6 +131,14 @@ def test_letters_of_several_bytes_are_heard_whole():
     ids = BYTES.encode("é漢🙂z").tolist()
     (made,) = search([*ids, BYTES.end], tokenizer=BYTES, listen=lambda row, new: heard.append(new))
     assert heard == ["é", "漢", "🙂", "z"] and made.text == "é漢🙂z" and made.ids == tuple(ids)
+
+
+def test_a_continuation_keeps_the_space_before_its_first_word():
+    tokenizer = spaced()
+    prompt, whole = (tokenizer.encode(text).tolist() for text in ("hello", "hello the cat"))
+    session = Scripted([*whole[len(prompt) :], tokenizer.end], size=tokenizer.size)
+    ((made,),) = generate(session, tokenizer, [prompt], HOW)
+    assert tokenizer.decode(prompt) + made.text == "hello the cat"
 
 
 def test_a_stop_string_of_letters_of_several_bytes_is_found():

@@ -156,7 +156,11 @@ def _score(p: Program, score: nn.Module) -> tuple[tuple[float, float], int]:
 
 
 def _bias(p: Program, bias: nn.Module | None) -> tuple[int, int, int, int]:
-    """The farthest distance that is told apart, and the addresses of slopes, of a table, and of its row for each distance."""
+    """A bias on scores by distance, as native code reads it.
+
+    The largest distance with a bias of its own, and three addresses: ALiBi's slopes, the table of learned biases, and the
+    number of the table's row for each distance. What a bias does not have is 0.
+    """
     if bias is None:
         return 0, 0, 0, 0
     exactly(bias, Alibi, Buckets, Offsets)
