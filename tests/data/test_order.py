@@ -126,3 +126,15 @@ def test_a_stream_of_a_trillion_tokens_costs_nothing() -> None:
     order = WindowOrder(10**12, 4096, "print", 0)
     starts = order.starts(np.arange(1000))
     assert len(set(starts.tolist())) == 1000 and starts.max() > 2**39 and starts.min() >= 0
+
+
+@pytest.mark.parametrize("part", [np.int64(1), np.str_("a"), True, 1.0, None, b"a", ("a",)], ids=repr)
+def test_parts_of_a_key_are_texts_and_whole_numbers(part: object) -> None:
+    with pytest.raises(AssertionError, match="expected str and int"):
+        key("a", part)
+
+
+def test_a_key_is_what_it_was() -> None:
+    """Runs that were begun draw their samples by these digests."""
+    assert key("a", 1) == "77d08adde68b2d08a82681abbda203d9853e1f617d8ecb783fc661eca99205f6"
+    assert key() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

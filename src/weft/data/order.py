@@ -13,7 +13,11 @@ MAX_COUNT = 2**62
 
 
 def key(*parts: str | int) -> str:
-    """One digest of several parts; no two different lists of parts give the same text to digest."""
+    """One digest of several parts; no two different lists of parts give the same text to digest.
+
+    The name of a part's type is in the digest, so a number of numpy or a truth value would give another one.
+    """
+    assert all(type(part) in (str, int) for part in parts), f"expected str and int, found {parts!r}"
     text = "".join(f"{type(part).__name__}:{len(str(part))}:{part}," for part in parts)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
