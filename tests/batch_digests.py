@@ -26,7 +26,6 @@ from weft.data.datasets import Dataset
 from weft.data.grids.grid import Stretch
 from weft.data.images.album import Album
 from weft.data.readers.corpus import Corpus
-from weft.data.source import Source
 from weft.data.split import CorpusPart
 from weft.runs.start import Asked
 from weft.runs.training import _request
@@ -35,6 +34,7 @@ from weft.tasks.registry import card_named
 from weft.tasks.settings import with_settings
 from weft.training.progress import Progress
 from weft.training.schedule import Budget
+from weft.training.work import Work
 
 TABLE = DATA.parent / "digests.json"
 TOLERANCE = 2e-4  # of the means of numbers with a fraction
@@ -50,20 +50,25 @@ MORE: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {  # other kinds 
     "forecast atmorep": ("forecast", ("ripples.nc",), {"model": "atmorep"}),
 }
 CASES = {**{name: (name, trial.files, trial.drawn) for name, trial in TRIALS.items()}, **MORE}
+SMALLER: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {"forecast": (("ripples.nc",), {"patch": 2})}  # 4 x 4 x 20
+
+UNDISTURBED = {
+    f"{name} undisturbed": (name, trial.files, {}) for name, trial in TRIALS.items()
+}  # no chance in training
 
 
-def planned(case: str) -> tuple[Dataset[Any, Any], Source, int]:
-    """The data of a case, the source of its samples, and the rows of a batch. How to reach them is known here alone."""
-    name, files, more = CASES[case]
-    settings = {**TINY, **TRIALS[name].settings, **more}
+def planned(case: str) -> tuple[Dataset[Any, Any], Work]:
+    """The data of a case and the work that is planned on it. How to reach them is known here alone."""
+    name, files, more = CASES[case] if case in CASES else UNDISTURBED[case]
+    files, smaller = SMALLER.get(name, (files, {}))
+    settings = {**TINY, **TRIALS[name].settings, **smaller, **more}
     settings = {key: value for key, value in settings.items() if value is not None}
     model, steps, card = settings.pop("model", None), settings.pop("steps"), card_named(name)
     sources = tuple(str(DATA / file) for file in files)
     asked = Asked(sources, name, model, None, Budget(steps=steps), None, None, settings)
     data = card.reader.read(sources, None, with_settings(card.training(), asked.training_settings))
     request = _request(asked, card, torch.device("cpu"), None, Progress(quiet=True))
-    work = plan(card.task, request, data, timing=False).work
-    return data, work.source, work.training.batch
+    return data, plan(card.task, request, data, timing=False).work
 
 
 class Digest:
@@ -142,7 +147,8 @@ class Digest:
 
 def digests(case: str) -> dict[str, Any]:
     """The fingerprint of a case's data, and digests of its first two batches, its held-out batches and its held-out rows."""
-    data, source, batch = planned(case)
+    data, work = planned(case)
+    source, batch = work.source, work.training.batch
     steps = [np.arange(step * batch, (step + 1) * batch) for step in range(2)]
     signs = "graph" not in CASES[case][0]  # whose nodes are placed by eigenvectors
 

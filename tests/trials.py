@@ -189,11 +189,11 @@ TRIALS: dict[str, Trial] = {
         onnx=False,
     ),
     "forecast": Trial(
-        files=("ripples.nc",),
-        settings={"batch": 2, "history": 3, "ahead": 2, "patch": 2},
+        files=("waves.nc",),
+        settings={"batch": 2, "history": 3, "ahead": 2, "patch": 3},
         drawn={"dropout": 0.1},
         sample={"patch": 12},
-        input=str(DATA / "ripples.nc"),
+        input=str(DATA / "waves.nc"),
         answer={"input", "made", "times", "layers"},
         metrics={
             "rmse",
