@@ -64,7 +64,7 @@ threadpool_limits(1)  # threads of numpy's products wait by spinning: two test p
 
 # Tests that start commands by fork, send POSIX signals or draw on a terminal cannot run on Windows.
 POSIX = re.compile(
-    r"^(?:import|from) (?:commands|processes|pty|fcntl|resource)\b|\bos\.(?:fork|mkfifo|getuid|geteuid)\b", re.M
+    r"^(?:import|from) (?:commands|fresh|processes|pty|fcntl|resource)\b|\bos\.(?:fork|mkfifo|getuid|geteuid)\b", re.M
 )
 
 
