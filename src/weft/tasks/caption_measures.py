@@ -11,7 +11,7 @@ from weft.data.images.album import Album
 from weft.data.images.frames import Frames
 from weft.data.readers.pair_texts import Held
 from weft.inspect.attention_inside import attention_inside
-from weft.inspect.picture_reading import NoAttention
+from weft.inspect.views import NoAttention
 from weft.models.dual_encoder import DualEncoder
 from weft.objectives.measures import bootstrap
 from weft.objectives.measures.captions import CaptionScorer
