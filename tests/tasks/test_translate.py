@@ -15,6 +15,7 @@ from stopping import stopped_in
 from tiny import TRANSLATION_ZOO
 
 import weft
+from weft.codecs import TextCodec
 from weft.data.readers.pair_texts import Held
 from weft.data.samples.phrasebook import phrasebook
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
@@ -302,8 +303,6 @@ def test_trees_are_learned_and_measured(tmp_path: Path) -> None:
 def test_an_evaluation_tokenizes_each_source_once(
     trained: weft.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from weft.codecs import TextCodec
-
     rows = ROWS[:3]
     counts: dict[str, int] = dict.fromkeys((source for source, _ in rows), 0)
     ids = TextCodec.ids
