@@ -25,9 +25,9 @@ from report import Table, arguments, hand_in
 
 from weft.inspect.curves import chart
 from weft.inspect.figures import sheet
-from weft.objectives.measures import bootstrap
 from weft.objectives.measures.caption_words import caption_words
 from weft.objectives.measures.captions import CaptionScorer
+from weft.objectives.measures.resampling import bootstrap
 
 BASELINES = {"shuffled_cider_d": "shuffled", "constant_cider_d": "one for all", "nearest_cider_d": "nearest"}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -23,7 +23,7 @@ from weft.data.readers.labelled import read_labelled
 from weft.data.readers.labelled_texts import Example
 from weft.inspect.curves import chart
 from weft.inspect.figures import sheet
-from weft.objectives.measures import wilson
+from weft.objectives.measures.classes import wilson
 
 
 def weft(*words: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from weft.data.images.arrays import album_of
 from weft.data.images.augment import Augment
 from weft.data.images.batches import labelled_pictures, plain_pictures
 from weft.inspect.rollout import rollout
-from weft.inspect.vision import attention_of
+from weft.inspect.vision import readings_in
 from weft.modalities.image import Picture
 from weft.models.zoo.vision import Sight, VisionSize, autoencoder, mae, vit
 from weft.objectives.classify import Classify
@@ -132,8 +132,11 @@ def looking(rows: int, rounds: int, least: float) -> Table:
     def passed() -> None:
         model(picture)
 
-    found = race({"pass": passed, "pass and rollout": lambda: rollout(attention_of(model, picture))},
-                 rounds=rounds, least=least)  # fmt: skip
+    @torch.inference_mode()
+    def rolled_out() -> None:
+        rollout([readings[0].weights() for readings in readings_in(model, picture)])
+
+    found = race({"pass": passed, "pass and rollout": rolled_out}, rounds=rounds, least=least)
     lines = [[name, t.best, t.median] for name, t in found.items()]
     lines.append(["rollout alone", *(b - a for a, b in zip(lines[0][1:], lines[1][1:], strict=True))])
     return Table(f"Attention rollout, ViT-S/16, {rows} pictures", ["what", "seconds, best", "median"], lines)

@@ -34,6 +34,21 @@ ORDER = [
 LAYER = {name: number for number, row in enumerate(ORDER) for name in row}
 FACADE = {"__init__", "__main__"}  # the public names, and `python -m weft`
 FILES = {file: file.relative_to(SOURCE).parts for file in sorted(SOURCE.rglob("*.py"))}
+# Files of general packages that know one domain: texts, pairs, trees, words, pictures, captions, fields, places or graphs.
+OF_ONE_DOMAIN = {
+    "inspect": {
+        *("texts", "reading", "nearest", "translation", "tree_view", "tree_crown", "word_map"),
+        *("vision", "learned", "learned_view", "picture_reading", "captioning", "answering", "attention_inside"),
+        *("picture_words", "picture_words_film", "picture_words_page", "picture_words_sheet", "picture_words_view"),
+        *("word_occlusion", "fieldattention", "fieldfilm", "fieldmaps", "fieldseries", "fieldsheets", "placereading"),
+        *("placeview", "skill", "winds", "panels", "graphs", "graph_drawing"),
+    },
+    "objectives/measures": {
+        *("tags", "translation", "words", "captions", "caption_words", "answers", "looking", "dineof"),
+        *("field_baselines", "field_scores", "field_table", "gap_baselines", "interpolation"),
+    },
+    "generate": {"fields", "trees", "gap_trees"},
+}
 NAMES = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
 
 
@@ -71,6 +86,26 @@ def test_the_order_is_tried_by_a_file_that_breaks_it(tmp_path: Path):
     file.write_text("def f():\n    import weft.tasks\n    from weft.training import loop\n")
     assert {name.split(".")[1] for name in imports(file)} == {"tasks", "training"}
     assert LAYER["tasks"] > LAYER["training"] > LAYER["core"] > LAYER["tokens"] > LAYER["config"]
+
+
+@pytest.mark.parametrize(
+    "package, own",
+    [(package, file) for package, files in OF_ONE_DOMAIN.items() for file in sorted(files)],
+)
+def test_what_is_one_domains_own_is_known_to_no_general_file(package: str, own: str):
+    folder = SOURCE / package
+    assert (folder / f"{own}.py").exists()
+    general = [file for file in folder.glob("*.py") if file.stem not in OF_ONE_DOMAIN[package]]
+    name = f"weft.{package.replace('/', '.')}.{own}"
+    knowing = [file.stem for file in general if any(f"{one}.".startswith(f"{name}.") for one in imports(file))]
+    assert not knowing, f"{name} is imported by {', '.join(knowing)}"
+
+
+def test_the_drawing_kit_knows_no_codec_and_no_data():
+    kit = [file for file in (SOURCE / "inspect").glob("*.py") if file.stem not in OF_ONE_DOMAIN["inspect"]]
+    assert {"views", "figures", "matrix", "maps", "steps"} <= {file.stem for file in kit}
+    knowing = {file.stem for file in kit for name in imports(file) if name.split(".")[1] in ("codecs", "data")}
+    assert not knowing
 
 
 @pytest.mark.parametrize("module", ["weft", "weft.cli.app", "weft.config"])

@@ -15,7 +15,7 @@ from weft.data.encoded.tagged import TaggedIds
 from weft.data.encoded.whole_texts import TextAmount
 from weft.data.readers.labelled_texts import Example
 from weft.data.readers.tagged_texts import Tagged
-from weft.modalities.framing import frame_texts, frame_words
+from weft.modalities.framing import frame_texts, frame_word_ids
 from weft.modalities.tokenizer import Tokenizer
 
 TEXTS = ["a long and winding text", "short", "a b c d e f"]
@@ -43,7 +43,7 @@ def test_ids_framed_late_are_those_of_texts_framed_at_once(context: int) -> None
     source, tags = (one.source(context, tokens=10**6, rows=32, seed=0) for one in (encoded, sentences))
     whole = frame_texts(tokenizer, TEXTS, context).rows
     assert all(np.array_equal(a, b) for a, b in zip(source.valid.texts, whole, strict=True))
-    words = frame_words(tokenizer, [text.split() for text in TEXTS], context)
+    words = frame_word_ids(tokenizer, tokenizer.encode_words([text.split() for text in TEXTS]), context)
     assert all(np.array_equal(a, b) for a, b in zip(tags.valid.texts, words.rows, strict=True))
     assert all(np.array_equal(a, b) for a, b in zip(tags.valid.places, words.places, strict=True))
     (batch,) = tags.held_out()

@@ -6,7 +6,7 @@ from drawn import pixels, size, texts
 
 from weft.errors import DataError
 from weft.inspect.calibration import calibration
-from weft.objectives.measures import Reliability
+from weft.objectives.measures.calibration import Reliability
 
 COUNTS = np.array([0, 0, 0, 0, 4, 40, 60, 200, 500, 12_345])
 MIDDLE = (np.arange(10) + 0.5) / 10

@@ -6,7 +6,7 @@ from drawn import images, pixels, size, texts
 
 from weft.data.grids.grid import Grid, Layer
 from weft.errors import DataError
-from weft.inspect.fieldmaps import Scale, bounds, field_map, kind_of, map_size, wind_map
+from weft.inspect.fieldmaps import Scale, bounds, field_map, kind_of, map_size
 
 GLOBE = Grid(np.arange(85.0, -86, -10), np.arange(-175.0, 180, 10), wraps=True)
 GRIDS = {
@@ -124,9 +124,10 @@ def test_maps_have_a_sensible_shape():
 
 
 def test_a_wind_is_drawn_as_speed_under_arrows():
-    drawn = wind_map(field(GLOBE), field(GLOBE), GLOBE, "m/s")
-    bare = field_map(
-        np.hypot(field(GLOBE), field(GLOBE)), GLOBE, Layer("speed", units="m/s"), title="wind", kind="amounts"
+    parts = (field(GLOBE), field(GLOBE))
+    drawn, bare = (
+        field_map(np.hypot(*parts), GLOBE, Layer("speed", units="m/s"), title="wind", kind="amounts", wind=wind)
+        for wind in (parts, None)
     )
     assert size(drawn) == size(bare) and (pixels(drawn) != pixels(bare)).any(2).mean() > 0.005
 

@@ -7,7 +7,7 @@ from drawn import images, size, texts
 from weft.data.grids.grid import Grid, Layer
 from weft.errors import DataError
 from weft.inspect.fieldseries import FieldSeries
-from weft.inspect.fieldsheets import _compact, difference_row, filling_sheet, forecast_sheet, wind_sheet
+from weft.inspect.fieldsheets import _compact, difference_row, filling_sheet, forecast_sheet
 
 GLOBE = Grid(np.arange(75.0, -76, -30), np.arange(-165.0, 180, 30), wraps=True)
 TEMPERATURE = Layer("t", 500.0, "K")
@@ -82,15 +82,6 @@ def test_lines_go_around_areas_and_not_around_scattered_cells():
     block, scattered = np.zeros(GLOBE.shape, bool), np.indices(GLOBE.shape).sum(0) % 2 == 0
     block[1:5, 2:10] = True
     assert _compact(block) and not _compact(scattered) and not _compact(block & ~block)
-
-
-def test_winds_have_arrows_and_the_length_of_their_error():
-    truth = np.zeros((2, 2, *GLOBE.shape))
-    forecast = truth + np.array([3.0, 4.0])[:, None, None]
-    words = texts(
-        wind_sheet(FieldSeries(Layer("speed", units="m/s"), GLOBE, DATES[:2]), forecast, truth=truth, format="svg")
-    )
-    assert words.count("rmse 5") == 2 and "m/s" in words
 
 
 def test_narrow_grids_and_empty_fields_can_be_drawn():

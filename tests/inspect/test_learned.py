@@ -1,15 +1,25 @@
 """What was learned: filters by their principal components, positions by how alike their codes are."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from drawn import images, pixels, size, texts
 
 from weft.errors import ConfigError, DataError
-from weft.inspect.learned import components, draw, filters, position_by_distance, position_similarity, similarity
+from weft.inspect.figures import Sheet, sheet
+from weft.inspect.learned import _by_distance, _similarity, components, draw, filters, similarity
 
 RANDOM = np.random.default_rng(0)
 WEIGHTS = RANDOM.normal(size=(20, 48))
 PATCH = (4, 4, 3)
+
+
+def part(draw_on: Callable[[Sheet, float, np.ndarray], object], given: np.ndarray) -> bytes:
+    """One part of the picture of positions, as SVG."""
+    with sheet("svg") as on:
+        draw_on(on, 0.0, given)
+        return on.bytes()
 
 
 def codes(rows: int, columns: int, width: int = 8) -> np.ndarray:
@@ -61,7 +71,7 @@ def test_similar_is_what_points_the_same_way():
 
 def test_each_map_stands_where_its_patch_does():
     """Codes that have nothing in common: each map has one dark cell, the patch itself."""
-    mosaic = images(position_similarity(np.eye(6).reshape(2, 3, 6), format="svg"))[0].sum(-1)
+    mosaic = images(part(_similarity, np.eye(6).reshape(2, 3, 6)))[0].sum(-1)
     seam, cell = 2, 8
     high, wide = 2 * cell + seam, 3 * cell + seam
     assert mosaic.shape == (2 * high - seam, 3 * wide - seam)
@@ -72,26 +82,26 @@ def test_each_map_stands_where_its_patch_does():
 
 
 def test_of_a_large_grid_some_patches_are_shown_and_that_is_said():
-    said = " ".join(texts(position_similarity(codes(20, 16), format="svg")))
+    said = " ".join(texts(part(_similarity, codes(20, 16))))
     assert "14 × 14 of them" in said
-    assert "of them" not in " ".join(texts(position_similarity(codes(14, 14), format="svg")))
+    assert "of them" not in " ".join(texts(part(_similarity, codes(14, 14))))
 
 
 def test_the_scale_is_that_of_different_patches():
     faint = codes(4, 4, 4000)
     others = similarity(faint)[~np.eye(16, dtype=bool).reshape(4, 4, 4, 4)]
-    found = texts(position_similarity(faint, format="svg"))
+    found = texts(part(_similarity, faint))
     assert f"{max(np.abs(others).max(), 0.05):.2g}" in found and "1" not in found
     assert f"{others.min():.2g}" not in found
-    alike = texts(position_similarity(np.abs(codes(4, 4)) + 9, format="svg"))
+    alike = texts(part(_similarity, np.abs(codes(4, 4)) + 9))
     assert not any(text.startswith(("-", "−")) for text in alike), "nothing is below 0, so the scale is not"
 
 
 def test_codes_that_fade_with_distance_make_a_falling_line():
     places = np.stack(np.meshgrid(np.arange(6), np.arange(9), indexing="ij"), -1) / 8
-    svg = position_by_distance(np.concatenate([np.cos(places), np.sin(places)], -1), format="svg")
+    svg = part(_by_distance, np.concatenate([np.cos(places), np.sin(places)], -1))
     assert {"all patches", "same row", "same column", "distance in patches"} <= set(texts(svg))
-    single = texts(position_by_distance(codes(1, 4), format="svg"))
+    single = texts(part(_by_distance, codes(1, 4)))
     assert "same row" in single and "same column" not in single
 
 
@@ -126,4 +136,4 @@ def test_nothing_to_draw_is_refused():
     with pytest.raises(ConfigError, match="1 or more"):
         filters(WEIGHTS, PATCH, count=0)
     with pytest.raises(DataError, match="finite codes"):
-        position_similarity(np.full((2, 2, 3), np.nan))
+        draw(codes=np.full((2, 2, 3), np.nan))

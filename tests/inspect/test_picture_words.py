@@ -13,10 +13,11 @@ from PIL import Image
 from weft.data.images.album import Region
 from weft.errors import ConfigError, DataError
 from weft.inspect import picture_words_film, picture_words_sheet
-from weft.inspect.occlusion import covered_scores, covered_sentence
+from weft.inspect.occlusion import covered_scores
 from weft.inspect.picture_words import LookAtWords, PictureWords, Sentence, area, inside
 from weft.inspect.picture_words_view import OneWordView, PictureWordsView, look_at_words
 from weft.inspect.views import AttentionChoice, View
+from weft.inspect.word_occlusion import covered_sentence
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.image import Picture
 

@@ -1,4 +1,4 @@
-"""Winds: the two parts of each are found by name or title, and arrows point where the wind goes."""
+"""Winds: their parts are found by name or title, and arrows point where the wind goes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from weft.data.grids.grid import Grid, Layer
 from weft.inspect import winds
 from weft.inspect.figures import sheet
-from weft.inspect.winds import draw_arrows, is_wind_part, wind_pairs
+from weft.inspect.winds import draw_arrows, is_wind_part
 
 GRID = Grid(np.arange(40.0, -41, -10), np.arange(0.0, 90, 10))
 
@@ -18,19 +18,12 @@ GRID = Grid(np.arange(40.0, -41, -10), np.arange(0.0, 90, 10))
 )  # fmt: skip
 def test_the_parts_of_a_wind_are_found_by_their_names(east: str, north: str):
     layers = [Layer("t"), Layer(north), Layer(east)]
-    assert wind_pairs(layers) == [(2, 1)]
     assert [is_wind_part(layer) for layer in layers] == [False, True, True]
 
 
 def test_titles_tell_parts_whose_names_do_not():
     layers = [Layer("xu3", title="Zonal wind"), Layer("xv3", title="Meridional wind"), Layer("xu4"), Layer("xv4")]
-    assert wind_pairs(layers) == [(0, 1)]
-
-
-def test_the_parts_of_a_wind_are_of_one_level():
-    layers = [Layer("u", 200.0), Layer("u", 850.0), Layer("v", 850.0), Layer("v", 200.0)]
-    assert wind_pairs(layers) == [(0, 3), (1, 2)]
-    assert wind_pairs(layers[:2]) == [] and wind_pairs([Layer("u", 200.0), Layer("v", 850.0)]) == []
+    assert [is_wind_part(layer) for layer in layers] == [True, True, False, False]
 
 
 @pytest.mark.parametrize("name", ["sst", "humidity", "snow", "uv_index", "slp"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from weft.errors import ConfigError, DataError
-from weft.modalities.framing import Joins, blanks, frame_blanks, frame_texts, frame_words, marked
+from weft.modalities.framing import Joins, blanks, frame_blanks, frame_texts, frame_word_ids, marked
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_making import KINDS, train
 
@@ -181,7 +181,8 @@ def test_a_word_that_becomes_nothing_still_has_a_place():
 
 def test_sentences_too_long_lose_words_at_their_end_and_say_so():
     tokenizer = bert()
-    rows, places, cut, lost = frame_words(tokenizer, [["once", "weavers", "time"], ["a"]], 5)
+    found = tokenizer.encode_words([["once", "weavers", "time"], ["a"]])
+    rows, places, cut, lost = frame_word_ids(tokenizer, found, 5)
     assert rows[0].tolist() == [2, 5, 9, 10, 3] and places[0].tolist() == [1, 2] and places[1].tolist() == [1]
     assert (cut, lost) == (1, 1)
 

@@ -1,14 +1,18 @@
 """Parsers: every tree is well formed, by symbols, by text or by gaps; words are those of the sentence."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from stopping import stopped_in
 from trials import DATA
 
 import weft
+from weft.codecs import TextCodec
 from weft.data.trees.symbols import apart
 from weft.errors import ConfigError, DataError, Interrupted
 
@@ -34,6 +38,19 @@ def test_an_untrained_model_writes_nothing_but_trees(model: str, tmp_path: Path)
     if model != "gaps":
         (cut,) = run.predict(SENTENCES[:1], max_tokens=4)
         assert not cut["well_formed"] and cut["text"].count("XX") == 6
+
+
+def test_an_evaluation_tokenizes_each_sentence_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, ids = train(tmp_path / "run", model="next-word", steps=1), TextCodec.ids
+    counts: Counter[str] = Counter()
+
+    def counted(self: TextCodec, texts: Iterable[str]) -> list[np.ndarray]:
+        counts.update(texts := list(texts))
+        return ids(self, texts)
+
+    monkeypatch.setattr(TextCodec, "ids", counted)
+    run.evaluate()
+    assert set(counts.values()) == {1}
 
 
 def check_looks(run: weft.Run, sentence: str) -> None:

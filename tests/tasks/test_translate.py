@@ -15,6 +15,7 @@ from stopping import stopped_in
 from tiny import TRANSLATION_ZOO
 
 import weft
+from weft.codecs import TextCodec
 from weft.data.readers.pair_texts import Held
 from weft.data.samples.phrasebook import phrasebook
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
@@ -297,3 +298,21 @@ def test_trees_are_learned_and_measured(tmp_path: Path) -> None:
     (tmp_path / "bad.mrg").write_text("(S (NP (DT the) (NN dog))\n")
     with pytest.raises(DataError, match="line 1"):
         weft.train(tmp_path / "bad.mrg", task="parse", **TINY)
+
+
+def test_an_evaluation_tokenizes_each_source_once(
+    trained: weft.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ROWS[:3]
+    counts: dict[str, int] = dict.fromkeys((source for source, _ in rows), 0)
+    ids = TextCodec.ids
+
+    def counted(self: TextCodec, texts: Any) -> list[np.ndarray]:
+        texts = list(texts)
+        for text in texts if self.config.role == "source" else ():
+            counts[text] += 1
+        return ids(self, texts)
+
+    monkeypatch.setattr(TextCodec, "ids", counted)
+    trained.evaluate(write(tmp_path / "held.tsv", rows))
+    assert set(counts.values()) == {1}

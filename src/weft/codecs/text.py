@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, Self
 
 import numpy as np
@@ -117,11 +117,16 @@ class TextCodec(Codec):
     @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer; refused where it is not the one that the run was trained with."""
-        found = _parsed(self._read(self.config.file), self.config.file)
+        found = self._found
         if self.config.digest not in (None, found.digest):
             problem = "this is not the tokenizer that the run was trained with, though it has as many tokens"
             raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")
         return found
+
+    @cached_property
+    def _found(self) -> Tokenizer:
+        """The tokenizer in the file, whichever it is. The file is read once, and again only after a refusal."""
+        return _parsed(self._read(self.config.file), self._where)
 
     @property
     def marks(self) -> TextMarks:
@@ -198,7 +203,7 @@ class TextCodec(Codec):
 
     def check_fit(self, embed: Embedder.Config, where: str) -> None:
         self._where = f"{where}/{self.config.file}"
-        size, found = embed.size, _parsed(self._read(self.config.file), self._where).size
+        size, found = embed.size, self._found.size
         if size is None or found > size:  # some models have room for more tokens than there are
             problem = f"the tokenizer has {found} tokens, the model {size}: they are of different runs"
             raise ConfigError(problem, where=self._where, fix="put the run's own tokenizer.json back")

@@ -4,7 +4,6 @@ A trunk built with adapters has the weights of the plain one under the same name
 that is adapted; `fold` adds them up again.
 """
 
-from collections.abc import Mapping
 from typing import TypeVar
 
 import torch
@@ -94,15 +93,3 @@ def adapters(model: nn.Module) -> dict[str, Tensor]:
     """The small matrices of a model by name: everything that was learned, as all other weights are frozen."""
     found = {name: module for name, module in model.named_modules() if isinstance(module, Adapted)}
     return {f"{name}.{part}": getattr(m, part).detach() for name, m in found.items() for part in ("a", "b")}
-
-
-@torch.no_grad()
-def load_adapters(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Set the small matrices from `adapters`; every name must be used, and every matrix given."""
-    own = adapters(model)
-    if odd := sorted(set(own) ^ set(tensors)):
-        raise ConfigError(f"the adapters do not fit this model: {', '.join(odd[:3])}{' ...' if odd[3:] else ''}")
-    for name, t in own.items():
-        if t.shape != tensors[name].shape:
-            raise ConfigError(f"{name} has the shape {list(tensors[name].shape)}, the model needs {list(t.shape)}")
-        t.copy_(tensors[name])

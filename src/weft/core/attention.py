@@ -6,15 +6,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import at_least
-from weft.core import kernels, native_training, recording
+from weft.core import kernels, native_reading, recording
 from weft.core.cache import Slots
-from weft.core.distances import Disentangled, DistanceHeads
 from weft.core.linear import Out
 from weft.core.mixers import Mixer
-from weft.core.norms import LayerNorm, Norm
+from weft.core.norms import Norm
 from weft.core.rules import Rule
-from weft.core.scope import Pass, Scope, Shape
-from weft.core.scores import Dot, Score
+from weft.core.scope import Pass, Scope
+from weft.core.scores import Dot, Score, ScoreOf
 from weft.errors import ConfigError
 from weft.position import Bias, Turn, turn
 
@@ -86,7 +85,7 @@ class Attention(Mixer):
         self.rows_apart = False
         self.memory_shareable = not config.rules and config.bias is None
         self.out = Out(self.heads * self.value_dim, dim, bias=config.ends_offset)
-        self.score = self._score(config, dim)
+        self.score = config.score.build_for(self, dim)
         self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
         self.k_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
         self.turn = config.turn.build(head_dim=self.head_dim) if config.turn else None
@@ -98,8 +97,8 @@ class Attention(Mixer):
             return self.read(x, at.memory.x, at.cross, slots)
         scope = at.own
         qkv = self.qkv(x)
-        if slots is None and native_training.ready(qkv) and (how := self._native_heads(scope)) is not None:
-            return self.out(native_training.read(qkv, *self._native_turns(qkv, scope), how))
+        if slots is None and (whole := native_reading.read(self, qkv, scope)) is not None:
+            return self.out(whole)
         q, k, v = qkv.split(self.sizes, -1)
         q = self.place(q, self.q_norm, scope, "queries").transpose(1, 2)
         k = self.place(k, self.k_norm, scope, "queries").transpose(1, 2)  # the new keys stand where the queries do
@@ -134,46 +133,13 @@ class Attention(Mixer):
             heads = norm(heads)
         if self.turn is None:
             return heads
-        return turn(heads, *self._turns(self.turn, scope, side, heads.dtype))
+        return turn(heads, *self.turns(self.turn, scope, side, heads.dtype))
 
-    def _turns(self, turning: Turn, scope: Scope, side: str, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def turns(self, turning: Turn, scope: Scope, side: str, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Cosines and sines of the tokens' angles, (B N 1 half), computed once a pass."""
         tokens = scope.queries if side == "queries" else scope.keys
         key = ("turn", side, self.turn_config, self.head_dim, dtype)
         return scope.memo(key, lambda: turning(tokens.coords, dtype))
-
-    def _native_heads(self, scope: Scope) -> native_training.Heads | None:
-        """How native code is to read whole lines of a stream, or None where it cannot."""
-        shape, norms, tokens = scope.shape(self.rules), (self.q_norm, self.k_norm), scope.queries.shape[1]
-        causal = shape is Shape.CAUSAL
-        plain = all(norm is None or (isinstance(norm, LayerNorm) and norm.plain) for norm in norms)
-        if (
-            shape not in (Shape.ALL, Shape.CAUSAL)
-            or self.score.factor is None
-            or not plain
-            or self.bias_of(scope) is not None
-            or self.rows_apart
-            or self.value_dim != self.head_dim
-            or recording.active() is not None
-            or not native_training.fits(tokens, self.head_dim)
-            or not native_training.pays(
-                tokens, causal=causal, prepared=self.q_norm is not None or self.turn is not None
-            )
-        ):
-            return None
-        eps = self.q_norm.eps if isinstance(self.q_norm, LayerNorm) else native_training.NO_NORM
-        return native_training.Heads(self.heads, self.groups, self.head_dim, causal, eps, self.score.factor)
-
-    def _native_turns(self, qkv: Tensor, scope: Scope) -> tuple[Tensor, Tensor]:
-        """Cosines and sines for each token of each row, side by side; of no pair where nothing is turned."""
-        rows, tokens, _ = qkv.shape
-        if self.turn is None:
-            none = qkv.new_empty(rows, tokens, 1, 0)
-            return none, none
-        cos, sin = (
-            t.expand(rows, -1, -1, -1).contiguous() for t in self._turns(self.turn, scope, "queries", qkv.dtype)
-        )
-        return cos, sin
 
     def finish(
         self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope
@@ -183,51 +149,18 @@ class Attention(Mixer):
         if rows_per_memory > 1:  # rows that share a memory become queries of one row: its keys are read once
             assert not self.rules and self.bias is None, "what is read depends on the row's own places"
             q = rearrange(q, "(b f) h q d -> b h (f q) d", f=rows_per_memory)
-        apart, weights = (scope.apart() if self.rows_apart else None), None
-        if apart is None:
-            out, weights = self.sum_values(q, k, v, scope)
+        if self.rows_apart:
+            out, weights = kernels.without_padding(q, k, v, scope, self.sum_values)
         else:
-            out = q.new_zeros(*q.shape[:3], v.shape[-1])
-            for part in apart:
-                rows, keys = part.rows, part.keys
-                some = (q[rows, :, part.queries], k[rows, :, keys], v[rows, :, keys])
-                out[rows, :, part.queries] = self.sum_values(*some, part.scope)[0]
+            out, weights = self.sum_values(q, k, v, scope)
         recorder = recording.active()
         if recorder is not None:
             recorder.keep(recording.Reading(self, q, k, v, scope, weights))
         return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=rows_per_memory))
 
-    def score_of(self, scope: Scope) -> kernels.ScoreOf:
+    def score_of(self, scope: Scope) -> ScoreOf:
         """The score as a function of queries and keys; where it depends on distances, of those in this scope."""
-        score = self.score
-        return score.at(self._distance_heads(score, scope)) if isinstance(score, Disentangled) else score
-
-    def _score(self, config: Config, dim: int) -> Score:
-        if not isinstance(config.score, Disentangled.Config):
-            return config.score.build(dim=self.head_dim)
-        if self.cross:
-            raise ConfigError("a memory has no distances from the stream", where="Attention.score")
-        return config.score.build(dim=self.head_dim, width=dim, heads=self.heads, key_heads=self.groups)
-
-    def _distance_heads(self, score: Disentangled, scope: Scope) -> DistanceHeads:
-        """Queries and keys of the vectors of distances, cut into heads and normalised as those of tokens."""
-        distances = scope.distances
-        assert distances is not None, "the trunk has no distances"
-        vectors = scope.memo("distances", distances.vectors)
-        rows = scope.memo("distance rows", lambda: distances(scope.queries.coords, scope.keys.coords))
-        if score.config.maps == "own":
-            q, k = (None if own is None else own(vectors) for own in (score.to_q, score.to_k))
-        else:
-            q, k, _ = self.qkv(vectors).split(self.sizes, -1)
-
-        def heads(t: Tensor | None, norm: Norm | None, term: str) -> Tensor | None:
-            if t is None or term not in score.config.terms:
-                return None
-            cut = t.unflatten(-1, (-1, self.head_dim))
-            cut = (cut if norm is None else norm(cut)).transpose(0, 1)
-            return cut.repeat_interleave(self.heads // cut.shape[0], 0) if cut.shape[0] < self.heads else cut
-
-        return DistanceHeads(heads(q, self.q_norm, "p2c"), heads(k, self.k_norm, "c2p"), rows)
+        return self.score.heads_at(scope, self)
 
     def sum_values(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> tuple[Tensor, Tensor | None]:
         """The weighted sum of the values, (B H Q e), and the weights where they had to be written out."""

@@ -5,9 +5,9 @@ and keys of them, as it does of tokens.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -16,9 +16,13 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.core.norms import Norm
-from weft.core.scores import Score
+from weft.core.scores import Score, ScoreOf
 from weft.errors import ConfigError
 from weft.tokens import axis_of
+
+if TYPE_CHECKING:
+    from weft.core.attention import Attention
+    from weft.core.scope import Scope
 
 
 class Distances(Part, nn.Module):
@@ -102,6 +106,12 @@ class Disentangled(Score):
             if not self.terms or len(set(self.terms)) < len(self.terms):
                 raise ConfigError("expected c2p, p2c or both", where="Disentangled.terms")
 
+        def build_for(self, attention: "Attention", dim: int) -> "Disentangled":
+            if attention.cross:
+                raise ConfigError("a memory has no distances from the stream", where="Attention.score")
+            heads, key_heads = attention.heads, attention.groups
+            return self.build(dim=attention.head_dim, width=dim, heads=heads, key_heads=key_heads)  # type: ignore[no-any-return]
+
     def __init__(self, config: Config, *, dim: int, width: int, heads: int, key_heads: int):
         """`width` is that of the stream, `dim` that of a head."""
         super().__init__()
@@ -115,8 +125,9 @@ class Disentangled(Score):
         """The product of contents alone."""
         return (q * self.scale) @ k.transpose(-1, -2)
 
-    def at(self, distances: DistanceHeads) -> Callable[[Tensor, Tensor], Tensor]:
-        """The whole score, for tokens at these distances."""
+    def heads_at(self, scope: "Scope", attention: "Attention") -> ScoreOf:
+        """The whole score, for tokens at the distances of this scope."""
+        distances = self._distance_heads(scope, attention)
 
         def score(q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
             total, heads = self(q, k), q.shape[1]
@@ -130,3 +141,24 @@ class Disentangled(Score):
             return total
 
         return score
+
+    def _distance_heads(self, scope: "Scope", attention: "Attention") -> DistanceHeads:
+        """Queries and keys of the vectors of distances, cut into heads and normalised as those of tokens."""
+        distances = scope.distances
+        assert distances is not None, "the trunk has no distances"
+        vectors = scope.memo("distances", distances.vectors)
+        rows = scope.memo("distance rows", lambda: distances(scope.queries.coords, scope.keys.coords))
+        if self.config.maps == "own":
+            q, k = (None if own is None else own(vectors) for own in (self.to_q, self.to_k))
+        else:
+            q, k, _ = attention.qkv(vectors).split(attention.sizes, -1)
+
+        def heads(t: Tensor | None, norm: Norm | None, term: str) -> Tensor | None:
+            if t is None or term not in self.config.terms:
+                return None
+            cut = t.unflatten(-1, (-1, attention.head_dim))
+            cut = (cut if norm is None else norm(cut)).transpose(0, 1)
+            shared = attention.heads // cut.shape[0]
+            return cut.repeat_interleave(shared, 0) if shared > 1 else cut
+
+        return DistanceHeads(heads(q, attention.q_norm, "p2c"), heads(k, attention.k_norm, "c2p"), rows)

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from weft.core.edges import edge_attention
 from weft.core.rules import Rule
 from weft.core.scope import Scope, Shape
+from weft.core.scores import ScoreOf
 
 # On a CPU three plain operations (matmul, softmax, matmul) beat the fused kernel in two cases: training with few scores a
 # head, and reading a long past with one query.
@@ -25,7 +26,7 @@ PLAIN_SCORES_BF16, PLAIN_SCORES_FP32 = (
 PLAIN_PAST = 512  # keys that one query reads, above which plain operations are faster
 
 BiasOf = Callable[[Scope], Tensor]
-ScoreOf = Callable[[Tensor, Tensor], Tensor]
+Read = Callable[[Tensor, Tensor, Tensor, Scope], tuple[Tensor, Tensor | None]]  # q, k, v -> their sum, known weights
 
 
 def attend(
@@ -50,6 +51,24 @@ def attend(
     if q.device.type == "cpu" and _plain_is_faster(q, k):
         return written_out(q, k, v, additive(scope, shape, rules, bias, q), factor, scope, shape, rules)
     return fused(q, k, v, scope, shape, rules=rules, factor=factor, bias=bias)
+
+
+def without_padding(
+    q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B G K d"], v: Float[Tensor, "B G K e"], scope: Scope, read: Read
+) -> tuple[Float[Tensor, "B H Q e"], Float[Tensor, "B H Q K"] | None]:
+    """What `read` gives for neighbouring rows with the same padding at a time, cut to their real tokens.
+
+    The sums of a row then have one order, whatever rows stand beside it. The weights are known where there is no padding.
+    """
+    groups = scope.apart()
+    if groups is None:
+        return read(q, k, v, scope)
+    out = q.new_zeros(*q.shape[:3], v.shape[-1])
+    for group in groups:
+        rows, keys = group.rows, group.keys
+        some = (q[rows, :, group.queries], k[rows, :, keys], v[rows, :, keys])
+        out[rows, :, group.queries] = read(*some, group.scope)[0]
+    return out, None
 
 
 def explicit(

@@ -1,7 +1,8 @@
 """Scores: how well a query fits a key. Knows nothing of masks, positions or values."""
 
 import math
-from typing import ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -10,6 +11,12 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part
 from weft.errors import ConfigError
+
+if TYPE_CHECKING:
+    from weft.core.attention import Attention
+    from weft.core.scope import Scope
+
+ScoreOf = Callable[[Tensor, Tensor], Tensor]  # (B H Q d) queries and (B H K d) keys -> (B H Q K) scores
 
 
 class Score(Part, nn.Module):
@@ -27,12 +34,20 @@ class Score(Part, nn.Module):
             if self.temperature <= 0:
                 raise ConfigError(f"must be above 0, found {self.temperature}", where="temperature")
 
+        def build_for(self, attention: "Attention", dim: int) -> "Score":
+            """The score of an attention in a stream of width `dim`. Most scores know the width of a head alone."""
+            return self.build(dim=attention.head_dim)  # type: ignore[no-any-return]
+
     factor: float | None = (
         None  # for dot products: the factor on q . k, which a fused kernel takes; None for other scores
     )
 
     def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
         raise NotImplementedError
+
+    def heads_at(self, scope: "Scope", attention: "Attention") -> ScoreOf:
+        """The score between the heads of tokens in this scope. Most scores are the same everywhere."""
+        return self
 
 
 class Dot(Score):

@@ -13,13 +13,14 @@ from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of
 from weft.inspect.learned_view import LEARNED, learned_names
-from weft.inspect.occlusion import covered_scores, covered_sentence, target_score
+from weft.inspect.occlusion import covered_scores
 from weft.inspect.picture_reading import patch_grid
 from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
 from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.token_steps import StepView
 from weft.inspect.translation import readings_of, seq2seq_readers
 from weft.inspect.views import ALL, Answer, AttentionChoice, View, page, svg_figure
+from weft.inspect.word_occlusion import covered_sentence, target_score
 from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.tokenizer import Tokenizer

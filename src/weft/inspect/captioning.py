@@ -11,12 +11,13 @@ import torch
 from weft.data.images.album import Region
 from weft.inspect.alignment import END, piece_labels
 from weft.inspect.learned_view import LEARNED, learned_names
-from weft.inspect.occlusion import covered_scores, covered_sentence, target_score
-from weft.inspect.picture_reading import NoAttention, patch_grid, picture_weights
+from weft.inspect.occlusion import covered_scores
+from weft.inspect.picture_reading import patch_grid, picture_weights
 from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
 from weft.inspect.token_steps import StepView
 from weft.inspect.translation import readings_of, seq2seq_readers
-from weft.inspect.views import Answer
+from weft.inspect.views import Answer, NoAttention
+from weft.inspect.word_occlusion import covered_sentence, target_score
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq

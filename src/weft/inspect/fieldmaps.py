@@ -111,15 +111,6 @@ def field_map(
         return on.bytes()
 
 
-def wind_map(
-    east: np.ndarray, north: np.ndarray, grid: Grid, units: str = "", *, title: str = "wind", format: Format = "png"
-) -> bytes:
-    """A PNG or SVG of a wind: its speed as colours, its direction as arrows."""
-    speed = np.hypot(checked(east, grid, "wind"), checked(north, grid, "wind"))
-    layer = Layer("speed", units=units)
-    return field_map(speed, grid, layer, title=title, kind="amounts", wind=(east, north), format=format)
-
-
 def checked(values: np.ndarray, grid: Grid, name: str) -> np.ndarray:
     """A field that fits its grid; others are refused."""
     if np.shape(values) != grid.shape:

@@ -10,7 +10,6 @@ from weft.data.grids.grid import Grid
 from weft.inspect.fieldmaps import Kind, Scale, kind_of, map_size, paint, value_bar
 from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.figures import INK, PALE, Format, Sheet, sheet
-from weft.inspect.winds import draw_arrows
 
 WIDTH = 8.1  # inches of all maps in a row, without what stands beside them
 MOST_COLUMNS = 6  # of many times these are shown, from the first to the last
@@ -26,7 +25,6 @@ class MapRow:
     name: str
     values: np.ndarray  # n Y X
     scale: Scale
-    wind: np.ndarray | None = None  # n 2 Y X: eastward and northward parts, as arrows
     outlines: np.ndarray | None = None  # n Y X, bool: what to draw a line around
     notes: Sequence[str] = ()  # a few words below each map
 
@@ -52,27 +50,6 @@ def forecast_sheet(
         rows.append(difference_row("forecast\n− truth", known["forecast"] - known["truth"], grid))
     if spread is not None:
         rows.append(MapRow("spread", known["spread"], Scale.of(known["spread"], "amounts")))
-    return draw_rows(rows, series, format=format)
-
-
-def wind_sheet(
-    series: FieldSeries, forecast: np.ndarray, *, truth: np.ndarray | None = None, format: Format = "png"
-) -> bytes:
-    """The same for a wind (n 2 Y X), eastward part first: speed as colours under arrows; the difference is a vector too.
-
-    The layer of the series says the units.
-    """
-    pick = series.picked(MOST_COLUMNS)
-    given = {"truth": truth, "forecast": forecast}
-    for name, part in given.items():
-        if part is not None:
-            series.checked(_speed(part), name)
-    winds = {name: part[pick] for name, part in given.items() if part is not None}
-    scale = Scale.of([_speed(wind) for wind in winds.values()], "amounts")
-    rows = [MapRow(name, _speed(wind), scale, wind) for name, wind in winds.items()]
-    if truth is not None:
-        error = winds["forecast"] - winds["truth"]
-        rows.append(difference_row("error of\nthe wind", _speed(error), series.grid, "amounts", wind=error))
     return draw_rows(rows, series, format=format)
 
 
@@ -106,7 +83,6 @@ def difference_row(
     kind: Kind = "signed",
     *,
     where: np.ndarray | None = None,
-    wind: np.ndarray | None = None,
 ) -> MapRow:
     """Differences (n Y X) with the root of their mean square, by area, below each map; of the cells `where` alone."""
     counted = np.isfinite(error) if where is None else where & np.isfinite(error)
@@ -114,7 +90,7 @@ def difference_row(
     squares = (np.where(counted, error, 0).astype(np.float64) ** 2 * area).sum((1, 2))
     roots = [np.sqrt(s / a) if a > 0 else np.nan for s, a in zip(squares, area.sum((1, 2)), strict=True)]
     notes = [f"rmse {root:.3g}" if np.isfinite(root) else "" for root in roots]
-    return MapRow(name, error, Scale.of(error if where is None else error[where], kind), wind, notes=notes)
+    return MapRow(name, error, Scale.of(error if where is None else error[where], kind), notes=notes)
 
 
 def draw_rows(rows: Sequence[MapRow], series: FieldSeries, *, format: Format = "png") -> bytes:
@@ -178,8 +154,6 @@ def _map(
     labels: tuple[bool, bool],
 ) -> Any:
     axis, image = paint(on, row.values[n], grid, place, row.scale, labels=labels)
-    if row.wind is not None:
-        draw_arrows(axis, row.wind[n, 0], row.wind[n, 1], grid, place[2:])
     if row.outlines is not None and min(grid.shape) > 1 and _compact(row.outlines[n]):
         axis.contour(grid.x, grid.y, row.outlines[n].astype(float), levels=[0.5], colors=[INK], linewidths=0.5)
     return image
@@ -194,7 +168,3 @@ def _compact(region: np.ndarray) -> bool:
 def _short(head: str, width: float) -> str:
     """A date without its time of day where the column is too narrow for both."""
     return head if len(head) * 0.075 <= width else head.split("T")[0].split(" ")[0]
-
-
-def _speed(wind: np.ndarray) -> np.ndarray:
-    return np.hypot(wind[:, 0], wind[:, 1])

@@ -26,20 +26,6 @@ def filters(weights: np.ndarray, patch: tuple[int, int, int], *, count: int = 28
         return on.bytes()
 
 
-def position_similarity(codes: np.ndarray, *, format: Format = "png") -> bytes:
-    """For each patch a small map of how similar its position code is to all others; codes are (rows, columns, D)."""
-    with sheet(format) as on:
-        _similarity(on, 0.0, codes)
-        return on.bytes()
-
-
-def position_by_distance(codes: np.ndarray, *, format: Format = "png") -> bytes:
-    """How similar two position codes are by how many patches lie between them; codes are (rows, columns, D)."""
-    with sheet(format) as on:
-        _by_distance(on, 0.0, codes)
-        return on.bytes()
-
-
 def draw(
     weights: np.ndarray | None = None,
     patch: tuple[int, int, int] | None = None,

@@ -4,14 +4,15 @@ Knows a picture and a grid of numbers; not which model they come from.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
 from weft.errors import ConfigError, DataError
 from weft.inspect.figures import DOTS_PER_INCH, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet, writable
-from weft.inspect.views import ALL, AttentionChoice
+from weft.inspect.views import ALL, AttentionChoice, View, picture_page
 
 HEAT = ["#0a1a33", "#3a2a5c", "#a8324a", "#ee7733", "#ffc24d"]  # from what was left to what was read most
 DARK_END_SHARE = 0.8  # the dark end of the scale is at most this share of the largest weight: even maps look even
@@ -286,3 +287,34 @@ def to_json(maps: Maps) -> dict[str, Any]:
 
 def _plain(values: np.ndarray) -> list[Any]:
     return np.round(np.asarray(values, np.float64), 6).tolist()
+
+
+class MapsView(View):
+    """Maps over a picture as a picture, a page, words and plain values. Shows itself in a notebook."""
+
+    @cached_property
+    def maps(self) -> Maps:
+        """How much of each patch was read, for every layer and head."""
+        raise NotImplementedError
+
+    def chosen(self) -> AttentionChoice:
+        """The layer and the head to show."""
+        raise NotImplementedError
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """The maps as a picture."""
+        return draw(self.maps, self.chosen(), format=format, answer=str(self.answer or ""))
+
+    def page(self) -> bytes:
+        """The maps as a page that needs nothing else."""
+        drawn = draw(replace(self.maps, title=""), self.chosen())
+        return picture_page(self.maps.title or "attention", drawn, answer=self.answer)
+
+    def text(self) -> str:
+        """The map in characters, for a terminal."""
+        return as_text(self.maps, self.chosen(), str(self.answer or ""))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        answer = {} if self.answer is None else {"answer": self.answer.to_json()}
+        return {**to_json(self.maps), **answer}

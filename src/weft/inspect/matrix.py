@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from weft.inspect.figures import (
     writable,
     written,
 )
-from weft.inspect.tree_crown import Crown, draw_crown, frame_cells
 from weft.inspect.views import ALL, AttentionChoice
 
 MAX_LABEL = 24  # characters of a label
@@ -34,6 +33,13 @@ VISIBLE = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
 
+class Above(Protocol):
+    """Something that is drawn above the words along the top of a matrix, such as a tree over them."""
+
+    def draw(self, axis: Any, *, above: float, cell: float) -> None:
+        """Draw on the axis of the cells, which are `cell` inches wide, from `above` inches over them on."""
+
+
 def draw(
     alignment: Alignment,
     choice: AttentionChoice = ALL,
@@ -42,22 +48,22 @@ def draw(
     title: str = "",
     notes: Sequence[str] = (),
     unscaled: int = 0,
-    crown: Crown | None = None,
+    above: Above | None = None,
 ) -> bytes:
     """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in a panel of its own below it.
 
     Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
-    `notes` are sentences below the matrix. The first `unscaled` columns do not count for the scale of the colours. A
-    `crown` is a tree above the words of the source, which then stand upright, each below its line.
+    `notes` are sentences below the matrix. The first `unscaled` columns do not count for the scale of the colours.
+    What is drawn `above` the matrix stands over the words of the source, which then stand upright, one a column.
     """
     chosen = alignment.of(choice)
     with sheet(format) as on:
         figure = on.figure
-        labels = _Labels(chosen, pieces=crown is None)
+        labels = _Labels(chosen, pieces=above is None)
         panel = _Panel(figure, labels, chosen.mean().weights[0, 0], cell=_cell(chosen), unscaled=unscaled)
-        panel.place(0.0, 0.0, upright=crown is not None)
-        if crown is not None:
-            panel.crown(crown)
+        panel.place(0.0, 0.0, upright=above is not None)
+        if above is not None:
+            above.draw(panel.axis, above=panel.words_reach(), cell=panel.cell)
         panel.scale(_scale_note(chosen, choice))
         below = [*([labels.note] if labels.note else []), *(line for note in notes for line in textwrap.wrap(note, 80))]
         panel.heading(title, below)
@@ -138,11 +144,6 @@ class _Panel:
         if named:
             self._name(rows, columns, 90 if upright else 50)
 
-    def crown(self, crown: Crown) -> None:
-        """Draw a tree above the words, and frame what it says is framed."""
-        draw_crown(self.axis, crown, above=self._above(), cell=self.cell)
-        frame_cells(self.axis, crown.framed)
-
     def _name(self, rows: int, columns: int, turn: int) -> None:
         size = float(np.clip(self.cell * 40, 5.5, 10.5))
         step = max(1, int(np.ceil(size * 1.15 / 72 / self.cell)))  # cells smaller than a line of text: not every word
@@ -180,7 +181,7 @@ class _Panel:
         """The title above all words, and lines of notes below what the weights are."""
         if title:
             families = fonts.families([title])
-            top = self._above() + 0.16
+            top = self.words_reach() + 0.16
             self.figure.text(
                 self.x, top, writable(title), fontsize=12, color=INK, va="bottom", ha="left", family=families,
             )  # fmt: skip
@@ -188,8 +189,8 @@ class _Panel:
             place = (self.x, -self.y - self.height - 0.12 - LINE_INCHES * (n + 1))
             self.figure.text(*place, note, fontsize=8, color=PALE, va="top", ha="left")
 
-    def _above(self) -> float:
-        """How far up the words along the top reach, in inches."""
+    def words_reach(self) -> float:
+        """How far up the words along the top, and what is drawn above them, reach in inches."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         renderer = FigureCanvasAgg(self.figure).get_renderer()

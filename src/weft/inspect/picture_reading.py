@@ -4,15 +4,11 @@ import numpy as np
 import torch
 
 from weft.core.recording import record
-from weft.errors import WeftError
+from weft.inspect.views import NoAttention
 from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq, memory_weights
-
-
-class NoAttention(WeftError):
-    """A model has no attention to the parts of a picture."""
 
 
 def patch_grid(model: Seq2Seq, raw_picture: Picture) -> tuple[int, int]:

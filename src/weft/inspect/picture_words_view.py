@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.inspect import fonts, maps
+from weft.inspect.maps import MapsView
 from weft.inspect.picture_words import Boxes, LookAtWords, PictureWords, Sentence, area, inside
 from weft.inspect.picture_words_film import film
 from weft.inspect.picture_words_page import words_page
 from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_boxes, percent
 from weft.inspect.views import ALL, Answer, AttentionChoice, View
-from weft.inspect.vision import MapsView
 
 
 class PictureWordsView(View):

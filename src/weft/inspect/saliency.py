@@ -16,10 +16,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from weft.errors import WeftError
-from weft.inspect.maps import Maps
+from weft.inspect.maps import Maps, MapsView
 from weft.inspect.occlusion import covered_scores
 from weft.inspect.views import ALL, Answer, AttentionChoice
-from weft.inspect.vision import MapsView
 from weft.modalities.convnet import ConvEmbed
 from weft.modalities.image import Picture
 from weft.models.stream import Stream

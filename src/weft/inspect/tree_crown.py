@@ -16,15 +16,6 @@ GIVEN = "#d1495b"  # the frame of a cell that was given
 
 
 @dataclass(frozen=True)
-class Crown:
-    """A tree over the columns from number `first` on, and for each row of the matrix the column that is framed, if any."""
-
-    tree: Tree
-    first: int = 0
-    framed: Sequence[int | None] = ()
-
-
-@dataclass(frozen=True)
 class Bracket:
     """A labelled node by its place: above the columns from `left` to `right`, `level` brackets above the words.
 
@@ -64,36 +55,48 @@ def brackets(tree: Tree) -> list[Bracket]:
     return found
 
 
-def draw_crown(axis: Any, crown: Crown, *, above: float, cell: float) -> None:
-    """Draw on an axis whose columns are `cell` inches wide, from `above` inches over its cells on."""
-    size = float(np.clip(cell * 30, 5.0, 9.0))
+@dataclass(frozen=True)
+class Crown:
+    """A tree over the columns from number `first` on, and for each row of the matrix the column that is framed, if any."""
 
-    def height(level: int) -> float:
-        inches = above + GAP_INCHES + LEVEL_INCHES * max(0.0, level - 0.25 if level else 0.0)
-        return -0.5 - inches / cell
+    tree: Tree
+    first: int = 0
+    framed: Sequence[int | None] = ()
 
-    line = {"color": PALE, "linewidth": 0.8, "clip_on": False, "zorder": 1}
-    for bracket in brackets(crown.tree):
-        x = [crown.first + column for column, _ in bracket.below]
-        top = height(bracket.level)
-        axis.plot([x[0], x[-1]], [top, top], **line)
-        for place, (_, level) in zip(x, bracket.below, strict=True):
-            axis.plot([place, place], [height(level), top], **line)
-    for bracket in brackets(crown.tree):
-        label = writable(bracket.label)
-        smaller = min(1.0, 1.6 * cell * 72 / max(1e-9, size * breadth(label))) if bracket.left == bracket.right else 1.0
-        axis.text(
-            crown.first + bracket.middle, height(bracket.level), label, ha="center", va="center", color=INK, zorder=2,
-            fontsize=max(4.0, size * smaller), family=fonts.families([label]), clip_on=False,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-        )  # fmt: skip
+    def draw(self, axis: Any, *, above: float, cell: float) -> None:
+        """Draw on an axis whose columns are `cell` inches wide, from `above` inches over its cells on."""
+        size = float(np.clip(cell * 30, 5.0, 9.0))
 
+        def height(level: int) -> float:
+            inches = above + GAP_INCHES + LEVEL_INCHES * max(0.0, level - 0.25 if level else 0.0)
+            return -0.5 - inches / cell
 
-def frame_cells(axis: Any, framed: Sequence[int | None]) -> None:
-    """Frame one cell in each row that has one."""
-    from matplotlib.patches import Rectangle
+        line = {"color": PALE, "linewidth": 0.8, "clip_on": False, "zorder": 1}
+        for bracket in brackets(self.tree):
+            x = [self.first + column for column, _ in bracket.below]
+            top = height(bracket.level)
+            axis.plot([x[0], x[-1]], [top, top], **line)
+            for place, (_, level) in zip(x, bracket.below, strict=True):
+                axis.plot([place, place], [height(level), top], **line)
+        for bracket in brackets(self.tree):
+            label = writable(bracket.label)
+            smaller = (
+                min(1.0, 1.6 * cell * 72 / max(1e-9, size * breadth(label))) if bracket.left == bracket.right else 1.0
+            )
+            axis.text(
+                self.first + bracket.middle, height(bracket.level), label, ha="center", va="center", color=INK, zorder=2,
+                fontsize=max(4.0, size * smaller), family=fonts.families([label]), clip_on=False,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+            )  # fmt: skip
+        self._frame_cells(axis)
 
-    for row, column in enumerate(framed):
-        if column is not None:
-            place = (column - 0.5, row - 0.5)
-            axis.add_patch(Rectangle(place, 1, 1, fill=False, edgecolor=GIVEN, linewidth=1.1, clip_on=False, zorder=3))
+    def _frame_cells(self, axis: Any) -> None:
+        """Frame one cell in each row that has one."""
+        from matplotlib.patches import Rectangle
+
+        for row, column in enumerate(self.framed):
+            if column is not None:
+                place = (column - 0.5, row - 0.5)
+                axis.add_patch(
+                    Rectangle(place, 1, 1, fill=False, edgecolor=GIVEN, linewidth=1.1, clip_on=False, zorder=3)
+                )

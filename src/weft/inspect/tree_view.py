@@ -55,7 +55,7 @@ class TreeView(View):
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The tree above its words, and below them how dark each was read."""
         given = [GIVEN_NOTE] if self.crown and self.framed else []
-        return matrix.draw(self.reading, self.how, format=format, title=self.said, notes=given, crown=self.crown)
+        return matrix.draw(self.reading, self.how, format=format, title=self.said, notes=given, above=self.crown)
 
     def page(self) -> bytes:
         """The same as a page that needs nothing else, with the tree in brackets."""

@@ -3,12 +3,16 @@
 import base64
 import html
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from weft.errors import ConfigError, WeftError
 from weft.storage.store import write_file
+
+
+class NoAttention(WeftError):
+    """A model has no attention to look at."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +27,6 @@ class Answer:
 
     def __str__(self) -> str:
         return f"{self.called}: {', '.join(_said(text, chance) for text, chance in self.said)}"
-
-    def as_said(self, text: str) -> "Answer":
-        """The likeliest answer in other words."""
-        return replace(self, said=((text, self.said[0][1]),))
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -14,13 +14,12 @@ from torch import Tensor
 from weft.core.recording import Reading, record
 from weft.data.images.settings import Ground
 from weft.errors import ConfigError
-from weft.inspect import maps
 from weft.inspect.learned_view import learned_names
-from weft.inspect.picture_reading import NoAttention
+from weft.inspect.maps import Maps, MapsView
 from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import TOKEN, Readers
-from weft.inspect.views import Answer, AttentionChoice, View, picture_page
+from weft.inspect.views import Answer, AttentionChoice, NoAttention
 from weft.modalities.image import Picture
 from weft.models.stream import Stream
 
@@ -86,37 +85,6 @@ class LookAtPicture(Ground):
         return Glance(self.layer, self.head, self.every, None if self.patch is None else (int(row), int(column)))
 
 
-class MapsView(View):
-    """Maps over a picture as a picture, a page, words and plain values. Shows itself in a notebook."""
-
-    @cached_property
-    def maps(self) -> maps.Maps:
-        """How much of each patch was read, for every layer and head."""
-        raise NotImplementedError
-
-    def chosen(self) -> AttentionChoice:
-        """The layer and the head to show."""
-        raise NotImplementedError
-
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
-        """The maps as a picture."""
-        return maps.draw(self.maps, self.chosen(), format=format, answer=str(self.answer or ""))
-
-    def page(self) -> bytes:
-        """The maps as a page that needs nothing else."""
-        drawn = maps.draw(replace(self.maps, title=""), self.chosen())
-        return picture_page(self.maps.title or "attention", drawn, answer=self.answer)
-
-    def text(self) -> str:
-        """The map in characters, for a terminal."""
-        return maps.as_text(self.maps, self.chosen(), str(self.answer or ""))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        answer = {} if self.answer is None else {"answer": self.answer.to_json()}
-        return {**maps.to_json(self.maps), **answer}
-
-
 class PictureView(MapsView):
     """One picture, and what was read of it in every layer. Shows itself in a notebook."""
 
@@ -170,11 +138,11 @@ class PictureView(MapsView):
         return self.how.patch[0] - 1, self.how.patch[1] - 1
 
     @cached_property
-    def maps(self) -> maps.Maps:
+    def maps(self) -> Maps:
         """How much of each patch was read, for every layer and head, and through all of them."""
         layers = np.stack([self._read(w[0]).numpy() for w in self.weights])
         through = self._read(rollout(self.weights)[0][None])[0].numpy()
-        return maps.Maps(self.pixels, layers, through, self.title, self.asked)
+        return Maps(self.pixels, layers, through, self.title, self.asked)
 
     def _read(self, weights: Tensor) -> Tensor:
         """(H N N) -> (H rows columns): the row of who asks, without class tokens."""

@@ -1,7 +1,6 @@
-"""Winds: which layers are the eastward and northward parts of one, and their arrows on a map."""
+"""Winds: whether a layer is the eastward or northward part of one, and arrows on a map."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,7 @@ from weft.inspect.figures import INK
 _SPELLED = r"\d*{0}\d*m?|{0}_?(wnd|wind|as|a|o|grd|comp\w*|vel\w*)|(wnd|wind|water|vel)_?{0}"
 _EAST = re.compile(rf"^({_SPELLED.format('u')})$|eastward|zonal|\bu[ -]component", re.IGNORECASE)
 _NORTH = re.compile(rf"^({_SPELLED.format('v')})$|northward|meridional|\bv[ -]component", re.IGNORECASE)
-_TURNED = {"u": "v", "U": "V"}
 ARROW_INCHES = 0.22  # between the feet of two arrows
-
-
-def wind_pairs(layers: Sequence[Layer]) -> list[tuple[int, int]]:
-    """The places among `layers` of the eastward and northward parts of each wind or current, level by level."""
-    places = {(layer.variable, layer.level): n for n, layer in enumerate(layers)}
-    pairs = []
-    for n, layer in enumerate(layers):
-        partners = [places.get((name, layer.level)) for name in _northward_names(layer.variable)]
-        known = [m for m in partners if m is not None and _says(_NORTH, layers[m])]
-        if known and _says(_EAST, layer):
-            pairs.append((n, known[0]))
-    return pairs
 
 
 def is_wind_part(layer: Layer) -> bool:
@@ -35,13 +21,6 @@ def is_wind_part(layer: Layer) -> bool:
 
 def _says(pattern: re.Pattern[str], layer: Layer) -> bool:
     return any(pattern.search(words) for words in (layer.variable, layer.title))
-
-
-def _northward_names(eastward: str) -> list[str]:
-    """What the northward part may be called beside an eastward one."""
-    words = re.sub("eastward", "northward", re.sub("zonal", "meridional", eastward))
-    letters = (eastward[:n] + _TURNED[c] + eastward[n + 1 :] for n, c in enumerate(eastward) if c in _TURNED)
-    return [name for name in (*letters, words) if name != eastward]
 
 
 def draw_arrows(axis: Any, east: np.ndarray, north: np.ndarray, grid: Grid, size: tuple[float, float]) -> None:

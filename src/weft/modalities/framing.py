@@ -54,13 +54,11 @@ def frame_ids(tokenizer: Tokenizer, found: Sequence[np.ndarray], longest: int) -
     return Framed([marked(tokenizer, ids[:room]) for ids in found], sum(len(ids) > room for ids in found))
 
 
-def frame_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], longest: int) -> FramedWords:
-    """Sentences of given words, likewise. A word whose first id does not fit has no place and is counted as lost."""
-    return frame_word_ids(tokenizer, tokenizer.encode_words(sentences), longest)
-
-
 def frame_word_ids(tokenizer: Tokenizer, found: Sequence[tuple[np.ndarray, np.ndarray]], longest: int) -> FramedWords:
-    """The same for sentences that are ids already, each with the places where its words begin."""
+    """Sentences of ids, each with the places where its words begin, likewise.
+
+    A word whose first id does not fit has no place and is counted as lost.
+    """
     room, shift = _room(tokenizer, longest), len(tokenizer.marks[0])
     places = [starts[starts < room] + shift for _, starts in found]
     return FramedWords(

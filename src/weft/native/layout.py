@@ -183,8 +183,6 @@ class TrainingOp(ctypes.Structure):
     ]
 
 
-BYTES = (
-    ctypes.sizeof(Op)
-    + 1000 * ctypes.sizeof(Batch)
-    + 1000000 * (ctypes.sizeof(Writing) + 1000 * (ctypes.sizeof(Leaders) + 1000 * ctypes.sizeof(TrainingOp)))
-)  # `weft_bytes` of kernels/library.c
+STRUCTURES = (Op, Batch, Writing, Leaders, TrainingOp)
+# the sizes of the structures in bytes as one number, three decimal digits each: `weft_bytes` of kernels/library.c
+STRUCTURE_SIZES = sum(ctypes.sizeof(one) * 1000**place for place, one in enumerate(STRUCTURES))

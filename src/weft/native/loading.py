@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from weft.native.build import build, cache_folder, digest
-from weft.native.layout import BYTES, Batch, Draw, Leaders, Op, TrainingOp, Writing
+from weft.native.layout import STRUCTURE_SIZES, Batch, Draw, Leaders, Op, TrainingOp, Writing
 
 INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI", "AVX-512 with VNNI and AMX")
 BAD_PLACE, BAD_ID, NOT_NUMBERS = (
@@ -27,7 +27,7 @@ class Library:
         self.path, self.sources = path, loaded.weft_sources().decode()
         self.widest: int = loaded.weft_widest()
         loaded.weft_bytes.restype = c_int64
-        self.bytes: int = loaded.weft_bytes()
+        self.structure_sizes: int = loaded.weft_bytes()
         self._run = loaded.weft_run
         self._run.argtypes = [c_int, POINTER(Op), c_int64, POINTER(Batch), POINTER(Writing)]
         self._run.restype = c_int
@@ -75,7 +75,7 @@ def _found() -> tuple[Library | None, str]:
         if path.exists():
             loaded = _loaded(path)
             if isinstance(loaded, Library) and loaded.sources == wanted:
-                assert loaded.bytes == BYTES, "C and Python lay out their structures differently"
+                assert loaded.structure_sizes == STRUCTURE_SIZES, "C and Python lay out their structures differently"
                 return loaded, ""
             problem = loaded if isinstance(loaded, str) else f"{path.name} was built from other sources"
     return None, problem

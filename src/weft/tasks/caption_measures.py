@@ -11,11 +11,11 @@ from weft.data.images.album import Album
 from weft.data.images.frames import Frames
 from weft.data.readers.pair_texts import Held
 from weft.inspect.attention_inside import attention_inside
-from weft.inspect.picture_reading import NoAttention
+from weft.inspect.views import NoAttention
 from weft.models.dual_encoder import DualEncoder
-from weft.objectives.measures import bootstrap
 from weft.objectives.measures.captions import CaptionScorer
 from weft.objectives.measures.looking import another, beside, in_words
+from weft.objectives.measures.resampling import bootstrap
 from weft.objectives.measures.translation import translation_measures
 from weft.tasks.known_captions import FILE, KnownCaptions, thumbnails_of
 from weft.tasks.measuring import spread

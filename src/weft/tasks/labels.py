@@ -18,7 +18,9 @@ from weft.inspect.saliency import Explained
 from weft.inspect.views import Answer
 from weft.objectives import Classify, Number, Objective
 from weft.objectives.classify import balanced
-from weft.objectives.measures import class_measures, confusion_counts, number_measures, reliability
+from weft.objectives.measures.calibration import reliability
+from weft.objectives.measures.classes import class_measures, confusion_counts
+from weft.objectives.measures.numbers import number_measures
 from weft.tasks.request import Measured, Prediction
 
 MISTAKES = 8  # listed in an evaluation

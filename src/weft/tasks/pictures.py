@@ -27,10 +27,9 @@ from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
 from weft.generate.compute import Compute
 from weft.inspect.learned_view import LearnedView, learned_names
-from weft.inspect.picture_reading import NoAttention
 from weft.inspect.saliency import By, SaliencyView, saliency
 from weft.inspect.token_steps import StepView
-from weft.inspect.views import View
+from weft.inspect.views import NoAttention, View
 from weft.inspect.vision import LookAtPicture, PictureView
 from weft.modalities.image import Picture
 from weft.models.backbone import embed_of

@@ -21,7 +21,7 @@ from weft.modalities.encoding import ended
 from weft.modalities.words import words
 from weft.models.stream import Model, Stream
 from weft.objectives import Tags
-from weft.objectives.measures import tag_measures
+from weft.objectives.measures.tags import tag_measures
 from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of

@@ -15,6 +15,7 @@ from weft.data.languages import language
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.pairs import read_pairs
 from weft.data.source import Source
+from weft.generate.decode import Decoding
 from weft.inspect.translation import LookAtTranslation
 from weft.inspect.views import View
 from weft.models.seq2seq import Seq2Seq
@@ -94,7 +95,8 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     def measure(
         self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
     ) -> Measured:
-        found = answer_all(run, held_out, TextWriter.write_long, str, progress)
+        writer = TextWriter(run)
+        found = answer_all(writer, held_out, writer.write_long, run.usual(Decoding), str, progress)
         return found.measured(*translation_measures(found.answers, found.held))
 
     def document(self, path: Path) -> documents.Document | None:

@@ -71,8 +71,9 @@ class TreeWriter:
 
     def answers(self, run: Loaded, held: Sequence[Held], progress: Progress) -> Found:
         """Trees of held-out sentences; without those that the model has no room for."""
-        fitting = [one for one in held if self._fits(one.source)]
-        found = answer_all(run, fitting, lambda _, texts, how, told: self.write(texts, how, told), self.spelt, progress)
+        ids = self.writer.source_ids([one.source for one in held])
+        fitting = [one for one, source in zip(held, ids, strict=True) if self._fits(one.source, len(source))]
+        found = answer_all(self.writer, fitting, self.write, run.usual(Decoding), self.spelt, progress)
         return replace(found, long=found.long + len(held) - len(fitting))
 
     def _bound(self, *, cut: bool = False) -> Bound | None:
@@ -86,9 +87,8 @@ class TreeWriter:
 
         return rule
 
-    def _fits(self, text: str) -> bool:
-        (ids,) = self.writer.source_ids([text])
+    def _fits(self, text: str, tokens: int) -> bool:
         try:
-            return (bound := self._bound()) is None or bound(text, self.writer.limit(len(ids) + 1)) is not None
+            return (bound := self._bound()) is None or bound(text, self.writer.limit(tokens + 1)) is not None
         except DataError:
             return False

@@ -48,11 +48,15 @@ class TextWriter:
         self.target = target if isinstance(target, SymbolCodec) else run.codec("target", TextCodec)
         self.context = context_of(self.model.config)
         self.ratio = run.data.amounts.get("ratio", USUAL_RATIO)
+        self._source_ids: dict[str, np.ndarray] = {}  # by text: each is tokenized once for all that asks for its ids
 
     def source_ids(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Sources behind the marks that stand before them, without the end."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._source_ids]
         before = self.source.marks.before
-        return [np.concatenate((np.array(before, ids.dtype), ids)) for ids in self.source.ids(texts)]
+        for text, ids in zip(new, self.source.ids(new), strict=True):
+            self._source_ids[text] = np.concatenate((np.array(before, ids.dtype), ids))
+        return [self._source_ids[text] for text in texts]
 
     def target_ids(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Targets behind all marks but the first, which is where a decoder starts."""
@@ -99,8 +103,8 @@ class TextWriter:
 
     def write_long(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
         """The best answers to texts; one beyond the model's context is answered sentence by sentence."""
-        marks = self.source.marks
-        lengths = [len(marks.around(ids)) for ids in self.source.ids(texts)]
+        after = len(self.source.marks.after)
+        lengths = [len(ids) + after for ids in self.source_ids(texts)]
         parts = [[t] if length <= self.context else sentences(t) for t, length in zip(texts, lengths, strict=True)]
         flat = iter(self.write([part for pieces in parts for part in pieces], how, progress))
         return [_joined([next(flat) for _ in pieces]) for pieces in parts]
@@ -148,21 +152,28 @@ class Found:
         return Measured(len(self.held), metrics, {**more, "tokens": self.tokens, **long, "samples": examples})
 
 
-Write = Callable[[TextWriter, Sequence[str], Decoding, Progress | None], list[list[Answer]]]
+Write = Callable[[Sequence[str], Decoding, Progress | None], list[list[Answer]]]
 
 
 def answer_all(
-    run: Loaded, held: Sequence[Held], write: Write, spelt: Callable[[str], str], progress: Progress
+    writer: TextWriter,
+    held: Sequence[Held],
+    write: Write,
+    how: Decoding,
+    spelt: Callable[[str], str],
+    progress: Progress,
 ) -> Found:
-    """Held-out sources answered and their first references scored; `spelt` is how the model writes a reference."""
-    writer = TextWriter(run)
+    """Held-out sources answered by `write` and their first references scored by the writer.
+
+    `spelt` is how the model writes a reference.
+    """
     lengths = [len(ids) for ids in writer.source_ids([one.source for one in held])]
     fitting = [one for one, length in zip(held, lengths, strict=True) if length < writer.context]
     if not fitting:
         problem = f"no source has fewer than {writer.context} tokens"
         raise DataError(problem, fix="train with a longer context")
     total, tokens = writer.score([(one.source, spelt(one.references[0])) for one in fitting])
-    found = write(writer, [one.source for one in fitting], run.usual(Decoding), progress)
+    found = write([one.source for one in fitting], how, progress)
     answers = [best[0][0] for best in found]
     return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 

@@ -1,19 +1,20 @@
-"""How good predictions are: measures with the intervals they are known within. Knows numbers, refuses to know models."""
+"""How good predictions are: measures with the intervals they are known within. Knows numbers, refuses to know models.
 
-from weft.objectives.measures.calibration import Reliability, reliability
-from weft.objectives.measures.classes import class_measures, confusion_counts, f1_of, wilson
-from weft.objectives.measures.numbers import number_measures
-from weft.objectives.measures.resampling import bootstrap
-from weft.objectives.measures.tags import tag_measures
+Of any data:
 
-__all__ = [
-    "Reliability",
-    "bootstrap",
-    "class_measures",
-    "confusion_counts",
-    "f1_of",
-    "number_measures",
-    "reliability",
-    "tag_measures",
-    "wilson",
-]
+    classes       accuracy, F1 and confusion of classes; Wilson's interval
+    numbers       errors and correlation of predicted numbers
+    calibration   whether a model that is 80 % sure is right in 80 of 100 cases
+    resampling    bootstrap: how far a measure would move on other examples
+    ngrams        n-grams of texts, counted and compared
+    nearest       the answer of the nearest samples, which a model should beat
+    retrieval     how often the right one is among the first k
+
+Of one domain, which nothing above imports:
+
+    texts         tags
+    pairs         translation
+    words         words
+    captions      captions, caption_words, answers, looking
+    fields        field_scores, field_baselines, field_table, gap_baselines, dineof, interpolation
+"""
