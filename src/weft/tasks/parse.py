@@ -19,10 +19,10 @@ from weft.errors import ConfigError
 from weft.generate.decode import Decoding
 from weft.inspect.tree_view import LookAtTree
 from weft.inspect.views import View
+from weft.models.backbone import context_of
 from weft.models.stream import Model
 from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
 from weft.tasks.gap_tagging import GapTagger
-from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pairs import batch_in_words
 from weft.tasks.recipes.trees import (
     RECIPE,

@@ -16,10 +16,10 @@ from weft.generate.beam import Hypothesis
 from weft.generate.choices import Rule
 from weft.generate.decode import Decoding, decode
 from weft.modalities.words import sentences
+from weft.models.backbone import context_of
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.objectives.scoring import scored
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded, Measured, Prediction
 from weft.training.progress import Progress, counter
 

@@ -5,10 +5,11 @@ from typing import Protocol, final
 
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
-from weft.data.datasets.graph_data import GraphData, Kind, Level
+from weft.data.datasets.graph_data import GraphData, Level
 from weft.data.datasets.graph_division import node_data, whole_data
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.properties import LabelColumn
+from weft.data.labels import Kind
 from weft.data.readers import graphs, sets
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError

@@ -8,9 +8,10 @@ from typing import Protocol, final
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.known_roles import LABELLED
+from weft.data.labels import Kind
 from weft.data.readers import labelled
 from weft.data.readers.labelled import read_labelled
-from weft.data.readers.labelled_texts import Example, Kind, LabelledTexts, overlap, split_labelled
+from weft.data.readers.labelled_texts import Example, LabelledTexts, overlap, split_labelled
 from weft.data.survey import Judgement, Survey
 from weft.errors import listed
 

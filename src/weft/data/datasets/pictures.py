@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol, final
+from typing import Protocol, final
 
 from weft.data import samples
 from weft.data.columns import number
@@ -13,12 +13,12 @@ from weft.data.images.album import Album, Found
 from weft.data.images.reading import OF_CLASSES, read_images
 from weft.data.images.split import split_album
 from weft.data.known_roles import LABEL, PICTURE
+from weft.data.labels import Kind
 from weft.data.order import key
 from weft.data.readers import images
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
-Kind = Literal["classes", "numbers"]
 SET_APART = "the part of the data that is set apart in it"
 SCENES = "weft's scenes"
 UNSEEN = "scenes of their own: each shows a colour and a shape that are never together in those to learn from"

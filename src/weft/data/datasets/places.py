@@ -12,9 +12,9 @@ from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.held_out import SHARE, Split, held_digests
 from weft.data.known_roles import PLACED
+from weft.data.labels import in_order
 from weft.data.order import key, permuted
 from weft.data.readers import images, place_tables
-from weft.data.readers.labelled_texts import in_order
 from weft.data.readers.places import Kind, PlaceColumns, PlaceRows, Places, read_places
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed

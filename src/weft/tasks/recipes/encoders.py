@@ -11,13 +11,20 @@ from weft.errors import WeftError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
+from weft.models.backbone import context_of
 from weft.models.stream import Stream
 from weft.models.zoo import ENCODER_MODELS, Size
 from weft.models.zoo.encoders import Wanted
 from weft.tasks.finetuning import decided, with_lora
-from weft.tasks.planning import check_vocabulary, with_model_settings
-from weft.tasks.recipes.language import context_of, trunk_weights
-from weft.tasks.recipes.recipe import Recipe, Rounds, TokensPerWeight, with_own_numbers
+from weft.tasks.recipes.language import trunk_weights
+from weft.tasks.recipes.recipe import (
+    Recipe,
+    Rounds,
+    TokensPerWeight,
+    check_vocabulary,
+    with_model_settings,
+    with_own_numbers,
+)
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import EncoderTraining
 from weft.tasks.settings.texts import HIDDEN_SHARE

@@ -10,8 +10,7 @@ from weft.data.encoded.fields import SeenFields, tokens_apart, tokens_of
 from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
-from weft.tasks.planning import with_model_settings
-from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, with_model_settings
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ForecastTraining
 

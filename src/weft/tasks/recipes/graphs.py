@@ -12,8 +12,7 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
 from weft.models.zoo.graphs import GRAPH_MODELS, SET_MODELS, Wanted
 from weft.position import Kinds
-from weft.tasks.planning import with_model_settings
-from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, with_own_numbers
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ElementTraining
 

@@ -14,8 +14,15 @@ from weft.modalities.encoding import ended
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
-from weft.tasks.planning import check_vocabulary, with_model_settings
-from weft.tasks.recipes.recipe import OF_A_READER, Dropout, Recipe, TokensPerWeight, with_own_numbers
+from weft.tasks.recipes.recipe import (
+    OF_A_READER,
+    Dropout,
+    Recipe,
+    TokensPerWeight,
+    check_vocabulary,
+    with_model_settings,
+    with_own_numbers,
+)
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import PairTraining
 from weft.tasks.sizing import Sizing

@@ -10,8 +10,7 @@ from weft.data.encoded.places import EncodedPlaces
 from weft.models.stream import Model, Stream
 from weft.models.zoo.points import CodeName, FieldSize, field
 from weft.tasks.finetuning import decided, with_lora
-from weft.tasks.planning import with_model_settings
-from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds
+from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, with_model_settings
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import PlaceTraining
 
