@@ -156,7 +156,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
     """Measure the run; write its card, its curve, its result and at last its weights."""
     folder = outcome.folder
     run = loaded(folder, folder.config(), outcome.model)
-    ending = finish(card.task, run, made.data.held_out, progress)
+    ending = finish(card.task, run, made.data, progress)
     result = {
         "parameters": parameters(outcome.model),
         "steps": outcome.steps,

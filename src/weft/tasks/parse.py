@@ -6,7 +6,8 @@ from typing import final
 
 from weft.codecs import Codecs, GapCodec
 from weft.codecs.text import only_texts
-from weft.data.datasets.pairs import PairData, grouped, tree_pair
+from weft.data.datasets.pairs import PairData, grouped
+from weft.data.datasets.trees import tree_pair
 from weft.data.encoded.gaps import gap_ids
 from weft.data.encoded.pairs import PairIds
 from weft.data.encoded.tagged import TaggedIds

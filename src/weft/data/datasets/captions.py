@@ -6,7 +6,16 @@ from typing import Any, Protocol, final
 
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
-from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
+from weft.data.datasets.pictures import (
+    SCENES,
+    SET_APART,
+    UNSEEN,
+    LabelledPictures,
+    PictureData,
+    Pictures,
+    held_apart,
+    name_of,
+)
 from weft.data.known_roles import CAPTIONED
 from weft.data.readers import captions
 from weft.data.readers.captions import read_captions
@@ -32,6 +41,7 @@ class CaptionedPictures(Reader[PictureData]):
 
     sample = "scenes"
     roles = CAPTIONED
+    overrules = (LabelledPictures, Pictures)
 
     def judge(self, survey: Survey) -> Judgement:
         return captions.judge(survey)

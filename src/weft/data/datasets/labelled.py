@@ -7,6 +7,7 @@ from typing import Protocol, final
 
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
+from weft.data.datasets.texts import RunningText
 from weft.data.known_roles import LABELLED
 from weft.data.labels import Kind
 from weft.data.readers import labelled
@@ -49,6 +50,7 @@ class LabelledDocuments(Reader[LabelledData]):
 
     sample = "classify-text"
     roles = LABELLED
+    overrules = (RunningText,)
 
     def judge(self, survey: Survey) -> Judgement:
         return labelled.judge(survey)

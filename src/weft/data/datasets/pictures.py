@@ -10,6 +10,7 @@ from weft.data.columns import number
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Found
+from weft.data.images.places import FilePlace
 from weft.data.images.reading import OF_CLASSES, read_images
 from weft.data.images.split import split_album
 from weft.data.known_roles import LABEL, PICTURE
@@ -47,6 +48,11 @@ class PictureData(Dataset[Album, Album]):
 
     kind: Kind | None = None
     still: bool = False
+
+    def example(self) -> str | None:
+        """The file of the first held-out picture; None where it stands in no file of its own."""
+        place = self.held_out.pictures[0].place if self.held_out.pictures else None
+        return str(place.path) if isinstance(place, FilePlace) else None
 
 
 @final

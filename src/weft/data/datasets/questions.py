@@ -6,7 +6,16 @@ from typing import Protocol, final
 
 from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
-from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
+from weft.data.datasets.pictures import (
+    SCENES,
+    SET_APART,
+    UNSEEN,
+    LabelledPictures,
+    PictureData,
+    Pictures,
+    held_apart,
+    name_of,
+)
 from weft.data.images.album import Album
 from weft.data.known_roles import ASKED
 from weft.data.readers import questions
@@ -40,6 +49,7 @@ class AskedPictures(Reader[PictureData]):
 
     sample = "scenes"
     roles = ASKED[:3]
+    overrules = (LabelledPictures, Pictures)
 
     def judge(self, survey: Survey) -> Judgement:
         return questions.judge(survey)

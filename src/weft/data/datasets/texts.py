@@ -11,8 +11,8 @@ from weft.data.decoding import shown
 from weft.data.readers import corpus
 from weft.data.readers.corpus import Corpus, Given, read_corpus
 from weft.data.split import CorpusPart, split
-from weft.data.survey import Judgement, Survey
-from weft.errors import listed
+from weft.data.survey import Judgement, Survey, Surveyed
+from weft.errors import DataError, listed
 
 
 class HoldsOut(Protocol):
@@ -72,6 +72,9 @@ class RunningText(TextReader):
 
     def judge(self, survey: Survey) -> Judgement:
         return corpus.judge(survey)
+
+    def refusal(self, source: Surveyed) -> DataError | None:
+        return corpus.refusal(source)
 
 
 @final

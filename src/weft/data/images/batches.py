@@ -10,6 +10,7 @@ from torch import Tensor
 
 from weft.data.batch import Classes, Numbers, Samples
 from weft.data.encoded.pictures import SeenPictures
+from weft.data.epochs import Epochs
 from weft.data.images.augment import Augment, mix, partner_indices
 from weft.data.images.frames import by_shape
 from weft.data.order import key
