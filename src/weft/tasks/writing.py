@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.codecs import SymbolCodec, TextCodec
+from weft.codecs import TextCodec
+from weft.codecs.target import TargetCodec
 from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import scored as micro_batches
 from weft.data.readers.pair_texts import Held
@@ -45,7 +46,7 @@ class TextWriter:
         self.model = seq2seq(run)
         self.source = run.codec("source", TextCodec)
         target = run.codecs.get("target")
-        self.target = target if isinstance(target, SymbolCodec) else run.codec("target", TextCodec)
+        self.target = target if isinstance(target, TargetCodec) else run.codec("target", TextCodec)
         self.context = context_of(self.model.config)
         self.ratio = run.data.amounts.get("ratio", USUAL_RATIO)
 

@@ -136,7 +136,7 @@ def encoder_decoder(
     """
     request, training, encoded = draft.request, draft.training, draft.encoded
     name, vocab = recipe.model_name(request), encoded.given.tokenizer.size
-    symbols = vocab if encoded.symbols is None else encoded.symbols.size
+    symbols = vocab if encoded.other_targets is None else encoded.other_targets.size
     if request.preset is not None:
         size = PRESETS[request.preset]
         sized = with_micro_batches(size, draft.sizing.operations / step_operations(size, symbols), encoded.tokens)

@@ -99,8 +99,8 @@ def check_form(draft: ParseDraft) -> str:
 def tree_writer(draft: ParseDraft) -> tuple[Seq2Seq.Config, ParseTraining]:
     """An encoder–decoder, and the settings with everything decided."""
     encoded = draft.encoded
-    symbols = encoded.symbols
-    if symbols is None:
+    symbols = encoded.other_targets
+    if not isinstance(symbols, SymbolCodec):
         return pairs.encoder_decoder(draft, RECIPE)
     tokenizer = encoded.given.tokenizer
     if not tokenizer.word_starts:
