@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from weft.config import field_types, from_json
-from weft.data.datasets import stem
+from weft.data.datasets.dataset import stem
 from weft.data.files import require_data
 from weft.data.source import Source
 from weft.data.ways import reading

@@ -13,7 +13,7 @@ from torch import Tensor
 from weft.amounts import count, counted, duration
 from weft.codecs import Codecs, codecs_from_json
 from weft.config import from_json
-from weft.data.datasets import Dataset
+from weft.data.datasets.dataset import Dataset
 from weft.models.describing import in_words
 from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.data import foreign
 from weft.data.columns import listed
-from weft.data.datasets import Reader
+from weft.data.datasets.dataset import Reader
 from weft.data.decoding import opened, shown
 from weft.data.files import ending
 from weft.data.foreign_text import known_text

@@ -9,7 +9,7 @@ import torch
 
 from weft.codecs import Codec, Codecs
 from weft.config import Config, from_json
-from weft.data.datasets import Dataset
+from weft.data.datasets.dataset import Dataset
 from weft.errors import WeftError
 from weft.generate.compute import prepared
 from weft.models.stream import Model, Stream

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.datasets.texts import RunningText
 from weft.data.known_roles import LABELLED
@@ -58,7 +57,9 @@ class LabelledDocuments(Reader[LabelledData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: LabelColumns, count: Count | None = None
     ) -> LabelledData:
-        found = read_texts(sources, asked) if sources else samples.labelled_opinions()
+        from weft.data.samples.opinions import labelled_opinions
+
+        found = read_texts(sources, asked) if sources else labelled_opinions()
         fingerprint = found.fingerprint
         if valid is None:
             train, held_out, rule = split_labelled(found.rows, found.kind)

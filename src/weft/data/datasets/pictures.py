@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.columns import number
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.decoding import shown
@@ -147,8 +146,10 @@ def _read(
     sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None, *, labels: bool
 ) -> tuple[Found, Found | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
+    from weft.data.samples.digits import digits
+
     skip = asked.allowed
-    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(samples.digits(), None)
+    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(digits(), None)
     return found, None if valid is None else read_images([valid], labels=labels, skip=skip)
 
 

@@ -8,7 +8,6 @@ from typing import final
 
 import numpy as np
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.held_out import SHARE, Split, held_digests
 from weft.data.images.places import is_one_picture
@@ -51,7 +50,9 @@ class PlacesWithValues(Reader[PlaceData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PlaceColumns, count: Count | None = None
     ) -> PlaceData:
-        found = read_places(sources, asked) if sources else samples.woven_picture()
+        from weft.data.samples.tapestry import woven_picture
+
+        found = read_places(sources, asked) if sources else woven_picture()
         fingerprint = found.fingerprint
         if valid is None:
             train, held, rule = split_places(found)

@@ -6,6 +6,7 @@ their own beside the code that opens them.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from abc import ABC, abstractmethod
@@ -18,10 +19,10 @@ from weft.data.files import ending
 from weft.data.images.colour import Backing
 from weft.data.images.decoding import Decoded, decode
 from weft.data.images.formats import format_of, named_as_picture
+from weft.data.images.regions import Question
 from weft.errors import DataError
 
 if TYPE_CHECKING:
-    from weft.data.images.album import Question
     from weft.data.survey import Survey
 
 LARGEST = 256 * 2**20  # bytes of one picture's file
@@ -148,3 +149,8 @@ def is_one_picture(survey: Survey) -> bool:
         return False
     other = ending(source.path, TABLES) is not None or source.path.suffix.lower() in ARRAYS
     return not other and has_picture(source.path)
+
+
+def digest(content: bytes) -> bytes:
+    """What tells a picture from others."""
+    return hashlib.sha256(content).digest()
