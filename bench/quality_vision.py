@@ -21,7 +21,7 @@ import numpy as np
 from report import Table, arguments, hand_in
 
 from weft.config import from_json
-from weft.data.images import read_images
+from weft.data.images.reading import read_images
 from weft.inspect.curves import chart
 from weft.inspect.figures import png_of, sheet
 from weft.models.stream import Stream

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from weft.data.images import Album, read_images, reading
+from weft.data.images import reading
+from weft.data.images.album import Album
 from weft.data.images.decode_workers import Children
+from weft.data.images.reading import read_images
 from weft.errors import DataError
 
 

@@ -9,7 +9,7 @@ from pictures import encoded, pets, scene, write
 from weft.data.bounds import OUTSIDE, outside_allowed
 from weft.data.files import find
 from weft.data.grids.opening import find_stores
-from weft.data.images import read_images
+from weft.data.images.reading import read_images
 from weft.data.readers import captions, questions
 from weft.data.readers.captions import read_captions
 from weft.data.readers.questions import read_questions

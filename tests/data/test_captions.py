@@ -19,7 +19,7 @@ from weft.data.images.augment import Augment
 from weft.data.images.batches import PictureSource
 from weft.data.images.split import split_album
 from weft.data.readers.captions import judge, read_captions
-from weft.data.samples import scenes
+from weft.data.samples.scene_album import scenes
 from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 from weft.modalities.image import Picture

@@ -9,8 +9,9 @@ import pytest
 from weft.codecs import PictureCodec, TextCodec, UsualAnswers
 from weft.data.datasets.pictures import PictureData, held_apart
 from weft.data.encoded.questions import SeenQuestions, TextCodecs, asked_pictures, usual_answer
-from weft.data.images.album import Album, Found, Question
+from weft.data.images.album import Album, Found
 from weft.data.images.arrays import album_of
+from weft.data.images.regions import Question
 from weft.data.images.settings import Augment
 from weft.errors import DataError
 from weft.modalities.tokenizer_making import train

@@ -14,12 +14,13 @@ from weft.data.ahead import Ahead
 from weft.data.batch import Classes
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures, sight_of
-from weft.data.images import read_images
+from weft.data.epochs import Epochs
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment, partner_indices
-from weft.data.images.batches import Epochs, augment_key, labelled_pictures, plain_pictures
+from weft.data.images.batches import augment_key, labelled_pictures, plain_pictures
 from weft.data.images.decoding import Decoded
 from weft.data.images.frames import Frames, FromFiles, by_shape, frames_of, in_channels, part
+from weft.data.images.reading import read_images
 from weft.data.images.views import picture_views
 
 

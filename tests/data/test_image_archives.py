@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from pictures import encoded, files, pets, reasons, scene, tarred, write, wrong, zipped
 
-from weft.data.images import Album, archives, read_images
+from weft.data.images import archives
+from weft.data.images.album import Album
+from weft.data.images.reading import read_images
 from weft.errors import DataError
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pictures import scene, write, wrong
 
-from weft.data.images import read_images
+from weft.data.images.reading import read_images
 
 GREY = np.stack([scene(9, 7, seed=i)[..., 0] for i in range(6)])
 COLOUR = np.stack([scene(9, 7, seed=i) for i in range(6)])

@@ -8,7 +8,8 @@ import pytest
 from pictures import encoded, pets, scene, write
 from PIL import Image
 
-from weft.data.images import read_images, split_album
+from weft.data.images.reading import read_images
+from weft.data.images.split import split_album
 from weft.errors import ConfigError, DataError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from pictures import pets, reasons, scene, write, wrong
 
 from weft.data.bounds import outside_allowed
-from weft.data.images import read_images
+from weft.data.images.reading import read_images
 
 
 def table(tmp_path: Path, text: str, name: str = "pets.csv") -> Path:

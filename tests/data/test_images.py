@@ -8,8 +8,9 @@ import pytest
 from pictures import encoded, files, pets, reasons, scene, tarred, write, wrong, zipped
 from PIL import Image
 
-from weft.data.images import find_pictures, read_images
-from weft.data.readers.images import is_one_picture, judge, judge_alone
+from weft.data.images.places import is_one_picture
+from weft.data.images.reading import find_pictures, read_images
+from weft.data.readers.images import judge, judge_alone
 from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 from weft.tasks.recognising import recognise

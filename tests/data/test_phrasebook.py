@@ -10,22 +10,11 @@ from typing import Any
 import processes
 import pytest
 
-from weft.data import samples
+from weft.data.samples import shipped_texts
+from weft.data.samples.drawing import HELD_OUT, TRAIN, drawn, pairs, reserved, spelled
 from weft.data.samples.lexicon import ADJECTIVES, LANGUAGES, NAMES, NOUNS, VERBS
 from weft.data.samples.meaning import Clause, Group, Sentence
-from weft.data.samples.phrasebook import (
-    HELD_OUT,
-    TRAIN,
-    Phrase,
-    Phrasebook,
-    drawn,
-    linked,
-    pairs,
-    phrasebook,
-    reserved,
-    said,
-    spelled,
-)
+from weft.data.samples.phrasebook import Phrase, Phrasebook, linked, phrasebook, said
 from weft.errors import WeftError
 from weft.modalities.words import words
 
@@ -101,7 +90,8 @@ def test_the_words_are_few_and_the_sentences_short(language: str):
 
 FINGERPRINT = """
 import hashlib
-from weft.data.samples.phrasebook import drawn, linked, said, spelled
+from weft.data.samples.drawing import drawn, spelled
+from weft.data.samples.phrasebook import linked, said
 told = [text for part in drawn() for _, _, text in part]
 for sentence, words, _ in drawn()[1]:
     for language in ("fr", "it", "de"):
@@ -125,7 +115,7 @@ def test_an_unknown_language_is_refused_with_those_known():
 
 
 def test_the_samples_of_python_are_still_there():
-    assert samples.python_topics().text
+    assert shipped_texts.python_topics().text
 
 
 def test_the_two_sentences_of_the_picture_are_held_out():

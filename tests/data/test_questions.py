@@ -13,7 +13,8 @@ from pictures import decoded_here, encoded, scene, write
 
 from weft.data.bounds import outside_allowed
 from weft.data.datasets.questions import AskedPictures, measured_questions
-from weft.data.images.album import Album, Question
+from weft.data.images.album import Album
+from weft.data.images.regions import Question
 from weft.data.readers import captions, images, json_files, labelled, pairs
 from weft.data.readers.question_tables import Asked, questions_in
 from weft.data.readers.questions import judge, read_questions

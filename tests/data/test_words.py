@@ -8,8 +8,9 @@ import torch
 
 from weft.codecs.words import WordCodec, count_words
 from weft.data.datasets.words import WordTexts
+from weft.data.words.batch import BLOCK
 from weft.data.words.counts import CountedPairs, NearbyPairs, count_pairs
-from weft.data.words.lines import BLOCK, DRAWN, LINE, NeighbourLines, NoiseTable, Thinning
+from weft.data.words.lines import DRAWN, LINE, NeighbourLines, NoiseTable, Thinning
 from weft.modalities.words import plain_words
 from weft.tasks.settings import WordTraining
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.inspect.attention_inside import covered, words_inside
 
 

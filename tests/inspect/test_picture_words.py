@@ -10,7 +10,7 @@ import torch
 from drawn import images, texts
 from PIL import Image
 
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.errors import ConfigError, DataError
 from weft.inspect import picture_words_film, picture_words_sheet
 from weft.inspect.occlusion import covered_scores

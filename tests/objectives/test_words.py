@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from weft.data.words.batch import BLOCK
 from weft.data.words.counts import CountedPairs, NearbyPairs
-from weft.data.words.lines import BLOCK, NeighbourLines, Thinning
+from weft.data.words.lines import NeighbourLines, Thinning
 from weft.models.word_vectors import WordVectors
 from weft.objectives import NegativeSampling, PairCount, negative_sampling
 from weft.objectives.measures.words import analogy_answers, spelling_likeness, unit_vectors

@@ -11,7 +11,7 @@ from foreign_models import mostly_slow
 from foreign_models.pictures import VIT
 from PIL import Image
 
-from weft.codecs import PictureCodec, Preparation, codecs_from_json
+from weft.codecs import PictureCodec, codecs_from_json
 from weft.data.images.preparing import prepared, read_prepared
 from weft.data.images.reading import find_pictures
 from weft.errors import ConfigError, DataError
@@ -19,6 +19,7 @@ from weft.interop import read_folder, write_folder
 from weft.interop.preprocessors import FILTERS, PREPROCESSOR_FILE, PROCESSORS, read_preparation, write_preprocessor
 from weft.interop.their_config import TheirConfig
 from weft.modalities.image import PatchEmbed
+from weft.modalities.preparation import Preparation
 from weft.runs.exporting import export_run
 from weft.runs.importing import import_run
 from weft.runs.run import load

@@ -14,7 +14,7 @@ from trials import DATA, PIXELS, TINY, train
 import weft
 from weft.cli.app import run as command
 from weft.codecs import UsualAnswers
-from weft.data.samples import scenes
+from weft.data.samples.scene_album import scenes
 from weft.errors import ConfigError, StorageError, WeftError
 from weft.training.progress import Progress
 

@@ -20,7 +20,7 @@ from weft.codecs import TextCodec, TextMarks
 from weft.data.datasets.captions import CaptionedPictures
 from weft.data.datasets.pictures import PictureData
 from weft.data.images.frames import frames_of
-from weft.data.samples import scenes
+from weft.data.samples.scene_album import scenes
 from weft.errors import ConfigError, DataError, Interrupted, StorageError, WeftError
 from weft.inspect.captioning import Written, caption_words
 from weft.modalities.image import Picture

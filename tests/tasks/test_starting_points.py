@@ -14,7 +14,7 @@ from stopping import stopped_in
 
 import weft
 from weft.codecs import TextCodec
-from weft.data.samples import scenes
+from weft.data.samples.scene_album import scenes
 from weft.errors import ConfigError, Interrupted, WeftError
 from weft.modalities.image import Picture
 from weft.modalities.text import Text

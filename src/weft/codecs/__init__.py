@@ -8,7 +8,7 @@ from weft.codecs.gaps import GapCodec
 from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
-from weft.codecs.picture import PictureCodec, Preparation, Resample
+from weft.codecs.picture import PictureCodec
 from weft.codecs.places import PlaceCodec
 from weft.codecs.several import SeveralCodec
 from weft.codecs.symbols import SymbolCodec
@@ -29,8 +29,6 @@ __all__ = [
     "NumberCodec",
     "PictureCodec",
     "PlaceCodec",
-    "Preparation",
-    "Resample",
     "SeveralCodec",
     "SymbolCodec",
     "TagCodec",

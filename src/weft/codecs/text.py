@@ -148,6 +148,11 @@ class TextCodec(Codec):
         return TextMarks(whole, (end,), opening)
 
     @property
+    def size(self) -> int:
+        """The number of tokens."""
+        return self.tokenizer.size
+
+    @property
     def ends(self) -> tuple[int, ...]:
         """The ids of which any ends what a model writes."""
         return self.config.ends or self.marks.after[:1] or (self.tokenizer.end,)

@@ -39,12 +39,14 @@ LEVELS: tuple[Level, ...] = ("no", "possible", "sure")
 class Judgement:
     """Whether data is of some kind, why, and, where it is only possible, the settings that would say so.
 
-    It counts as true where it is sure.
+    It counts as true where it is sure. A `general` one is true of more special data as well: it gives way to a reader
+    that knows more of the same files (`Reader.overrules`).
     """
 
     level: Level
     why: str = ""
     settings: str = ""
+    general: bool = False
 
     def __bool__(self) -> bool:
         return self.level == "sure"

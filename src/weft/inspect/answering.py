@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.errors import ConfigError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of

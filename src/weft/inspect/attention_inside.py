@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.inspect.alignment import Span, piece_spans
 from weft.inspect.picture_reading import patch_grid, picture_weights
 from weft.modalities.image import Picture

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.inspect.alignment import END, piece_labels
 from weft.inspect.learned_view import LEARNED, learned_names
 from weft.inspect.occlusion import covered_scores

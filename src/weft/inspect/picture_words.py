@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from weft.config import Config
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.errors import ConfigError, DataError
 from weft.inspect.alignment import Alignment, Span, piece_labels, piece_spans
 from weft.inspect.attention_inside import Box, covered

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans
 from weft.inspect.occlusion import Score
 from weft.inspect.picture_words import Sentence, boxes_of, spans_of_stripped

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from weft.codecs import Preparation
 from weft.core import FirstAndMean, PerClassToken, Pooled
 from weft.errors import ConfigError
 from weft.interop.family import Family
@@ -24,6 +23,7 @@ from weft.interop.preprocessors import (
 )
 from weft.interop.their_config import TheirConfig
 from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.preparation import Preparation
 from weft.models.autoencoder import Autoencoder
 from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq

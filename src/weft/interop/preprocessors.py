@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from weft.codecs import Preparation, Resample
 from weft.errors import ConfigError
 from weft.interop.their_config import TheirConfig, names
 from weft.modalities.image import PictureEmbed
+from weft.modalities.preparation import Preparation, Resample
 
 Scale = tuple[
     tuple[float, ...], tuple[float, ...]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from weft.codecs import Preparation
 from weft.config import read_json
 from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub
@@ -25,6 +24,7 @@ from weft.interop.sentence_modules import read_modules
 from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
+from weft.modalities.preparation import Preparation
 from weft.models.outline import outline, own_tensors, unfilled
 from weft.models.stream import Model
 from weft.storage import store

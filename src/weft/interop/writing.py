@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.codecs import Preparation
 from weft.config import read_json, write_json
 from weft.errors import ConfigError
 from weft.interop.families import FAMILIES
@@ -19,6 +18,7 @@ from weft.interop.marks import Marks
 from weft.interop.staging import must_be_new, staged
 from weft.interop.tables import to_theirs
 from weft.interop.tokenizer_files import check_tokenizer
+from weft.modalities.preparation import Preparation
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.outline import own_tensors

@@ -2,6 +2,8 @@
 
 from weft.modalities.image import PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
+from weft.modalities.text import TextEmbed
+from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
 
@@ -18,3 +20,9 @@ def backbone_name(config: Stream.Config) -> str:
     if getattr(config.embed, "net", None) is None:
         return "vit"
     return "vit-hybrid" if config.trunk.all_blocks() else "resnet"
+
+
+def context_of(config: Model.Config) -> int:
+    """The tokens that a model reads at once; of an encoder–decoder on each side."""
+    streams = (config.source, config.target) if isinstance(config, Seq2Seq.Config) else (config.reader(),)
+    return min(stream.embed.context for stream in streams if isinstance(stream.embed, TextEmbed.Config))

@@ -8,8 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from weft.core.threads import each_on_one_thread
-from weft.data.words.batch import WordLines
-from weft.data.words.lines import BLOCK
+from weft.data.words.batch import BLOCK, WordLines
 from weft.errors import ConfigError
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Loss, Objective

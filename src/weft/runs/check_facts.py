@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.amounts import amount
 from weft.data.columns import HOLDS
-from weft.data.datasets import Dataset
+from weft.data.datasets.dataset import Dataset
 from weft.data.decoding import shown
 from weft.data.images.album import Album
 from weft.data.languages import language

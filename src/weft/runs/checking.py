@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.config import field_types
 from weft.data.bad_rows import listing
-from weft.data.datasets import Dataset
+from weft.data.datasets.dataset import Dataset
 from weft.data.known_roles import ALL
 from weft.data.survey import Survey
 from weft.data.tables import open_table

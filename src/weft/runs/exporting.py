@@ -25,6 +25,7 @@ from weft.interop.sentence_modules import write_modules
 from weft.interop.signatures import TextPooling
 from weft.interop.tokenizer_files import marked_tokenizer
 from weft.models.adapted import has_adapters, merged
+from weft.models.backbone import context_of
 from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
@@ -34,7 +35,6 @@ from weft.runs.trying import USUAL, Trial, trial_of
 from weft.runs.user_units import from_unit, in_unit
 from weft.runs.word_runs import export_words
 from weft.storage.store import write_file
-from weft.tasks.recipes.language import context_of
 from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded
 from weft.tasks.writing import SPARE_TOKENS

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from weft.config import field_types, from_json
-from weft.data.datasets import stem
+from weft.data.datasets.dataset import stem
 from weft.data.files import require_data
 from weft.data.source import Source
 from weft.data.ways import reading
@@ -156,7 +156,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
     """Measure the run; write its card, its curve, its result and at last its weights."""
     folder = outcome.folder
     run = loaded(folder, folder.config(), outcome.model)
-    ending = finish(card.task, run, made.data.held_out, progress)
+    ending = finish(card.task, run, made.data, progress)
     result = {
         "parameters": parameters(outcome.model),
         "steps": outcome.steps,

@@ -21,9 +21,9 @@ from weft.errors import DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.modalities.framing import blanks
 from weft.modalities.image import PictureEmbed
+from weft.models.backbone import context_of
 from weft.tasks.picture_writing import Captioning, PictureWriter
 from weft.tasks.pictures import given_pictures
-from weft.tasks.recipes.language import context_of
 from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded
 from weft.tasks.settings import with_settings

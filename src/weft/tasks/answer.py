@@ -23,10 +23,10 @@ from weft.tasks.answer_looking import look_at_answer
 from weft.tasks.answer_measures import answer_measures
 from weft.tasks.answering import Answering, AnswerWriter
 from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import answers as recipes
 from weft.tasks.recipes.captions import LADDER_OF
 from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
+from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import AnswerTraining
 from weft.tasks.task import Task

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.images.album import Album, Question
+from weft.data.images.album import Album
 from weft.data.images.frames import Frames
+from weft.data.images.regions import Question
 from weft.errors import DataError
 from weft.objectives.measures.answers import answer_accuracies
 from weft.objectives.measures.looking import another, beside, in_words

@@ -12,8 +12,8 @@ from weft.codecs import TextCodec, UsualAnswers
 from weft.data.batch import PaddedIds
 from weft.data.encoded.captions import SCORED
 from weft.data.encoded.questions import Contexts, QuestionBatch, TextCodecs, whole_questions
-from weft.data.images.album import Question
 from weft.data.images.frames import Frames
+from weft.data.images.regions import Question
 from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.choices import Choices
 from weft.generate.compute import prepared

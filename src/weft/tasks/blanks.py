@@ -19,7 +19,7 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.request import Loaded, Prediction
-from weft.tasks.streams import ANSWERS, stream_of
+from weft.tasks.streams import ANSWERS
 from weft.training.progress import Progress
 
 
@@ -42,7 +42,7 @@ class AskBlanks(Compute):
 
 def filler(run: Loaded) -> Stream:
     """The run's model, if it has logits over tokens; imported models may come without."""
-    model = stream_of(run)
+    model = run.stream
     if not isinstance(model.head, PerToken):
         fix = "use weft embed and weft look, or fine-tune it: weft train DATA --from RUN"
         raise WeftError("this model has no head that could fill in blanks", where=str(run.folder.path), fix=fix)

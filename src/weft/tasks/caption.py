@@ -15,7 +15,7 @@ from weft.data.readers.captions import read_captions
 from weft.data.source import Source
 from weft.inspect.captioning import LookAtCaption
 from weft.inspect.views import View
-from weft.models.backbone import embed_of
+from weft.models.backbone import context_of, embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import Objective
@@ -27,7 +27,6 @@ from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import in_a_line
 from weft.tasks.picture_writing import Captioning, answers
 from weft.tasks.recipes import captions as recipes
-from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pictures import batch_in_words
 from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import CaptionTraining

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from weft.data.images.album import Album, Region
+from weft.data.images.album import Album
+from weft.data.images.regions import Region
 from weft.data.images.settings import Ground
 from weft.errors import ConfigError
 from weft.inspect.captioning import LookAtCaption, Written, caption_steps, caption_words

@@ -10,7 +10,6 @@ from weft.models.zoo import Size
 from weft.models.zoo.captioning import CAPTION_MODELS
 from weft.tasks.decoders import WHERE, encoder_alone, language_model, size_of_language, with_language
 from weft.tasks.finetuning import partly_new_rates, with_lora
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes.captions import (
     CAPTIONING,
     WITHOUT,
@@ -24,6 +23,7 @@ from weft.tasks.recipes.captions import (
     writer_size,
 )
 from weft.tasks.recipes.pictures import continued_backbone, decided
+from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Loaded, Request
 from weft.tasks.settings import CaptionTraining
 

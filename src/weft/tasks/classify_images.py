@@ -24,9 +24,9 @@ from weft.objectives.objective import Objective
 from weft.tasks import labels, pictures
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import start_weights, with_lora
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
+from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.settings import PictureLabelTraining, with_settings
 from weft.tasks.task import Task

@@ -18,16 +18,16 @@ from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities.encoding import ended
 from weft.modalities.framing import frame_ids
+from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import labels
 from weft.tasks.finetuning import start_weights
 from weft.tasks.measuring import counted
 from weft.tasks.recipes import encoders
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import LabelTraining
-from weft.tasks.streams import look_at, stream_of, text_of, training_of, vectors_of
+from weft.tasks.streams import look_at, text_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -99,7 +99,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
         found = labels.predictions(
-            run.codec("label", LabelCodec), text_values(stream_of(run), rows), texts, how.top, how.choices
+            run.codec("label", LabelCodec), text_values(run.stream, rows), texts, how.top, how.choices
         )
         return [{**one, **({"unread_end": n} if n else {})} for one, n in zip(found, unread, strict=True)]
 
@@ -108,7 +108,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
         numbers = isinstance(run.codec("label", LabelCodec), NumberCodec)
-        asked = training_of(run, LabelTraining)
+        asked = run.training(LabelTraining)
         return read_texts(sources, asked, kind="numbers" if numbers else "classes", learn=False).rows
 
     def measure(
@@ -118,12 +118,12 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         truth, excerpts = [one.label for one in held_out], [text[:EXCERPT] for text in texts]
         codec.encode(truth)  # refuses unknown labels before anything is computed
         rows = text_of(run.codecs).encode(texts, context_of(run.model.config)).rows
-        values = text_values(stream_of(run), rows, progress)
+        values = text_values(run.stream, rows, progress)
         return labels.measured(codec, values, truth, excerpts, called="text")
 
     def look(self, run: Loaded, input: object, how: LookAtText) -> View:
         label = run.codec("label", LabelCodec)
-        return look_at(run, input, how, lambda ids: labels.answer(label, text_values(stream_of(run), [ids])))
+        return look_at(run, input, how, lambda ids: labels.answer(label, text_values(run.stream, [ids])))
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)

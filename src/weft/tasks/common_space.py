@@ -19,10 +19,10 @@ from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground
 from weft.errors import ConfigError, DataError, WeftError
 from weft.modalities.text import Text
+from weft.models.backbone import context_of
 from weft.models.common_space import CommonSpace
 from weft.objectives.measures.retrieval import retrieval_measures
 from weft.tasks import pictures
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Embedded, Loaded, Prediction
 from weft.tasks.settings import with_settings
 

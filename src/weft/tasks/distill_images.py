@@ -26,9 +26,9 @@ from weft.objectives.distil import Distil
 from weft.tasks import pictures
 from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.measuring import counted
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import views_cost
+from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import ViewsTraining, with_settings
 from weft.tasks.task import Task

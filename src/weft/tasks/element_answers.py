@@ -16,7 +16,6 @@ from weft.errors import ConfigError, DataError
 from weft.storage.store import write_file
 from weft.tasks import elements, labels
 from weft.tasks.request import Loaded, Prediction
-from weft.tasks.streams import stream_of
 
 WRITES = (".csv", ".tsv")
 Given = Iterable[tuple[str, GraphSet]]  # files by their names, with the graphs in them
@@ -80,7 +79,7 @@ def vectors(run: Loaded, given: Given, settings: Mapping[str, object]) -> np.nda
     """The last layer's vectors: one for each graph or set, the mean over its elements, or one for each node."""
     if settings:
         raise ConfigError(f"unknown setting {next(iter(settings))!r}", where="--set", fix="there is nothing to set")
-    model, found = stream_of(run), []
+    model, found = run.stream, []
     for _, some in given:
         graphs = elements.aligned(some, elements.graph_codec(run.codecs))
         found += elements.each_of(

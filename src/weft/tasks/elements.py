@@ -26,7 +26,6 @@ from weft.tasks.measuring import counted
 from weft.tasks.recipes.graphs import check_size, places_of
 from weft.tasks.request import Draft, Loaded, Measured
 from weft.tasks.settings import ElementTraining
-from weft.tasks.streams import stream_of
 from weft.training.progress import Progress
 
 T = TypeVar("T", bound=ElementTraining)
@@ -88,7 +87,7 @@ def aligned(found: GraphSet, codec: GraphCodec) -> list[Graph]:
 
 def values_of(run: Loaded, graphs: Sequence[Graph], progress: Progress | None = None) -> list[Tensor]:
     """The values of the model's head for each graph: one row, or one for each of its nodes."""
-    return each_of(run, graphs, stream_of(run), progress)
+    return each_of(run, graphs, run.stream, progress)
 
 
 @torch.inference_mode()
@@ -96,7 +95,7 @@ def each_of(
     run: Loaded, graphs: Sequence[Graph], compute: Callable[[Graphs], Tensor], progress: Progress | None = None
 ) -> list[Tensor]:
     """What `compute` makes of batches, for each graph: one row, or one for each of its nodes."""
-    model, codec = stream_of(run), graph_codec(run.codecs)
+    model, codec = run.stream, graph_codec(run.codecs)
     model.eval()
     places = places_of(model.config)
     for graph in graphs:
@@ -159,4 +158,4 @@ def nodes(found: GraphSet, codec: GraphCodec) -> LabelledNodes:
 
 def is_node_level(run: Loaded) -> bool:
     """Whether the run answers for each node."""
-    return isinstance(stream_of(run).head, PerToken)
+    return isinstance(run.stream.head, PerToken)

@@ -22,11 +22,10 @@ from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Objective
 from weft.tasks.finetuning import start_weights
-from weft.tasks.planning import with_model_settings
+from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.recipes.words import RECIPE, WINDOWS, sized_vectors
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import WordTraining
-from weft.tasks.streams import training_of
 from weft.tasks.task import Task
 from weft.tasks.words import measured, objective_of, source_of, space_of, vectors_of, words_of
 from weft.training.progress import Progress
@@ -120,7 +119,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
     def measure(
         self, run: Loaded, held_out: HeldOutWords, progress: Progress, seconds: float | None = None
     ) -> Measured:
-        return measured(run, held_out, training_of(run, WordTraining))
+        return measured(run, held_out, run.training(WordTraining))
 
     def look(self, run: Loaded, input: object, how: object) -> View:
         words = only_texts(input if isinstance(input, list | tuple) else [input])

@@ -22,14 +22,14 @@ from weft.inspect.views import View
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import frame_blanks
 from weft.modalities.tokenizer import Tokenizer
+from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
 from weft.tasks.blanks import AskBlanks, blank_answer, candidates, filler, score
 from weft.tasks.recipes import encoders
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import MaskTraining
-from weft.tasks.streams import stream_of, text_of, training_of, vectors_of
+from weft.tasks.streams import text_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -106,14 +106,14 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         model, tokenizer = filler(run), text_of(run.codecs).tokenizer
         ids = encode_pieces(tokenizer, held_out.pieces())
         mark = (held_out.corpus if isinstance(held_out, CorpusPart) else held_out).fingerprint
-        hidden = _windows((ids, ids), tokenizer, model.config, training_of(run, MaskTraining), mark)
+        hidden = _windows((ids, ids), tokenizer, model.config, run.training(MaskTraining), mark)
         total, right, seen, part = score(model, hidden, progress, seconds)
         loss, documents = total / max(1, seen), max(1, int((ids[1:] == tokenizer.end).sum()))
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(1, seen)}
         return Measured(documents, metrics, {"hidden": seen, **part})
 
     def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        model, tokenizer, (text,) = stream_of(run), text_of(run.codecs).tokenizer, only_texts([input])
+        model, tokenizer, (text,) = run.stream, text_of(run.codecs).tokenizer, only_texts([input])
         ids, _ = frame_blanks(tokenizer, text, context_of(model.config))
         return look_at_text(model, tokenizer, ids, text, how, blank_answer(model, tokenizer, ids))
 

@@ -18,11 +18,11 @@ from weft.data.trees.gaps import gaps_of, tree_of
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
 from weft.generate.gap_trees import GapScores, best_gaps, log_total
+from weft.models.backbone import context_of
 from weft.objectives import SplitTags
 from weft.objectives.scoring import scored
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded
-from weft.tasks.streams import stream_of, text_of
+from weft.tasks.streams import text_of
 from weft.tasks.writing import Answer, Found
 from weft.training.progress import Progress, counter
 
@@ -31,7 +31,7 @@ class GapTagger:
     """Parses sentences, by the encoder and codecs of a run."""
 
     def __init__(self, run: Loaded):
-        self.model, self.text, self.codec = stream_of(run).eval(), text_of(run.codecs), run.codec("gaps", GapCodec)
+        self.model, self.text, self.codec = run.stream.eval(), text_of(run.codecs), run.codec("gaps", GapCodec)
         self.labels = [len(opens.split()) for opens in self.codec.config.opens]
 
     def write(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Answer]]:

@@ -24,7 +24,6 @@ from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import graphs as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import GraphTraining
-from weft.tasks.streams import stream_of, training_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -100,7 +99,7 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
         return "\n".join(labels.in_a_line({"input": one["node"], **one}) for one in prediction["nodes"])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
-        asked, codec = training_of(run, GraphTraining), elements.graph_codec(run.codecs)
+        asked, codec = run.training(GraphTraining), elements.graph_codec(run.codecs)
         found = read_graphs(sources, directed=asked.directed, label=LabelColumn(asked.label_column))
         return elements.nodes(found, codec) if elements.is_node_level(run) else elements.wholes(found, codec, "graph")
 
@@ -113,9 +112,9 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
         graph = elements.aligned(found, codec)[0]
         recipes.check_size(run.model.config, graph.size, name)
         places = recipes.places_of(run.model.config)
-        return look_at_graph(stream_of(run), codec, run.codec("label", LabelCodec), graph, places, how)
+        return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), graph, places, how)
 
     @staticmethod
     def _given(run: Loaded, inputs: Sequence[object]) -> Given:
-        asked = training_of(run, GraphTraining)
+        asked = run.training(GraphTraining)
         return given_graphs(inputs, directed=asked.directed, label=asked.label_column)

@@ -21,13 +21,14 @@ from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
+from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
 from weft.tasks.continuing import Continuing
 from weft.tasks.measuring import windows_in_time
-from weft.tasks.planning import check_vocabulary, with_model_settings
-from weft.tasks.recipes.language import RECIPE, context_of, language_model
+from weft.tasks.recipes.language import RECIPE, language_model
+from weft.tasks.recipes.recipe import check_vocabulary, with_model_settings
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import TextTraining
 from weft.tasks.streams import look_at, next_tokens, text_of, vectors_of

@@ -6,7 +6,8 @@ from typing import final
 
 from weft.codecs import Codecs, GapCodec
 from weft.codecs.text import only_texts
-from weft.data.datasets.pairs import PairData, grouped, tree_pair
+from weft.data.datasets.pairs import PairData, grouped
+from weft.data.datasets.trees import tree_pair
 from weft.data.encoded.gaps import gap_ids
 from weft.data.encoded.pairs import PairIds
 from weft.data.encoded.tagged import TaggedIds
@@ -19,10 +20,10 @@ from weft.errors import ConfigError
 from weft.generate.decode import Decoding
 from weft.inspect.tree_view import LookAtTree
 from weft.inspect.views import View
+from weft.models.backbone import context_of
 from weft.models.stream import Model
 from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
 from weft.tasks.gap_tagging import GapTagger
-from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pairs import batch_in_words
 from weft.tasks.recipes.trees import (
     RECIPE,

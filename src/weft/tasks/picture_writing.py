@@ -14,12 +14,12 @@ from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.compute import prepared
 from weft.generate.decode import MAX_HYPOTHESES, Decoding, written
 from weft.modalities.image import Picture
+from weft.models.backbone import context_of
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.objectives.scoring import scored
 from weft.tasks.common_space import named_classes
 from weft.tasks.pictures import given_pictures, in_batches
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded, Prediction
 from weft.tasks.writing import SPARE_TOKENS, Answer
 from weft.training.progress import Progress

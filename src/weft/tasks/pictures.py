@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, LabelCodec, PictureCodec, Preparation
+from weft.codecs import Codecs, LabelCodec, PictureCodec
 from weft.config import from_json
 from weft.core import Pooled
 from weft.core.heads import summary
@@ -32,6 +32,7 @@ from weft.inspect.token_steps import StepView
 from weft.inspect.views import NoAttention, View
 from weft.inspect.vision import LookAtPicture, PictureView
 from weft.modalities.image import Picture
+from weft.modalities.preparation import Preparation
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.tasks import labels

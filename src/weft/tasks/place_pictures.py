@@ -17,7 +17,6 @@ from weft.models.stream import Model, Stream
 from weft.tasks.places import AskField, in_a_line, predicted
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded, Prediction
-from weft.tasks.streams import stream_of
 
 KINDS = ("codes", "errors")
 CHANNELS = 12  # of a code that are shown
@@ -41,7 +40,7 @@ class LookAtField(Config):
 
 def looked(run: Loaded, given: object, how: LookAtField, known: Callable[[], PlaceRows | None]) -> FieldView:
     """The field around a place, or what was asked for instead."""
-    codec, label, model = run.codec("place", PlaceCodec), run.codec("label", LabelCodec), stream_of(run)
+    codec, label, model = run.codec("place", PlaceCodec), run.codec("label", LabelCodec), run.stream
     if how.what == "codes":
         return code_view(codec, model)
     if how.what == "errors":

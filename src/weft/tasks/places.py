@@ -22,7 +22,6 @@ from weft.tasks import labels
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded, Measured, Prediction
 from weft.tasks.settings import PlaceTraining
-from weft.tasks.streams import stream_of
 from weft.training.progress import Progress, counter
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def predicted(run: Loaded, inputs: Sequence[object], how: AskField) -> list[Pred
     places, names = _asked(run, codec, inputs)
     if not len(places):
         return []
-    values = values_at(stream_of(run), codec.encode(places))
+    values = values_at(run.stream, codec.encode(places))
     found = labels.predictions(label, values, names, how.top, how.choices)
     if kind == ".png":
         raise ConfigError(
@@ -139,7 +138,7 @@ def _drawn(run: Loaded, how: AskField) -> Prediction:
     path = Path(how.output or f"{run.folder.path.absolute().name}-{size}.png")
     if path.suffix.lower() != ".png":
         raise ConfigError(f"a field is drawn as .png, found {path.name!r}", where="output")
-    pixels = raster.pixels(label, raster.values(stream_of(run)))
+    pixels = raster.pixels(label, raster.values(run.stream))
     write_file(path, png_of(pixels))
     return {"input": size, "output": str(path)}
 
@@ -211,7 +210,7 @@ def measured(run: Loaded, held_out: PlaceRows, known: PlaceRows | None, progress
     codec, label = run.codec("place", PlaceCodec), run.codec("label", LabelCodec)
     truth: Any = held_out.values if isinstance(label, ColourCodec) else held_out.values.tolist()
     label.encode(truth)  # refuses unknown classes before anything is computed
-    values = values_at(stream_of(run), codec.encode(held_out.where), counter(progress, len(held_out), "places"))
+    values = values_at(run.stream, codec.encode(held_out.where), counter(progress, len(held_out), "places"))
     progress.stop()
     if isinstance(label, ColourCodec):
         found = Measured(len(held_out), {"psnr": psnr(label.restored(values), held_out.values)})
@@ -219,7 +218,7 @@ def measured(run: Loaded, held_out: PlaceRows, known: PlaceRows | None, progress
         names = [", ".join(f"{value:g}" for value in place) for place in held_out.where]
         found = labels.measured(label, values, truth, names, called="place")
     beside = {} if known is None else baselines(codec, label, known, held_out)
-    picture = {"field.png": png_of(_usual_picture(codec, label, stream_of(run)))} if len(codec.axes) > 1 else {}
+    picture = {"field.png": png_of(_usual_picture(codec, label, run.stream))} if len(codec.axes) > 1 else {}
     return Measured(found.examples, {**found.metrics, **beside}, found.more, {**found.pictures, **picture})
 
 

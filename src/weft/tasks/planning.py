@@ -13,19 +13,18 @@ from torch import Tensor
 from weft.amounts import count, counted, duration
 from weft.codecs import Codecs, codecs_from_json
 from weft.config import from_json
-from weft.data.datasets import Dataset
-from weft.errors import ConfigError
+from weft.data.datasets.dataset import Dataset
 from weft.models.describing import in_words
 from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
-from weft.models.stream import Model, Stream
+from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.decoders import language_weights
 from weft.tasks.finetuning import first_training, frozen_parts, with_learned_parts
 from weft.tasks.recipes.recipe import choose_budget
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Draft, Json, Request
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.settings import SizedTraining
 from weft.tasks.sizing import Sizing
 from weft.tasks.task import Task
 from weft.training.folder import RunFolder
@@ -128,11 +127,6 @@ def _start(task: AnyTask, request: Request, codecs: Codecs, model: Model.Config)
     return found if request.runs else None
 
 
-def with_model_settings(config: M, request: Request) -> M:
-    """A model's config with the user's settings of its parts."""
-    return with_settings(config, request.model_settings, prefix="model.")
-
-
 def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str, ...], progress: Progress) -> Plan:
     """The work of a run that was begun, to go on with; `sources` are given where its data has moved."""
     config, where = folder.config(), f"{folder.path}/config.json"
@@ -186,17 +180,6 @@ def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:
         side: Any = getattr(model, ends.get(name, "source"), model)
         if hasattr(side, "embed"):
             codec.check_fit(side.embed, where)
-
-
-def check_vocabulary(config: Stream.Config, vocab: int, where: str = "model.embed") -> None:
-    """Refuse a vocabulary that was set for the model alone."""
-    if config.embed.size != vocab:
-        problem = f"the tokenizer has {vocab} tokens, the model {config.embed.size}"
-        raise ConfigError(
-            problem,
-            where=f"--set {where}.vocab",
-            fix="leave it out, or train a tokenizer: --set tokenizer=bpe --set vocab=8000",
-        )
 
 
 def _training_line(request: Request, work: Work, batch: str) -> str:

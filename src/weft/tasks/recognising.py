@@ -4,16 +4,16 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from weft.data import foreign
 from weft.data.columns import listed
+from weft.data.datasets.dataset import Reader
 from weft.data.decoding import opened, shown
 from weft.data.files import ending
-from weft.data.foreign_text import BRACKETED, known_text
+from weft.data.foreign_text import known_text
 from weft.data.known_roles import ALL
-from weft.data.readers.corpus import TABBED, is_tabbed
-from weft.data.readers.trees import is_bracketed
-from weft.data.survey import LEVELS, Judgement, Level, Survey, Surveyed
+from weft.data.survey import LEVELS, NO, Judgement, Level, Survey, Surveyed
 from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
 from weft.tasks.registry import CARDS, Card
@@ -24,6 +24,7 @@ ALSO = {
     "classify-images": ("reconstruct-images", "distill-images"),
     "caption": ("reconstruct-images", "distill-images"),
 }
+AnyReader = Reader[Any]
 OTHER_KINDS = "`weft tasks` lists what each task reads"
 
 
@@ -54,8 +55,22 @@ def recognise(sources: Sequence[str]) -> tuple[Card, str]:
 
 
 def judge(survey: Survey) -> dict[str, Judgement]:
-    """What every task's reader says of the data."""
-    return {card.name: card.reader.judge(survey) for card in CARDS.values()}
+    """What every task's reader says of the data; a general judgement gives way to a reader that knows more of it."""
+    said = {card.name: card.reader.judge(survey) for card in CARDS.values()}
+    return {name: _overruled(card.reader, said[name], survey, said) for name, card in CARDS.items()}
+
+
+def _overruled(reader: AnyReader, own: Judgement, survey: Survey, said: Mapping[str, Judgement]) -> Judgement:
+    """What a reader says, or no where one that overrules it is sure of the data, or refuses a file of it."""
+    for card in CARDS.values():
+        if own.level == "no" or not isinstance(reader, card.reader.overrules):
+            continue
+        if own.general and said[card.name]:
+            return NO
+        refused = next(filter(None, map(card.reader.refusal, survey.sources)), None)
+        if refused is not None:
+            return Judgement("no", refused.problem)
+    return own
 
 
 def surest(survey: Survey, judged: Mapping[str, Judgement]) -> Use | None:
@@ -140,10 +155,11 @@ def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) ->
     """The error for text that is data in a form weft does not take for any task; None where nothing is known of it."""
     if known is None and isinstance(source.start, str):
         known = known_text(source.path, source.start)
-        if known is None and is_bracketed(source.start):
-            known = BRACKETED
     if known is not None:
         return foreign.refusal(known, source.path, name)
+    refused = next(filter(None, (card.reader.refusal(source) for card in CARDS.values())), None)
+    if refused is not None:
+        return refused
     suffix = ending(source.path, (".json", ".geojson", ".npz"))
     quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or source.path.suffix or "?")[0])
     if suffix == ".npz":
@@ -161,8 +177,6 @@ def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) ->
         objects = ".features[].properties" if suffix == ".geojson" else ".[]"
         fix = f"write one object in each line: {unpacked} '{objects}'{given} > {stem}.jsonl"
         return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
-    if source.kind == "file" and is_tabbed(source):
-        return DataError(TABBED, where=name, fix=f"give it the ending of such a table: cp {quoted} {stem}.tsv")
     return None
 
 

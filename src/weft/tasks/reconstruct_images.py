@@ -27,9 +27,9 @@ from weft.storage.store import write_file
 from weft.tasks import pictures
 from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
 from weft.tasks.finetuning import with_lora
-from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import hiding_cost
+from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import HidingTraining, with_settings
 from weft.tasks.task import Task

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from weft.codecs import Codec, Codecs
-from weft.config import Config
-from weft.data.datasets import Dataset
+from weft.config import Config, from_json
+from weft.data.datasets.dataset import Dataset
 from weft.errors import WeftError
 from weft.generate.compute import prepared
-from weft.models.stream import Model
+from weft.models.stream import Model, Stream
 from weft.tasks.record import DataRecord
 from weft.tasks.settings import SizedTraining, with_settings
 from weft.tasks.sizing import Sizing
@@ -51,6 +51,16 @@ class Loaded:
                 fix="use it for the task that it was trained for",
             )
         return found
+
+    @property
+    def stream(self) -> Stream:
+        """The run's model, which is one stream."""
+        assert isinstance(self.model, Stream)
+        return self.model
+
+    def training(self, kind: type[P]) -> P:
+        """The settings that the run was trained with, of this kind."""
+        return from_json(self.config["training"], kind, where=f"{self.folder.path}/config.json: training")
 
     def usual(self, kind: type[P], use: Literal["predict", "embed"] = "predict") -> P:
         """The settings of a use where the user gives none: those that the makers of an imported model say."""

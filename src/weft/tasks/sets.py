@@ -24,7 +24,6 @@ from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import graphs as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import SetTraining
-from weft.tasks.streams import stream_of, training_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -90,7 +89,7 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         return labels.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
-        asked = training_of(run, SetTraining)
+        asked = run.training(SetTraining)
         found = read_set_files(sources, set_column=asked.set_column, label=LabelColumn(asked.label_column))
         return elements.wholes(found, elements.graph_codec(run.codecs), "set")
 
@@ -101,9 +100,9 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         ((_, found),) = self._given(run, [input])
         codec = elements.graph_codec(run.codecs)
         one = elements.aligned(found, codec)[0]
-        return look_at_graph(stream_of(run), codec, run.codec("label", LabelCodec), one, Places(), how)
+        return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), one, Places(), how)
 
     @staticmethod
     def _given(run: Loaded, inputs: Sequence[object]) -> Given:
-        asked = training_of(run, SetTraining)
+        asked = run.training(SetTraining)
         return given_sets(inputs, set_column=asked.set_column, label=asked.label_column)

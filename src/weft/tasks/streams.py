@@ -8,14 +8,12 @@ import torch
 
 from weft.codecs import Codecs, TextCodec
 from weft.codecs.text import only_texts
-from weft.config import from_json
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
 from weft.inspect.views import Answer, View
 from weft.modalities.text import Text
-from weft.models.stream import Stream
-from weft.tasks.recipes.language import context_of
+from weft.models.backbone import context_of
 from weft.tasks.request import Loaded
 from weft.tasks.settings import SizedTraining, with_settings
 
@@ -34,15 +32,9 @@ def text_of(codecs: Codecs) -> TextCodec:
     return codec
 
 
-def stream_of(run: Loaded) -> Stream:
-    """The run's model, which is one stream."""
-    assert isinstance(run.model, Stream)
-    return run.model
-
-
 def look_at(run: Loaded, given: object, how: LookAtText, answer: Answers | None = None) -> View:
     """What the run's model reads within a text; `answer` gives what it answers to the ids of the text."""
-    codec, model = text_of(run.codecs), stream_of(run)
+    codec, model = text_of(run.codecs), run.stream
     (text,) = only_texts([given])
     (ids,) = codec.encode([text], context_of(model.config)).rows
     said = None if answer is None or how.table or model.head is None else answer(ids)
@@ -52,7 +44,7 @@ def look_at(run: Loaded, given: object, how: LookAtText, answer: Answers | None 
 @torch.inference_mode()
 def next_tokens(run: Loaded, ids: np.ndarray) -> Answer:
     """The likeliest tokens to follow ids."""
-    model, tokenizer = stream_of(run).eval(), text_of(run.codecs).tokenizer
+    model, tokenizer = run.stream.eval(), text_of(run.codecs).tokenizer
     read = torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device)
     best = model(Text(read))[0, -1, : tokenizer.size].float().softmax(-1).topk(min(ANSWERS, tokenizer.size))
     named = [
@@ -73,9 +65,4 @@ def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, obj
     texts = [text.lower() if how.lower else text for text in only_texts(inputs)]
     context = context_of(run.model.config)
     rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
-    return text_vectors(stream_of(run.computing(how.precision)), rows, how)
-
-
-def training_of(run: Loaded, kind: type[T]) -> T:
-    """The settings that the run was trained with."""
-    return from_json(run.config["training"], kind, where=f"{run.folder.path}/config.json: training")  # type: ignore[no-any-return]
+    return text_vectors(run.computing(how.precision).stream, rows, how)

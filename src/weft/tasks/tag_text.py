@@ -19,15 +19,15 @@ from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.modalities.encoding import ended
 from weft.modalities.words import words
+from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.objectives.measures.tags import tag_measures
 from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import encoders
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import TagTraining
-from weft.tasks.streams import look_at, text_of, training_of, vectors_of
+from weft.tasks.streams import look_at, text_of, vectors_of
 from weft.tasks.tagging import tagged, tagged_surely, tags_in_words
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -104,7 +104,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         return " ".join(word if tag == "O" else f"{word}/{tag}" for word, tag in pairs)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Tagged]:
-        return read_sentences(sources, training_of(run, TagTraining), learn=False).sentences
+        return read_sentences(sources, run.training(TagTraining), learn=False).sentences
 
     def measure(
         self, run: Loaded, held_out: Sequence[Tagged], progress: Progress, seconds: float | None = None

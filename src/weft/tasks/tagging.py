@@ -8,10 +8,10 @@ from weft.codecs import TagCodec
 from weft.data.encoded.tagged import framed, tagged_ids
 from weft.data.like_lengths import together
 from weft.inspect.views import Answer
+from weft.models.backbone import context_of
 from weft.tasks.measuring import counted
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded
-from weft.tasks.streams import stream_of, text_of
+from weft.tasks.streams import text_of
 from weft.training.progress import Progress
 
 
@@ -34,7 +34,7 @@ def tagged_surely(
 
     Words beyond the model's context have the first tag of all, which is O where there is one, and probability 0.
     """
-    model, text, codec = stream_of(run).eval(), text_of(run.codecs), run.codec("tags", TagCodec)
+    model, text, codec = run.stream.eval(), text_of(run.codecs), run.codec("tags", TagCodec)
     unread = [[codec.names[0]] * len(sentence) for sentence in sentences]
     rows = framed(tagged_ids(text, codec, sentences, unread), text, context_of(model.config))
     found = [[(tag, 0.0) for tag in tags] for tags in unread]

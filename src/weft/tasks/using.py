@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from weft.data.files import require_data
-from weft.data.images.album import Album
-from weft.data.images.places import FilePlace
 from weft.errors import DataError
 from weft.models.describing import in_words
 from weft.tasks.measuring import final_seconds, rows_in_time
-from weft.tasks.planning import AnyTask, training_of
+from weft.tasks.planning import AnyData, AnyTask, training_of
 from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded, Measured
 from weft.training.card import finite
@@ -57,16 +55,16 @@ def own_data(task: AnyTask, run: Loaded) -> Any:
     return data
 
 
-def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> Ending:
+def finish(task: AnyTask, run: Loaded, data: AnyData, progress: Progress) -> Ending:
     """Measure a run that was just trained, on what was held out of its data."""
     seconds, quiet = final_seconds(run.config), Progress(quiet=True)
     limit = seconds if task.slow_rows else None
-    held, part = rows_in_time(held_out, limit, lambda rows: task.measure(run, rows, quiet))
+    held, part = rows_in_time(data.held_out, limit, lambda rows: task.measure(run, rows, quiet))
     measured = _finite(task.measure(run, held, progress, seconds))
     part = {**part, **{name: text for name, text in measured.more.items() if name == "part"}}
     for text in part.values():
         progress.say(text)
-    example = _example(task, held_out)
+    example = data.example() or card_named(task.name).example
     use = (
         f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(example)} {card_named(task.name).asks}".rstrip()
     )
@@ -84,15 +82,6 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
         sample=task.example(run, measured),
         example=example,
     )
-
-
-def _example(task: AnyTask, held_out: Any) -> str:
-    """An input to try a run with: a held-out picture where there is one in a file of its own, else the task's."""
-    if isinstance(held_out, Album) and held_out.pictures:
-        place = held_out.pictures[0].place
-        if isinstance(place, FilePlace):
-            return str(place.path)
-    return card_named(task.name).example
 
 
 def _beginnings(run: Loaded) -> dict[str, str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.codecs import SymbolCodec, TextCodec
+from weft.codecs import TextCodec
+from weft.codecs.target import TargetCodec
 from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import scored as micro_batches
 from weft.data.readers.pair_texts import Held
@@ -16,10 +17,10 @@ from weft.generate.beam import Hypothesis
 from weft.generate.choices import Rule
 from weft.generate.decode import Decoding, decode
 from weft.modalities.words import sentences
+from weft.models.backbone import context_of
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.objectives.scoring import scored
-from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded, Measured, Prediction
 from weft.training.progress import Progress, counter
 
@@ -45,7 +46,7 @@ class TextWriter:
         self.model = seq2seq(run)
         self.source = run.codec("source", TextCodec)
         target = run.codecs.get("target")
-        self.target = target if isinstance(target, SymbolCodec) else run.codec("target", TextCodec)
+        self.target = target if isinstance(target, TargetCodec) else run.codec("target", TextCodec)
         self.context = context_of(self.model.config)
         self.ratio = run.data.amounts.get("ratio", USUAL_RATIO)
         self._source_ids: dict[str, np.ndarray] = {}  # by text: each is tokenized once for all that asks for its ids

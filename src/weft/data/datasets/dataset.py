@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from weft.data.decoding import shown
 from weft.data.roles import Role
-from weft.data.survey import NO, Judgement, Survey
+from weft.data.survey import NO, Judgement, Survey, Surveyed
+from weft.errors import DataError
 
 T = TypeVar("T")
 H = TypeVar("H")
@@ -35,21 +36,31 @@ class Dataset(Generic[T, H]):
     columns: tuple[str, ...] = ()
     amounts: Mapping[str, int] = field(default_factory=dict)
 
+    def example(self) -> str | None:
+        """A held-out input to try a model with, as a user types it; None where it stands in no file of its own."""
+        return None
+
 
 class Reader(ABC, Generic[D]):
     """Reads one kind of data.
 
     `sample` names a run on the data that ships with weft. `roles` are what columns of its tables are for. `leaves_out`
-    says whether bad rows may be left out, as the setting skip allows.
+    says whether bad rows may be left out, as the setting skip allows. `overrules` are readers of more general data: what
+    they judge in general gives way where this one is sure, and all that they judge where it refuses a file.
     """
 
     sample: ClassVar[str]
     roles: ClassVar[tuple[Role, ...]] = ()
     leaves_out: ClassVar[bool] = True
+    overrules: ClassVar[tuple[type["Reader[Any]"], ...]] = ()
 
     def judge(self, survey: Survey) -> Judgement:
         """Whether the files are data of this kind. By default never: someone has to ask for the task."""
         return NO
+
+    def refusal(self, source: Surveyed) -> DataError | None:
+        """The error for text that this reader knows, in a file that it does not take as it is; None where it knows nothing."""
+        return None
 
     @abstractmethod
     def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> D:

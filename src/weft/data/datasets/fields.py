@@ -6,7 +6,6 @@ from typing import Protocol, final
 
 import numpy as np
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.grids.calendars import gaps, step_in_words
 from weft.data.grids.climatology import pieces
@@ -53,7 +52,9 @@ class GriddedFields(Reader[FieldData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: FieldSettings, count: Count | None = None
     ) -> FieldData:
-        fields = open_fields(sources, names_of(asked.variables), count=count) if sources else samples.travelling_waves()
+        from weft.data.samples.atmosphere import SampleFields
+
+        fields = open_fields(sources, names_of(asked.variables), count=count) if sources else SampleFields()
         opened = fields if isinstance(fields, OpenedFields) else None
         name = "weft's atmosphere" if opened is None else listed([path.name for path in opened.paths])
         if valid is None:

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from weft.data.datasets.dataset import Dataset
+from weft.data.labels import Kind
 from weft.modalities.graph import Graph
 
 Level = Literal["nodes", "graphs"]
-Kind = Literal["classes", "numbers"]
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.data.datasets.graph_data import GraphData, HeldGraphs, Kind, LabelledNodes
+from weft.data.datasets.graph_data import GraphData, HeldGraphs, LabelledNodes
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.held_out import SHARE, held_digests
-from weft.data.readers.labelled import kind_of
-from weft.data.readers.labelled_texts import in_order
+from weft.data.labels import Kind, in_order, kind_of
 from weft.errors import DataError, listed
 from weft.modalities.graph import Graph
 

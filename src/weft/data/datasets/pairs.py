@@ -1,4 +1,4 @@
-"""Pairs of texts to learn from and sources held out: sentences with translations, or sentences with trees."""
+"""Pairs of texts to learn from and sources held out: sentences with their translations."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,14 +8,11 @@ from typing import Protocol, final
 
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.known_roles import PAIR
-from weft.data.readers import pairs, trees
+from weft.data.readers import pairs
 from weft.data.readers.pair_texts import Held, Pair, Pairs, overlap, split_pairs
 from weft.data.readers.pairs import read_pairs
-from weft.data.readers.trees import read_trees
 from weft.data.samples.phrasebook import LANGUAGES, phrasebook
-from weft.data.samples.trees import sample_trees
 from weft.data.survey import Judgement, Survey
-from weft.data.trees import Tree, sentence
 from weft.errors import ConfigError, listed, nearest
 
 
@@ -63,51 +60,12 @@ class Translations(Reader[PairData]):
         held = None if valid is None else _read([valid], asked)
         given = None if held is None or valid is None else (held.rows, held.fingerprint, valid)
         return replace(
-            _split(found.rows, found.fingerprint, given),
+            split_off(found.rows, found.fingerprint, given),
             columns=found.columns,
             described=listed([file.path.name for file in found.files]),
             notes=tuple(found.report()),
             skipped=found.skipped,
         )
-
-
-@final
-class Trees(Reader[PairData]):
-    """Sentences with their bracketed trees."""
-
-    sample = "trees"
-    leaves_out = False
-
-    def judge(self, survey: Survey) -> Judgement:
-        return trees.judge(survey)
-
-    def read(
-        self, sources: Sequence[str], valid: str | None, asked: PairColumns, count: Count | None = None
-    ) -> PairData:
-        for name in ("source", "target", "allowed"):
-            if getattr(asked, name) is not None:
-                where = f"--set {name.replace('allowed', 'skip')}"
-                raise ConfigError("trees have no columns or rows to choose", where=where, fix="leave it out")
-        given = None
-        if valid is not None:
-            other = read_trees([valid])
-            given = [tree_pair(tree) for tree in other], other.fingerprint, valid
-        if sources:
-            found = read_trees(sources)
-            data = _split([tree_pair(tree) for tree in found], found.fingerprint, given)
-            names = listed([str(source).rpartition("/")[2] for source in sources])
-            data = replace(data, described=names, notes=tuple(found.report()), skipped=tuple(found.skipped))
-        else:
-            rows = [tree_pair(tree) for tree in sample_trees()]
-            data = _split(rows, f"sample {len(rows)}", given)
-            data = replace(data, described="weft's own small grammar", notes=(f"{len(rows):,} trees",))
-        rule = data.rule.replace("sources", "sentences").replace("translations", "trees")
-        return replace(data, columns=("sentence", "tree"), rule=rule)
-
-
-def tree_pair(tree: Tree) -> Pair:
-    """A sentence with its tree in brackets."""
-    return Pair(sentence(tree), str(tree))
 
 
 def grouped(rows: Sequence[Pair]) -> list[Held]:
@@ -122,7 +80,7 @@ def _read(sources: Sequence[str], asked: PairColumns) -> Pairs:
     return read_pairs(list(sources), source=asked.source, target=asked.target, skip=asked.allowed)
 
 
-def _split(rows: Sequence[Pair], fingerprint: str, given: tuple[Sequence[Pair], str, str] | None) -> PairData:
+def split_off(rows: Sequence[Pair], fingerprint: str, given: tuple[Sequence[Pair], str, str] | None) -> PairData:
     """What to learn from and what is held out: other data that was `given`, or a part that is split off."""
     if given is None:
         split = split_pairs(rows)

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol, final
+from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.columns import number
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.decoding import shown
 from weft.data.images.album import Album, Found
+from weft.data.images.places import FilePlace
 from weft.data.images.reading import OF_CLASSES, read_images
 from weft.data.images.split import split_album
 from weft.data.known_roles import LABEL, PICTURE
+from weft.data.labels import Kind
 from weft.data.order import key
 from weft.data.readers import images
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
-Kind = Literal["classes", "numbers"]
 SET_APART = "the part of the data that is set apart in it"
 SCENES = "weft's scenes"
 UNSEEN = "scenes of their own: each shows a colour and a shape that are never together in those to learn from"
@@ -47,6 +47,11 @@ class PictureData(Dataset[Album, Album]):
 
     kind: Kind | None = None
     still: bool = False
+
+    def example(self) -> str | None:
+        """The file of the first held-out picture; None where it stands in no file of its own."""
+        place = self.held_out.pictures[0].place if self.held_out.pictures else None
+        return str(place.path) if isinstance(place, FilePlace) else None
 
 
 @final
@@ -141,8 +146,10 @@ def _read(
     sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None, *, labels: bool
 ) -> tuple[Found, Found | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
+    from weft.data.samples.digits import digits
+
     skip = asked.allowed
-    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(samples.digits(), None)
+    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(digits(), None)
     return found, None if valid is None else read_images([valid], labels=labels, skip=skip)
 
 

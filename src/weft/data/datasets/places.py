@@ -8,13 +8,13 @@ from typing import final
 
 import numpy as np
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.held_out import SHARE, Split, held_digests
+from weft.data.images.places import is_one_picture
 from weft.data.known_roles import PLACED
+from weft.data.labels import in_order
 from weft.data.order import key, permuted
-from weft.data.readers import images, place_tables
-from weft.data.readers.labelled_texts import in_order
+from weft.data.readers import place_tables
 from weft.data.readers.places import Kind, PlaceColumns, PlaceRows, Places, read_places
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
@@ -43,14 +43,16 @@ class PlacesWithValues(Reader[PlaceData]):
     roles = PLACED
 
     def judge(self, survey: Survey) -> Judgement:
-        if images.is_one_picture(survey):
+        if is_one_picture(survey):
             return Judgement("sure", "one picture, whose colours are learned as a function of the place")
         return place_tables.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PlaceColumns, count: Count | None = None
     ) -> PlaceData:
-        found = read_places(sources, asked) if sources else samples.woven_picture()
+        from weft.data.samples.tapestry import woven_picture
+
+        found = read_places(sources, asked) if sources else woven_picture()
         fingerprint = found.fingerprint
         if valid is None:
             train, held, rule = split_places(found)

@@ -4,9 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
-from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
+from weft.data.datasets.pictures import (
+    SCENES,
+    SET_APART,
+    UNSEEN,
+    LabelledPictures,
+    PictureData,
+    Pictures,
+    held_apart,
+    name_of,
+)
 from weft.data.images.album import Album
 from weft.data.known_roles import ASKED
 from weft.data.readers import questions
@@ -40,6 +48,7 @@ class AskedPictures(Reader[PictureData]):
 
     sample = "scenes"
     roles = ASKED[:3]
+    overrules = (LabelledPictures, Pictures)
 
     def judge(self, survey: Survey) -> Judgement:
         return questions.judge(survey)
@@ -47,8 +56,10 @@ class AskedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: QuestionSettings, count: Count | None = None
     ) -> PictureData:
+        from weft.data.samples.scene_album import scenes
+
         columns, skip = _columns(asked, firm=True), asked.allowed
-        found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else samples.scenes()
+        found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else scenes()
         given = None
         if valid is not None:
             given = read_questions([valid], further=sources, asked=columns, skip=skip, progress=count)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.readers import tagged
 from weft.data.readers.schemes import Scheme
@@ -48,7 +47,9 @@ class TaggedSentences(Reader[TaggedData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: TagColumns, count: Count | None = None
     ) -> TaggedData:
-        found = read_sentences(sources, asked) if sources else samples.tagged_names()
+        from weft.data.samples.names import tagged_names
+
+        found = read_sentences(sources, asked) if sources else tagged_names()
         fingerprint = found.fingerprint
         if valid is None:
             train, held_out, rule = split_tagged(found.sentences)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, final
 
 from weft.amounts import amount
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.decoding import shown
 from weft.data.readers import corpus
 from weft.data.readers.corpus import Corpus, Given, read_corpus
+from weft.data.samples import shipped_texts
 from weft.data.split import CorpusPart, split
-from weft.data.survey import Judgement, Survey
-from weft.errors import listed
+from weft.data.survey import Judgement, Survey, Surveyed
+from weft.errors import DataError, listed
 
 
 class HoldsOut(Protocol):
@@ -68,10 +68,13 @@ class RunningText(TextReader):
     """Text to be continued."""
 
     sample = "python-topics"
-    text = staticmethod(samples.python_topics)
+    text = staticmethod(shipped_texts.python_topics)
 
     def judge(self, survey: Survey) -> Judgement:
         return corpus.judge(survey)
+
+    def refusal(self, source: Surveyed) -> DataError | None:
+        return corpus.refusal(source)
 
 
 @final
@@ -79,7 +82,7 @@ class Sentences(TextReader):
     """Text with blanks to be filled in."""
 
     sample = "fill-mask"
-    text = staticmethod(samples.english_sentences)
+    text = staticmethod(shipped_texts.english_sentences)
 
 
 def in_words(corpus: Corpus) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.datasets.texts import HoldsOut, read_texts
 from weft.data.readers.corpus import Corpus, read_corpus
@@ -41,11 +40,11 @@ class WordTexts(Reader[WordData]):
     sample = "embed-words"
 
     def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> WordData:
+        from weft.data.samples.small_world import small_world_questions, small_world_sentences
+
         questions = None if valid is None else questions_in(valid)
-        text = read_texts(
-            sources or [samples.small_world_sentences()], valid if questions is None else None, asked.held_out
-        )
-        own = () if sources or valid is not None else (samples.small_world_questions(),)
+        text = read_texts(sources or [small_world_sentences()], valid if questions is None else None, asked.held_out)
+        own = () if sources or valid is not None else (small_world_questions(),)
         rule, fingerprint = text.rule, text.fingerprint
         if questions is not None and valid is not None:
             rule = f"{rule.partition(':')[0]}, and {held_in(valid)}: {rule.partition(':')[2].strip()}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.amounts import count, counted
-from weft.codecs import Codecs, SymbolCodec, TextCodec
+from weft.codecs import Codecs, TextCodec
+from weft.codecs.target import TargetCodec
 from weft.data.batch import PaddedIds, Samples
 from weft.data.datasets.pairs import PairData
 from weft.data.like_lengths import LikeLengthSource
@@ -49,7 +50,7 @@ class PairIds:
 
     data: PairData
     given: TextCodec
-    codec: TextCodec | SymbolCodec
+    codec: TargetCodec
     train: Sequence[Ids]
     held_out: Sequence[Ids]
     context: int
@@ -59,7 +60,7 @@ class PairIds:
     def of(data: PairData, codecs: Codecs, context: int | None, spelt: Callable[[str], str]) -> "PairIds":
         """Texts to ids, targets as they are `spelt` for the model."""
         given, codec = codecs["source"], codecs["target"]
-        assert isinstance(given, TextCodec) and isinstance(codec, TextCodec | SymbolCodec)
+        assert isinstance(given, TextCodec) and isinstance(codec, TargetCodec)
         train = _ids(given, codec, [(pair.source, spelt(pair.target)) for pair in data.train])
         held = _ids(given, codec, [(one.source, spelt(one.references[0])) for one in data.held_out])
         longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
@@ -72,9 +73,9 @@ class PairIds:
         return PairIds(data, given, codec, fitting, held_fitting, context, len(train) - len(fitting))
 
     @property
-    def symbols(self) -> SymbolCodec | None:
+    def other_targets(self) -> TargetCodec | None:
         """The codec of the targets where these are no texts."""
-        return self.codec if isinstance(self.codec, SymbolCodec) else None
+        return None if isinstance(self.codec, TextCodec) else self.codec
 
     @property
     def tokens(self) -> int:
@@ -113,7 +114,7 @@ class PairIds:
         held = data.rule.partition(" (")[0]
         if data.overlap:
             held += f"; {data.overlap:,} of its sources are also trained on"
-        sides = "for both sides" if self.symbols is None else f"{self.symbols.in_words()} to write"
+        sides = "for both sides" if self.other_targets is None else f"{self.other_targets.in_words()} to write"
         tokens = f"{self.given.in_words()}, {sides}; {count(self.tokens)} target tokens to train on"
         return {**lines, "held out": held, "tokens": tokens}
 
@@ -124,7 +125,7 @@ def length_ratio(pairs: Sequence[Ids]) -> float:
     return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
 
 
-def _ids(given: TextCodec, codec: TextCodec | SymbolCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+def _ids(given: TextCodec, codec: TargetCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
     """Sources behind the marks that stand before them, targets behind all marks but the start."""
     sources, targets = given.ids(one for one, _ in pairs), codec.ids(other for _, other in pairs)
     led = (_behind(given.marks.before, sources), _behind(codec.marks.before[1:], targets))

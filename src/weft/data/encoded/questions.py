@@ -17,10 +17,11 @@ from weft.data.datasets.pictures import PictureData
 from weft.data.draws import draws
 from weft.data.encoded.captions import CONTEXT_STEP, MOST_TOKENS, PROBED, SCORED, SHOWN
 from weft.data.encoded.pictures import SeenPictures
-from weft.data.images.album import Album, Question
+from weft.data.images.album import Album
 from weft.data.images.augment import Augment
 from weft.data.images.batches import PictureSource, augment_key, order_of
 from weft.data.images.frames import by_shape
+from weft.data.images.regions import Question
 from weft.errors import DataError
 from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText

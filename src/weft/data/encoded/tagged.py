@@ -10,7 +10,7 @@ import torch
 
 from weft.codecs import TagCodec, TextCodec
 from weft.data.batch import AtTokens, PaddedIds, Samples, padded
-from weft.data.datasets import Dataset
+from weft.data.datasets.dataset import Dataset
 from weft.data.datasets.tagged import TaggedData
 from weft.data.encoded.whole_texts import TextAmount
 from weft.data.like_lengths import LikeLengthSource

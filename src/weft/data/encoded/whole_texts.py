@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.codecs import TextCodec
-from weft.data.datasets import Dataset
+from weft.data.datasets.dataset import Dataset
 
 LONG_SHARE = 0.995  # of the texts are no longer than a long one
 SHORTEST = 8  # tokens of a long text where there are none

@@ -9,11 +9,11 @@ import torch
 
 from weft.codecs.field import FieldCodec
 from weft.data.batch import Samples
+from weft.data.epochs import Epochs
 from weft.data.fields.batch import Cells, FieldSamples
 from weft.data.fields.hiding import Hiding
 from weft.data.grids.climatology import pieces
 from weft.data.grids.grid import Fields, Stretch, Times
-from weft.data.images.batches import Epochs
 from weft.data.order import key
 
 KEPT_BYTES = 64 * 2**20  # of fields that were read, kept as anomalies for the windows to come

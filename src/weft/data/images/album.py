@@ -13,31 +13,9 @@ import numpy as np
 
 from weft.data.images.colour import Backing
 from weft.data.images.decoding import SMALL, Decoded, shrunk
-from weft.data.images.places import Place
+from weft.data.images.places import Place, digest
+from weft.data.images.regions import Question, Region
 from weft.errors import DataError
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """The part of a picture that a part of a text is about.
-
-    `start` and `stop` are characters of the text; `box` is top, left, bottom and right, in shares of the picture's
-    height and width.
-    """
-
-    start: int
-    stop: int
-    box: tuple[float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question about a picture: `answers` are one, or those of several people; `kind` where the data says so."""
-
-    text: str
-    answers: tuple[str, ...]
-    kind: str | None = None
-    regions: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +143,6 @@ class Found:
 
     train: Album
     held_out: Album | None
-
-
-def digest(content: bytes) -> bytes:
-    """What tells a picture from others."""
-    return hashlib.sha256(content).digest()
 
 
 def _order(label: str) -> tuple[float, str]:

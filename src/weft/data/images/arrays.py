@@ -17,10 +17,9 @@ from weft.data.images.album import Album, Listed
 from weft.data.images.colour import BACKGROUND, Backing, Range, over_background, to_bytes
 from weft.data.images.decoding import Decoded, shrunk
 from weft.data.images.numpy_files import array, headers
-from weft.data.images.places import Entry, Gathered, Place
+from weft.data.images.places import ARRAYS, Entry, Gathered, Place
 from weft.errors import DataError
 
-ENDINGS = (".npz", ".npy")
 STEMS = (("x", "y"), ("images", "labels"))
 HELD = ("val", "valid", "validation", "dev", "test")
 SCALES = ("metres_per_pixel", "meters_per_pixel", "gsd", "scale")
@@ -76,7 +75,7 @@ class _Names(NamedTuple):
 
 def is_arrays(path: Path) -> bool:
     """Whether a file holds arrays, by its name."""
-    return path.suffix.lower() in ENDINGS
+    return path.suffix.lower() in ARRAYS
 
 
 def holds_pictures(path: Path) -> bool:

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from weft.data.batch import Classes, Numbers, Samples
 from weft.data.encoded.pictures import SeenPictures
+from weft.data.epochs import Epochs
 from weft.data.images.augment import Augment, mix, partner_indices
 from weft.data.images.frames import by_shape
-from weft.data.order import key, permuted
+from weft.data.order import key
 from weft.modalities.image import Picture
 
 SCORED = 128  # pictures in one batch of held-out ones
@@ -21,22 +22,6 @@ PROBED = 8  # held-out pictures that training looks at, for each sample that is 
 B = TypeVar("B")
 Labels = Classes | Numbers
 Make = Callable[[np.ndarray, np.ndarray], B]  # pictures by row, and the global indices of these samples -> a batch
-
-
-class Epochs:
-    """Which picture is the i-th sample: every epoch is a new order of all of them."""
-
-    def __init__(self, count: int, fingerprint: str, seed: int):
-        self.count, self.fingerprint, self.seed = count, fingerprint, seed
-
-    def rows(self, indices: np.ndarray) -> np.ndarray:
-        """The pictures at these global indices."""
-        epochs, within = np.divmod(np.asarray(indices, np.int64), self.count)
-        rows = np.empty_like(within)
-        for epoch in np.unique(epochs):
-            chosen = epochs == epoch
-            rows[chosen] = permuted(within[chosen], self.count, key(self.fingerprint, self.seed, int(epoch)))
-        return rows
 
 
 class PictureSource(Generic[B]):

@@ -5,10 +5,9 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from weft.data.images.album import digest
 from weft.data.images.decode_workers import Children
 from weft.data.images.decoding import SMALL, Decoded
-from weft.data.images.places import Entry
+from weft.data.images.places import Entry, digest
 from weft.errors import DataError
 
 TOGETHER = 16  # pictures that one thread tries

@@ -17,12 +17,13 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.codecs import PictureCodec, Preparation
+from weft.codecs import PictureCodec
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment, augment, augment_with_mask, draws, zoomed
 from weft.data.images.decoding import Decoded
 from weft.data.images.preparing import read_prepared
 from weft.modalities.image import Picture
+from weft.modalities.preparation import Preparation
 
 SMALL = 96  # pixels: pictures of one shape up to this size are used as they are
 ROOM = 1.25  # how much larger than the model's size pictures are kept, for random parts to be drawn from

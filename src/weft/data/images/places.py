@@ -6,6 +6,7 @@ their own beside the code that opens them.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from abc import ABC, abstractmethod
@@ -14,17 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.data.decoding import opened, shown
+from weft.data.files import ending
 from weft.data.images.colour import Backing
 from weft.data.images.decoding import Decoded, decode
 from weft.data.images.formats import format_of, named_as_picture
+from weft.data.images.regions import Question
 from weft.errors import DataError
 
 if TYPE_CHECKING:
-    from weft.data.images.album import Question
+    from weft.data.survey import Survey
 
 LARGEST = 256 * 2**20  # bytes of one picture's file
 HEAD = 16  # bytes that tell a format
 NO_PICTURE = "not a picture"
+TABLES = (".csv", ".tsv", ".xlsx")  # that may name pictures and classes
+ARRAYS = (".npz", ".npy")  # that may hold pictures
 
 
 class Place(ABC):
@@ -135,3 +140,17 @@ def has_picture(path: Path) -> bool:
             return format_of(file.read(HEAD)) not in (None, "BMP")  # two letters are too little to go by
     except (DataError, OSError):
         return False
+
+
+def is_one_picture(survey: Survey) -> bool:
+    """Whether the data is one picture alone, which is no set of pictures."""
+    source = survey.sources[0] if len(survey.sources) == 1 else None
+    if source is None or source.kind != "file" or source.tables:
+        return False
+    other = ending(source.path, TABLES) is not None or source.path.suffix.lower() in ARRAYS
+    return not other and has_picture(source.path)
+
+
+def digest(content: bytes) -> bytes:
+    """What tells a picture from others."""
+    return hashlib.sha256(content).digest()

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from weft.codecs import Preparation
 from weft.data.images.album import Album
 from weft.data.images.decoding import PIXELS, Decoded, resized
 from weft.errors import DataError
+from weft.modalities.preparation import Preparation
 
 
 def read_prepared(album: Album, row: int, how: Preparation) -> Decoded:

@@ -10,13 +10,12 @@ from pathlib import Path
 from weft.data.bounds import OUTSIDE, leads_out
 from weft.data.decoding import shown
 from weft.data.files import ending
-from weft.data.images.places import Entry, FilePlace, Gathered
+from weft.data.images.places import TABLES, Entry, FilePlace, Gathered
 from weft.data.known_roles import CLASS_NAMES, NUMBER_NAMES, PICTURE, PICTURE_NAMES
 from weft.data.roles import Role, known_as
 from weft.data.tables import Table, open_table
 from weft.errors import DataError, nearest
 
-ENDINGS = (".csv", ".tsv", ".xlsx")
 LABEL = known_as("label", (*CLASS_NAMES, *NUMBER_NAMES), lambda columns: [])
 SCALE = known_as("scale", ("metres_per_pixel", "meters_per_pixel", "gsd", "scale"), lambda columns: [])
 ROLES = (PICTURE, LABEL, SCALE)
@@ -26,7 +25,7 @@ HEADER = "begin the table with a line that names its columns, as in: path,label"
 
 def is_picture_table(path: Path) -> bool:
     """Whether a file is a table by its name, of the kinds that may name pictures and classes."""
-    return ending(path, ENDINGS) is not None
+    return ending(path, TABLES) is not None
 
 
 def in_table(path: Path, *, labels: bool) -> Gathered:

@@ -7,21 +7,22 @@ taken; where it has none, all that are text.
 """
 
 import hashlib
+import shlex
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from weft.data.decoding import current_encoding, read_text, shown
+from weft.data.endings import ENDINGS_OF_ONE_KIND
 from weft.data.files import Found, ending, find
-from weft.data.foreign_text import BRACKETED, known_text
+from weft.data.foreign_text import known_text
 from weft.data.images.formats import named_as_picture
 from weft.data.jsonl import numbered, read_object, read_string
 from weft.data.known_roles import ALL, ENOUGH
-from weft.data.readers import labelled, pairs, tagged, trees
 from weft.data.readers.mailboxes import ENDINGS as MAILS
 from weft.data.readers.mailboxes import mails
 from weft.data.survey import NO, Judgement, Survey, Surveyed
@@ -30,7 +31,6 @@ from weft.data.tables import Table, is_table, open_table
 from weft.errors import DataError
 
 ENDINGS = (".txt", ".md", ".jsonl", *MAILS, PARQUET)
-OWNED = (*pairs.OWN, *tagged.OWN, *trees.OWN)  # endings of other readers' files
 STRUCTURED = (".json", ".geojson", ".ipynb")
 TABBED = "columns with tabs between them, in a file without the ending of a table"
 TAB_LINES = 200  # lines looked at to tell a table from a text
@@ -216,13 +216,22 @@ def is_tabbed(source: Surveyed) -> bool:
     return len(lines) >= ENOUGH and len(counts) == 1 and counts != {0}
 
 
+def refusal(source: Surveyed) -> DataError | None:
+    """The error for a table that has no ending of one; None for any other file."""
+    if source.kind != "file" or ending(source.path, (*STRUCTURED[:2], ".npz")) or not is_tabbed(source):
+        return None
+    name = shown(source.path)
+    quoted, stem = shlex.quote(name), shlex.quote(name.split(source.path.suffix or "?")[0])
+    return DataError(TABBED, where=name, fix=f"give it the ending of such a table: cp {quoted} {stem}.tsv")
+
+
 def judge(survey: Survey) -> Judgement:
     """Whether these are text. Nearly all files of other readers are text too, so that it is never more than possible.
 
     Only lines of JSON with a text, and nothing beside it that could be its label, are surely texts to continue.
     """
     found = survey.weakest(_judge_source)
-    return NO if found and labelled.judge(survey) else found
+    return replace(found, general=True) if found else found
 
 
 def _judge_source(source: Surveyed) -> Judgement:
@@ -231,11 +240,13 @@ def _judge_source(source: Surveyed) -> Judgement:
         if sum(map(named_as_picture, source.names)) * 2 > len(source.names) > 0:
             return NO  # pictures with a text or two beside them
         some = any(ending(name, ENDINGS) for name in source.names)
-        first = [file for file in source.files[:FEW] if ending(file, OWNED) is None and not is_table(file)]
+        first = [
+            file for file in source.files[:FEW] if ending(file, ENDINGS_OF_ONE_KIND) is None and not is_table(file)
+        ]
         some = some or any(isinstance(Surveyed(file).start, str) for file in first)
         unmatched = source.kind == "pattern" and not source.files  # which reading it says
         return Judgement("possible", "text") if some or unmatched else NO
-    if source.kind == "archive" or ending(source.path, OWNED) or ending(source.path, (".csv", ".tsv")):
+    if source.kind == "archive" or ending(source.path, ENDINGS_OF_ONE_KIND) or ending(source.path, (".csv", ".tsv")):
         return NO
     if any(map(_has_texts, source.tables)) and not source.other_objects:
         where = "on every line" if ending(source.path, (".jsonl",)) else "in every row"
@@ -250,8 +261,6 @@ def _judge_source(source: Surveyed) -> Judgement:
         return Judgement("no", TABBED)
     if isinstance(source.start, str) and (other := known_text(source.path, source.start)) is not None:
         return Judgement("no", other.name)
-    if known != ".txt" and isinstance(source.start, str) and trees.is_bracketed(source.start):
-        return Judgement("no", BRACKETED.name)
     if known is not None:
         return Judgement("possible", "text, by its ending")
     if isinstance(source.start, str):

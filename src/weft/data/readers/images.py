@@ -1,16 +1,16 @@
 """Pictures, with or without classes: whether sources hold them, and reading them. `data.images` does the work."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from weft.data.images.arrays import holds_pictures, is_arrays
 from weft.data.images.folders import in_folder
 from weft.data.images.formats import named_as_picture
-from weft.data.images.places import NO_PICTURE, has_picture, leftover
+from weft.data.images.places import NO_PICTURE, has_picture, is_one_picture, leftover
 from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.tables import is_picture_table
 from weft.data.known_roles import PICTURE
-from weft.data.readers import captions, questions
 from weft.data.survey import FILES, NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import Table
 from weft.errors import DataError
@@ -23,25 +23,18 @@ __all__ = ["find_pictures", "judge", "read_images"]
 def judge(survey: Survey) -> Judgement:
     """Whether these are pictures with classes: in folders and archives, arrays of them, or tables of paths."""
     found = survey.weakest(_judge_source)
-    if found and (captions.judge(survey) or questions.judge(survey) or not _has_classes(survey)):
-        return NO
-    return found
+    if not found:
+        return found
+    return replace(found, general=True) if _has_classes(survey) else NO
 
 
 def judge_alone(survey: Survey) -> Judgement:
     """Whether these are several pictures without classes, from which more than one thing could be learned."""
     found = survey.weakest(_judge_source)
-    if not found or captions.judge(survey) or questions.judge(survey) or _has_classes(survey) or is_one_picture(survey):
+    if not found or _has_classes(survey) or is_one_picture(survey):
         return NO
-    return Judgement("possible", f"{found.why} without classes; with a folder for each class, classes can be learned")
-
-
-def is_one_picture(survey: Survey) -> bool:
-    """Whether the data is one picture alone, which is no set of pictures."""
-    source = survey.sources[0] if len(survey.sources) == 1 else None
-    return source is not None and source.kind == "file" and not source.tables and bool(_judge_source(source)) and (
-        not is_arrays(source.path)
-    )  # fmt: skip
+    why = f"{found.why} without classes; with a folder for each class, classes can be learned"
+    return Judgement("possible", why, general=True)
 
 
 def _has_classes(survey: Survey) -> bool:

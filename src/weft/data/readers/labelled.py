@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.data.bad_rows import BadRows, Skip, reasons
-from weft.data.columns import NEARLY_ALL, number
+from weft.data.columns import number
 from weft.data.decoding import shown
 from weft.data.files import ending, find
+from weft.data.labels import SMALL, Kind, in_order, kind_of
 from weft.data.readers.class_folders import LAYOUT, judge_folder, read_classes
 from weft.data.readers.labelled_tables import SAY, Placed, judge_table, read_table
-from weft.data.readers.labelled_texts import Example, Gaps, Kind, LabelledTexts, TextFile, fingerprint_of, in_order
+from weft.data.readers.labelled_texts import Example, Gaps, LabelledTexts, TextFile, fingerprint_of
 from weft.data.survey import Judgement, Survey, Surveyed, weakest
 from weft.data.tables import ENDINGS as TABLES
 from weft.data.tables import LISTS, is_list
 from weft.errors import DataError
 
 LEAST = 10  # texts to learn from
-FEW, SMALL = 20, 100  # whole numbers are classes if they are so few and so small
 
 
 def read_labelled(
@@ -151,15 +151,6 @@ class _Gathered:
             return None
         whole = value is not None and value.is_integer() and abs(value) < SMALL
         return f"{value:.0f}" if whole and kind == "classes" and "." in row.label else row.label
-
-
-def kind_of(labels: Sequence[str]) -> Kind:
-    """Numbers where nearly all labels are numbers, unless they are few small whole ones."""
-    values = [value for label in labels if (value := number(label)) is not None]
-    if not labels or len(values) < NEARLY_ALL * len(labels):
-        return "classes"
-    few = len(set(values)) <= FEW and all(value.is_integer() and abs(value) < SMALL for value in values)
-    return "classes" if few else "numbers"
 
 
 def _check(found: LabelledTexts, where: str, learn: bool) -> None:

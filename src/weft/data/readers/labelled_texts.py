@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from weft.data.decoding import shown
 from weft.data.held_out import SHARE, Split, held_digests
+from weft.data.labels import Kind, in_order
 from weft.errors import DataError, nearest
 
-Kind = Literal["classes", "numbers"]
 UNEVEN = 5  # times that the largest class is larger than the smallest before it is said
 RARE = 5  # texts; a class with fewer is pointed out
 FIRST = 5  # places that are listed
@@ -175,13 +175,6 @@ def targets(rows: Sequence[Example], classes: Sequence[str] | None) -> np.ndarra
 def same(text: str) -> str:
     """What texts have in common that are taken to be the same: letter case and white space do not matter."""
     return " ".join(text.split()).casefold()
-
-
-def in_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Classes in the order of their numbers: by value where all are whole numbers, else by name."""
-    names = sorted(labels)
-    whole = all(name.removeprefix("-").isdecimal() for name in names)
-    return tuple(sorted(names, key=int) if whole else names)
 
 
 def split_labelled(

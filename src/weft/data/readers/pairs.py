@@ -14,6 +14,7 @@ from pathlib import Path
 from weft.data.bad_rows import BadRows, Skip, reasons
 from weft.data.columns import Column
 from weft.data.decoding import read_text, shown
+from weft.data.endings import PAIRS
 from weft.data.files import ending, find
 from weft.data.known_roles import OFTEN_NUMBERS, PICTURE, holds_text
 from weft.data.languages import bare, language, languages_of_file, meaning
@@ -25,7 +26,6 @@ from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.data.tables import LISTS, Table, excerpt, is_list
 from weft.errors import DataError
 
-OWN = (".po", ".tmx")  # endings that hold nothing else
 OTHER = (".txt", ".md", ".tsv", ".csv", ".jsonl")  # of texts that outnumber them where a folder holds something else
 ALIKE = 3.0  # times that texts of one side may be longer than those of the other
 SENTENCE = 3  # words of a typical text where names say that columns are something else
@@ -209,7 +209,7 @@ def _named_after_language(source: Surveyed) -> bool:
 
 
 def _judge_source(source: Surveyed) -> Judgement:
-    own, other = (sum(source.endings[ending] for ending in endings) for endings in (OWN, OTHER))
+    own, other = (sum(source.endings[ending] for ending in endings) for endings in (PAIRS, OTHER))
     if source.kind != "archive" and own > other:
         return Judgement("sure", "message catalogues or translation memories, by the ending")
     return weakest(map(judge_table, source.tables))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from weft.data.bad_rows import Reasons, Skip, check_bad
 from weft.data.decoding import shown
-from weft.data.images.album import Question
 from weft.data.images.places import Entry, Gathered, Place
+from weft.data.images.regions import Question
 from weft.data.known_roles import picture_name
 from weft.data.readers.picture_lookup import Shelves
 from weft.errors import DataError

@@ -11,7 +11,7 @@ from weft.data.bad_rows import BadRows
 from weft.data.columns import ABSENT, Column, number
 from weft.data.decoding import shown
 from weft.data.known_roles import LAT, LON, PLACED, TIME, VALUE
-from weft.data.readers.labelled import kind_of
+from weft.data.labels import kind_of
 from weft.data.readers.places import GLOBE, PlaceColumns, PlaceRows, Places
 from weft.data.roles import Role, known_as
 from weft.data.survey import NO, Judgement, Survey, Surveyed, weakest

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from weft.data.columns import listed, plain
 from weft.data.decoding import shown
-from weft.data.images.album import Question
 from weft.data.images.places import FilePlace
+from weft.data.images.regions import Question
 from weft.data.jsonl import kind as kind_of_value
 from weft.data.jsonl import read_string
 from weft.data.known_roles import (

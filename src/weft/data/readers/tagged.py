@@ -7,6 +7,7 @@ from pathlib import Path
 
 from weft.data.bad_rows import BadRows, Skip, reasons
 from weft.data.decoding import shown
+from weft.data.endings import TAGGED
 from weft.data.files import ending, find
 from weft.data.readers.conll import ENDINGS, EXAMPLE, Columns, read_columns, read_json_lines
 from weft.data.readers.schemes import Scheme, as_bio, entities, scheme_of, spelled, violations
@@ -16,7 +17,6 @@ from weft.errors import ConfigError, DataError
 
 LEAST = 10  # sentences to learn from
 LOOK = 200  # sentences looked at to recognise a file
-OWN = (".conll", ".conllu", ".bio", ".iob", ".iob2")  # endings that hold nothing else
 FOLDER_FILES = 5  # of a folder that are opened
 WORDS = 4  # of a typical sentence, at least
 FEW = 60  # different tags, at most, where they do not spell out entities
@@ -141,7 +141,7 @@ def judge(survey: Survey) -> Judgement:
 
 def _judge_source(source: Surveyed) -> Judgement:
     if source.kind in ("folder", "pattern"):
-        most = source.share(OWN) > 0.5
+        most = source.share(TAGGED) > 0.5
         first = [Surveyed(file) for file in source.files[:FOLDER_FILES]]
         if not most and first and all(ending(one.path, (".txt",)) and _looks_tagged(one) for one in first):
             return Judgement("sure", "files of sentences with a tag for each word")
@@ -154,7 +154,7 @@ def _looks_tagged(source: Surveyed) -> bool:
     path, suffix = source.path, ending(source.path, ENDINGS)
     if suffix is None or source.kind != "file":
         return False
-    if suffix in OWN:
+    if suffix in TAGGED:
         return True
     rows = read_json_lines(path, source.lines) if suffix == ".jsonl" else read_columns(path, Columns(), source.lines)
     found = list(islice(rows, LOOK))

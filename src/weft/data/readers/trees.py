@@ -9,10 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.data import foreign
 from weft.data.bad_rows import reasons
 from weft.data.decoding import read_text, shown
+from weft.data.endings import TREES
 from weft.data.files import ending, find
-from weft.data.foreign_text import is_newick
+from weft.data.foreign_text import BRACKETED, is_newick
 from weft.data.survey import NO, Judgement, Survey, Surveyed
 from weft.data.trees.notation import COMMENTS, EXAMPLE, BracketReader, read_tree
 from weft.data.trees.tree import Tree, leaves, normal, sentence, walk
@@ -20,8 +22,7 @@ from weft.errors import DataError
 
 __all__ = ["TreeFile", "Trees", "is_bracketed", "judge", "read_tree", "read_trees"]
 
-OWN = (".mrg", ".parse", ".ptb", ".trees", ".tree")  # endings that hold nothing else
-ENDINGS = (*OWN, ".txt")
+ENDINGS = (*TREES, ".txt")
 FIRST = 3  # trees that are read to tell them from other text
 
 
@@ -116,8 +117,16 @@ def _judge_source(source: Surveyed) -> Judgement:
             return NO
         if ending(source.path, (".txt",)) and is_bracketed(source.start):
             return Judgement("sure", "bracketed trees, by what it holds")
-    own = source.kind != "archive" and source.share(OWN) > 0.5
+    own = source.kind != "archive" and source.share(TREES) > 0.5
     return Judgement("sure", "bracketed trees, by the ending") if own else NO
+
+
+def refusal(source: Surveyed) -> DataError | None:
+    """The error for trees in a file without the ending of such a file; None for any other file."""
+    known = ending(source.path, ENDINGS) is not None
+    if source.kind != "file" or known or not isinstance(source.start, str) or not is_bracketed(source.start):
+        return None
+    return foreign.refusal(BRACKETED, source.path, shown(source.path))
 
 
 def is_bracketed(start: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.data.decoding import shown
-from weft.data.images.album import Question
+from weft.data.images.regions import Question
 from weft.data.jsonl import read_string
 from weft.data.readers.coco_captions import key_of
 from weft.data.readers.json_files import has_keys, objects_in, read_json

@@ -10,7 +10,7 @@ place there, and organisations are called after both:
 import random
 import re
 
-from weft.data.readers.tagged_texts import Tagged
+from weft.data.readers.tagged_texts import Tagged, TaggedTexts
 
 SEED = 1996
 SHARED = 0.15  # of surnames and places are names that are both
@@ -139,3 +139,8 @@ def _part(name: str, chance: random.Random) -> str:
 def _pick(options: tuple[str, ...], chance: random.Random) -> str:
     """One of them. Only random() gives the same numbers in every Python."""
     return options[int(chance.random() * len(options))]
+
+
+def tagged_names() -> TaggedTexts:
+    """2,000 sentences of our own in which persons, places and organisations are tagged."""
+    return TaggedTexts.given(sample_names(), "weft-names")

@@ -12,7 +12,7 @@ Counting good and bad words is not enough to tell which it is:
 import random
 import re
 
-from weft.data.readers.labelled_texts import Example
+from weft.data.readers.labelled_texts import Example, LabelledTexts
 
 SEED = 1950
 LABELS = ("negative", "positive")
@@ -158,3 +158,8 @@ class _Opinion:
         draw = self.chance.random()
         shapes = TURNED if draw < NEGATED else OWN[side][0] if draw < NEGATED + OWN_WORDS else PLAIN
         return self.filled(self.one(shapes), side)
+
+
+def labelled_opinions() -> LabelledTexts:
+    """2,000 short opinions of our own, half of them positive."""
+    return LabelledTexts.given(sample_opinions(), "weft-opinions")

@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from weft.data.images.album import Album
+from weft.data.images.album import Album, Found
 from weft.data.images.arrays import album_of
 from weft.data.samples.scene_captions import captions_of
 from weft.data.samples.scene_drawing import KEPT_APART, Scene, drawn_scene, pictures
@@ -31,3 +31,11 @@ def sample_scenes(count: int, seed: int, *, unseen: bool = False) -> Album:
 
 def _name(unseen: bool) -> str:
     return "unseen scenes" if unseen else "scenes"
+
+
+def scenes(count: int = 5000, held_out: int = 500, *, seed: int = 1907) -> Found:
+    """Scenes of our own: pictures of 48 x 48 pixels with captions, questions, and the regions that their words are about.
+
+    Held-out pictures have colours and shapes that are never together in those to learn from.
+    """
+    return Found(sample_scenes(count, seed), sample_scenes(held_out, seed, unseen=True) if held_out else None)

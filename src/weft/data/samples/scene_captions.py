@@ -11,7 +11,7 @@ The sentences follow from the picture alone and are all that the grammar has for
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.data.images.album import Region
+from weft.data.images.regions import Region
 from weft.data.samples.scene_drawing import Scene, Thing
 
 NUMBERS = ("none", "one", "two", "three", "four")

@@ -14,7 +14,7 @@ from itertools import permutations
 from operator import attrgetter
 from typing import Any
 
-from weft.data.images.album import Question
+from weft.data.images.regions import Question
 from weft.data.samples.scene_captions import NUMBERS, PLACES, Named, Phrase, named, place_of, plural, said
 from weft.data.samples.scene_drawing import COLOURS, PAIRS, RADII, SHAPES, Pair, Scene, Thing
 

@@ -7,6 +7,9 @@ what goes with the family and what goes with the place, so that the vector of a 
 import random
 from itertools import permutations
 
+from weft.data.readers.corpus import Given
+from weft.data.readers.word_questions import Analogies
+
 SENTENCES = 60_000
 SEED = 20
 
@@ -116,3 +119,13 @@ def questions() -> dict[str, list[tuple[str, str, str, str]]]:
         "young": pairs([(grown, young) for grown, young, *_ in ANIMALS]),
         "plurals": pairs([(grown, many) for grown, _, many, *_ in ANIMALS]),
     }
+
+
+def small_world_sentences() -> Given:
+    """Sentences about a small world of our own, in which analogies hold: 60,000 short ones, one a line."""
+    return Given("weft-small-world", "".join(f"{text}\n" for text in drawn_sentences()))
+
+
+def small_world_questions() -> Analogies:
+    """The analogies that hold in it: capitals, people, young animals, plurals."""
+    return Analogies(questions())

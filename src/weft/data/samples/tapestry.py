@@ -5,6 +5,9 @@ Refuses to know files and models.
 
 import numpy as np
 
+from weft.data.readers.place_grids import picture_places
+from weft.data.readers.places import Places
+
 SIDE = 256
 FINE = 3  # points along a side of a pixel, averaged, so that edges are smooth
 THREADS = 28  # across the disc, each way
@@ -43,3 +46,8 @@ def _cloth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     place = (across + 1) / 2 * THREADS % 1 - 0.5  # over the width of the thread on top
     light = SHADOW + (1 - SHADOW) * np.cos(np.pi * place)
     return np.where(above[..., None], warp, weft) * light[..., None]
+
+
+def woven_picture() -> Places:
+    """A picture of our own of 256 x 256 pixels, with fine threads and wide shades."""
+    return picture_places((sample_tapestry(), None), "weft's tapestry")

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from weft.data.batch import Samples
 
+BLOCK = 32  # words among which neighbours are looked for
+
 
 @dataclass(frozen=True)
 class TableRows:

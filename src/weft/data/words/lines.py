@@ -12,7 +12,6 @@ from weft.data.words.batch import Neighbours, TableRows, WordLines
 
 LINE = 64  # words that share the drawn ones
 DRAWN = 32  # words drawn for a line
-BLOCK = 32  # words among which neighbours are looked for
 NOISE_POWER = 0.75  # words are drawn in proportion to this power of their counts (Mikolov et al., 2013)
 TABLE = 2**20  # entries of the table that words are drawn from, at least
 PROBED_STRETCHES = 8  # held-out stretches in a batch

@@ -5,7 +5,6 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.codecs import Preparation
 from weft.core import Head, LayerNorm, Mlp, Pooled, Summary, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
@@ -19,6 +18,7 @@ from weft.interop.their_config import TheirConfig, names
 from weft.modalities.convnet import ConvEmbed
 from weft.modalities.convnext import ConvNext
 from weft.modalities.image import PictureEmbed
+from weft.modalities.preparation import Preparation
 from weft.models.stream import Model, Stream
 
 LABELLED = "ConvNextForImageClassification"

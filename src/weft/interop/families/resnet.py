@@ -5,7 +5,6 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.codecs import Preparation
 from weft.core import Pooled, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import only
@@ -17,6 +16,7 @@ from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, Residual, ResNet
 from weft.modalities.image import PictureEmbed
+from weft.modalities.preparation import Preparation
 from weft.models.stream import Model, Stream
 
 USUAL_SIZE = (224, 224)  # of pictures, where no preprocessor_config.json says it

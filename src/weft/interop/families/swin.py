@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from weft.codecs import Preparation
 from weft.core import Attention, Block, LayerNorm, Mlp, Pooled, Summary, Tile, Trunk
 from weft.errors import ConfigError
 from weft.interop.families import patches
@@ -16,6 +15,7 @@ from weft.interop.rules import Ignored, SameTensor, WeightRule
 from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
 from weft.modalities.image import PictureEmbed
+from weft.modalities.preparation import Preparation
 from weft.modalities.stages import StagedEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Offsets

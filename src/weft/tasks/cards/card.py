@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from weft.data.datasets import Reader
+from weft.data.datasets.dataset import Reader
 from weft.tasks.settings import SizedTraining
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended
 from weft.modalities.picture_text import PictureTextEmbed
-from weft.models.backbone import embed_of
+from weft.models.backbone import context_of, embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo.answering import ANSWER_ENCODERS, ANSWER_MODELS, Words
 from weft.models.zoo.vision import VisionSize, vit
 from weft.tasks.recipes import captions
 from weft.tasks.recipes.captions import USUAL_VOCAB, writer_size
-from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.picture_costs import operations
 from weft.tasks.recipes.pictures import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT
 from weft.tasks.recipes.recipe import Recipe

@@ -8,11 +8,10 @@ a ratio that depends on how much one token says.
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.modalities.text import TextEmbed
-from weft.models.seq2seq import Seq2Seq
-from weft.models.stream import Model, Stream
-from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
-from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, with_own_numbers
+from weft.models.stream import Stream
+from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.tasks.presets.texts import LANGUAGE
+from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, sized, with_own_numbers
 from weft.tasks.request import Draft
 from weft.tasks.settings import TextTraining
 from weft.tasks.sizing import Sizing
@@ -33,6 +32,7 @@ LADDER = (
 )
 MANY_STEPS = 4800  # beyond this many steps larger batches learn as much from each token
 FEW_EPOCHS, MANY_EPOCHS = 4.8, 18.0  # from which on a text is learned by heart without dropout, or with little
+PRESETS = {name: sized(preset) for name, preset in LANGUAGE.items()}
 RECIPE = Recipe(
     models=LANGUAGE_MODELS,
     presets=PRESETS,
@@ -107,9 +107,3 @@ def language_model(
     config = LANGUAGE_MODELS[RECIPE.model_name(request)](size, vocab=vocab, dropout=dropout)
     batch = training.batch if "batch" in request.settings else sized.batch
     return config, training.replace(heads=size.heads, dropout=dropout, batch=batch)
-
-
-def context_of(config: Model.Config) -> int:
-    """The tokens that a model reads at once; of an encoder–decoder on each side."""
-    streams = (config.source, config.target) if isinstance(config, Seq2Seq.Config) else (config.reader(),)
-    return min(stream.embed.context for stream in streams if isinstance(stream.embed, TextEmbed.Config))

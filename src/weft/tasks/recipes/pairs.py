@@ -14,8 +14,17 @@ from weft.modalities.encoding import ended
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
-from weft.tasks.planning import check_vocabulary, with_model_settings
-from weft.tasks.recipes.recipe import OF_A_READER, Dropout, Recipe, TokensPerWeight, with_own_numbers
+from weft.tasks.presets.pairs import PAIRS
+from weft.tasks.recipes.recipe import (
+    OF_A_READER,
+    Dropout,
+    Recipe,
+    TokensPerWeight,
+    check_vocabulary,
+    sized,
+    with_model_settings,
+    with_own_numbers,
+)
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import PairTraining
 from weft.tasks.sizing import Sizing
@@ -36,13 +45,7 @@ LADDER = (
     Size(dim=384, depth=5, heads=12, context=128),
     Size(dim=512, depth=6, heads=16, context=128),
 )
-PRESETS = {
-    "tiny": Size(dim=64, depth=2, heads=2, context=128),
-    "mini": Size(dim=128, depth=2, heads=4, context=128),
-    "small": Size(dim=256, depth=3, heads=4, context=128),
-    "base": Size(dim=512, depth=6, heads=8, context=256),
-    "large": Size(dim=1024, depth=6, heads=16, context=256),
-}
+PRESETS = {name: sized(preset) for name, preset in PAIRS.items()}
 PAPER = {"optimizer": "adamw", "schedule": "inverse-sqrt", "weight_decay": 0.0, "smoothing": 0.1, "average": 5,
          "dropout": 0.1, "tokens": 4096}  # fmt: skip
 PAPER_WARMUP = 4000
@@ -129,7 +132,7 @@ def encoder_decoder(
     """
     request, training, encoded = draft.request, draft.training, draft.encoded
     name, vocab = recipe.model_name(request), encoded.given.tokenizer.size
-    symbols = vocab if encoded.symbols is None else encoded.symbols.size
+    symbols = vocab if encoded.other_targets is None else encoded.other_targets.size
     if request.preset is not None:
         size = PRESETS[request.preset]
         sized = with_micro_batches(size, draft.sizing.operations / step_operations(size, symbols), encoded.tokens)

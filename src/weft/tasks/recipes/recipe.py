@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from weft.errors import ConfigError, WeftError, nearest
+from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
+from weft.tasks.presets.preset import Preset
 from weft.tasks.request import Request
-from weft.tasks.settings import SizedTraining
+from weft.tasks.settings import SizedTraining, with_settings
 from weft.training.schedule import Budget
 
 QUICK_STEPS = 150  # of the preset that trains in seconds
@@ -16,6 +18,7 @@ OF_A_TRUNK = ("dim", "depth", "heads", "dropout")
 OF_A_READER = (*OF_A_TRUNK, "context", "tokenizer", "vocab")
 
 Sz = TypeVar("Sz")
+M = TypeVar("M", bound=Model.Config)
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,11 @@ def choose_budget(request: Request, minutes: float) -> Budget:
     return Budget(steps=QUICK_STEPS) if request.preset == "tiny" else Budget(minutes=round(minutes, 1))
 
 
+def sized(preset: Preset) -> Size:
+    """The size of a preset."""
+    return Size(dim=preset.dim, depth=preset.depth, heads=preset.heads, context=preset.context)
+
+
 def with_own_numbers(size: Size, training: SizedTraining) -> Size:
     """A size with the user's numbers in place of its own."""
     names = ("dim", "depth", "heads", "context")
@@ -135,3 +143,19 @@ def heads_for(dim: int, head_dim: int, *, even: bool = False) -> int:
     """The number of heads that divides a width into heads nearest to `head_dim`; of an `even` width where asked for."""
     fitting = [h for h in range(1, dim + 1) if dim % h == 0 and not (even and dim // h % 2)]
     return min(fitting or [1], key=lambda h: abs(dim / h - max(1, head_dim)))
+
+
+def with_model_settings(config: M, request: Request) -> M:
+    """A model's config with the user's settings of its parts."""
+    return with_settings(config, request.model_settings, prefix="model.")
+
+
+def check_vocabulary(config: Stream.Config, vocab: int, where: str = "model.embed") -> None:
+    """Refuse a vocabulary that was set for the model alone."""
+    if config.embed.size != vocab:
+        problem = f"the tokenizer has {vocab} tokens, the model {config.embed.size}"
+        raise ConfigError(
+            problem,
+            where=f"--set {where}.vocab",
+            fix="leave it out, or train a tokenizer: --set tokenizer=bpe --set vocab=8000",
+        )

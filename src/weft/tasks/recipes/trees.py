@@ -19,10 +19,9 @@ from weft.models.stream import Stream
 from weft.models.zoo import Size
 from weft.models.zoo.parsing import gaps, next_word
 from weft.models.zoo.translation import TRANSLATION_MODELS
-from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes import encoders, pairs
 from weft.tasks.recipes.language import trunk_weights
-from weft.tasks.recipes.recipe import Dropout, Recipe, Rounds, with_own_numbers
+from weft.tasks.recipes.recipe import Dropout, Recipe, Rounds, check_vocabulary, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ParseTraining
 
@@ -100,8 +99,8 @@ def check_form(draft: ParseDraft) -> str:
 def tree_writer(draft: ParseDraft) -> tuple[Seq2Seq.Config, ParseTraining]:
     """An encoder–decoder, and the settings with everything decided."""
     encoded = draft.encoded
-    symbols = encoded.symbols
-    if symbols is None:
+    symbols = encoded.other_targets
+    if not isinstance(symbols, SymbolCodec):
         return pairs.encoder_decoder(draft, RECIPE)
     tokenizer = encoded.given.tokenizer
     if not tokenizer.word_starts:
