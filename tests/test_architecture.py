@@ -28,6 +28,7 @@ ORDER = [
     {"objectives"},
     {"training", "inspect", "interop"},
     {"tasks"},
+    {"domains"},
     {"runs"},
     {"cli", "web"},
 ]

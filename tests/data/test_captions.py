@@ -9,7 +9,7 @@ import pytest
 import torch
 from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
-from weft.codecs import TextCodec, TextMarks
+from weft.codecs.text import TextCodec, TextMarks
 from weft.data.batch import Samples
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions, captioned, captioned_pictures
@@ -19,7 +19,7 @@ from weft.data.images.augment import Augment
 from weft.data.images.batches import PictureSource
 from weft.data.images.split import split_album
 from weft.data.readers.captions import judge, read_captions
-from weft.data.samples import scenes
+from weft.data.samples.captions import scenes
 from weft.data.survey import Survey
 from weft.errors import ConfigError, DataError
 from weft.modalities.image import Picture

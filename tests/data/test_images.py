@@ -11,8 +11,8 @@ from PIL import Image
 from weft.data.images import find_pictures, read_images
 from weft.data.readers.images import is_one_picture, judge, judge_alone
 from weft.data.survey import Survey
+from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError
-from weft.tasks.recognising import recognise
 
 # Folders
 

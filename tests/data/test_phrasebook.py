@@ -10,7 +10,6 @@ from typing import Any
 import processes
 import pytest
 
-from weft.data import samples
 from weft.data.samples.lexicon import ADJECTIVES, LANGUAGES, NAMES, NOUNS, VERBS
 from weft.data.samples.meaning import Clause, Group, Sentence
 from weft.data.samples.phrasebook import (
@@ -26,6 +25,7 @@ from weft.data.samples.phrasebook import (
     said,
     spelled,
 )
+from weft.data.samples.texts import python_topics
 from weft.errors import WeftError
 from weft.modalities.words import words
 
@@ -125,7 +125,7 @@ def test_an_unknown_language_is_refused_with_those_known():
 
 
 def test_the_samples_of_python_are_still_there():
-    assert samples.python_topics().text
+    assert python_topics().text
 
 
 def test_the_two_sentences_of_the_picture_are_held_out():

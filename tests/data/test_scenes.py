@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from weft.data.images.album import Album, Question
-from weft.data.samples import scenes
+from weft.data.samples.captions import scenes
 from weft.data.samples.scene_album import drawn_scenes
 from weft.data.samples.scene_captions import NUMBERS, PLACES
 from weft.data.samples.scene_drawing import CELL, CELLS, COLOURS, KEPT_APART, RADII, SHAPES, SIDE, Scene, Thing

@@ -10,9 +10,9 @@ import pytest
 from weft.data.readers.labelled_texts import split_labelled
 from weft.data.readers.schemes import entities, scheme_of, violations
 from weft.data.readers.tagged_texts import split_tagged
-from weft.data.samples import english_sentences
 from weft.data.samples.names import BOTH, sample_names
 from weft.data.samples.opinions import sample_opinions
+from weft.data.samples.texts import english_sentences
 
 
 def digest(items: list) -> str:

@@ -13,7 +13,7 @@ from foreign import changed, library, perturbed, randomised, saved
 from foreign_models.pictures import VIT
 
 import weft
-from weft.codecs import NumberCodec
+from weft.codecs.numbers import NumberCodec
 from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.generate.sampling import Sampling

@@ -13,8 +13,8 @@ from trials import DATA, PIXELS, TINY, train
 
 import weft
 from weft.cli.app import run as command
-from weft.codecs import UsualAnswers
-from weft.data.samples import scenes
+from weft.codecs.usual_answers import UsualAnswers
+from weft.data.samples.captions import scenes
 from weft.errors import ConfigError, StorageError, WeftError
 from weft.training.progress import Progress
 

@@ -9,7 +9,7 @@ import torch
 from pictures import decoded_here, encoded, write
 
 import weft
-from weft.data.samples import scenes
+from weft.data.samples.captions import scenes
 from weft.errors import ConfigError, DataError, WeftError
 from weft.tasks import caption_measures
 from weft.tasks.picture_writing import PictureWriter

@@ -13,7 +13,7 @@ from stopping import stopped_in
 
 import weft
 from weft.cli.app import run as command
-from weft.data.samples import scenes
+from weft.data.samples.captions import scenes
 from weft.errors import ConfigError, Interrupted, WeftError
 from weft.models.zoo import Size
 from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS

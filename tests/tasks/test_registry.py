@@ -8,7 +8,7 @@ from pathlib import Path
 import processes
 import pytest
 
-from weft.tasks.registry import CARDS
+from weft.domains.registry import CARDS
 from weft.tasks.task import Task
 
 MOST_LINES = 150
@@ -34,7 +34,7 @@ def test_a_task_is_a_final_class_on_the_one_abstract_task_and_fits_a_page(name: 
 def test_the_words_and_the_readers_of_all_tasks_load_no_torch() -> None:
     code = (
         "import sys, weft.runs.start\n"
-        "from weft.tasks.registry import CARDS\n"
+        "from weft.domains.registry import CARDS\n"
         "[card.reader for card in CARDS.values()]\n"
         "print('torch' in sys.modules)"
     )

@@ -13,8 +13,8 @@ from pictures import encoded, write
 from stopping import stopped_in
 
 import weft
-from weft.codecs import TextCodec
-from weft.data.samples import scenes
+from weft.codecs.text import TextCodec
+from weft.data.samples.captions import scenes
 from weft.errors import ConfigError, Interrupted, WeftError
 from weft.modalities.image import Picture
 from weft.modalities.text import Text

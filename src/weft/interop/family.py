@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.config import Config
 from weft.core.heads import Summary
 from weft.errors import ConfigError, listed

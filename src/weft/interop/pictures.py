@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.core import FirstAndMean, PerClassToken, Pooled
 from weft.errors import ConfigError
 from weft.interop.family import Family

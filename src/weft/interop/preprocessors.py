@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from weft.codecs import Preparation, Resample
+from weft.codecs.picture import Preparation, Resample
 from weft.errors import ConfigError
 from weft.interop.their_config import TheirConfig, names
 from weft.modalities.image import PictureEmbed

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.config import read_json
 from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.config import read_json, write_json
 from weft.errors import ConfigError
 from weft.interop.families import FAMILIES

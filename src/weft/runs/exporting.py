@@ -5,17 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from weft.codecs import (
-    ClassCodec,
-    Codec,
-    NumberCodec,
-    PictureCodec,
-    SeveralCodec,
-    SymbolCodec,
-    TagCodec,
-    TextCodec,
-)
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.picture import PictureCodec
+from weft.codecs.several import SeveralCodec
+from weft.codecs.symbols import SymbolCodec
+from weft.codecs.tags import TagCodec
+from weft.codecs.text import TextCodec
 from weft.config import Config, field_types
+from weft.domains.registry import card_named
 from weft.errors import DataError, WeftError
 from weft.inspect.texts import TextVectors
 from weft.interop import Marks, prove, write_folder, write_onnx
@@ -35,7 +34,6 @@ from weft.runs.user_units import from_unit, in_unit
 from weft.runs.word_runs import export_words
 from weft.storage.store import write_file
 from weft.tasks.recipes.language import context_of
-from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded
 from weft.tasks.writing import SPARE_TOKENS
 

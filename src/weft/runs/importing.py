@@ -9,9 +9,16 @@ from typing import Any
 
 import torch
 
-from weft.codecs import ClassCodec, Codec, NumberCodec, PictureCodec, SeveralCodec, TagCodec, TextCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.picture import PictureCodec
+from weft.codecs.several import SeveralCodec
+from weft.codecs.tags import TagCodec
+from weft.codecs.text import TextCodec
 from weft.config import field_types
 from weft.data.images.frames import SMALL
+from weft.domains.registry import CARDS
 from weft.errors import WeftError, placed
 from weft.interop import Imported, read_folder, read_source
 from weft.interop.language_marks import LanguageMarks
@@ -29,7 +36,6 @@ from weft.runs.run import loaded, refuse_broken
 from weft.runs.word_runs import import_words
 from weft.storage.store import make_folder, shown
 from weft.tasks.record import DataRecord
-from weft.tasks.registry import CARDS
 from weft.tasks.request import Loaded
 from weft.training.base_run import WEIGHTS
 from weft.training.card import model_card

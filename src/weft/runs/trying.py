@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from weft.codecs import NumberCodec, TextCodec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.text import TextCodec
 from weft.core import PerToken
 from weft.data.images.settings import Ground
 from weft.data.readers.labelled_texts import Example
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.tagged_texts import Tagged
 from weft.data.split import CorpusPart
+from weft.domains.registry import card_named
 from weft.errors import DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.modalities.framing import blanks
@@ -24,9 +26,8 @@ from weft.modalities.image import PictureEmbed
 from weft.tasks.picture_writing import Captioning, PictureWriter
 from weft.tasks.pictures import given_pictures
 from weft.tasks.recipes.language import context_of
-from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded
-from weft.tasks.settings import with_settings
+from weft.tasks.settings.limits import with_settings
 from weft.tasks.using import own_data
 from weft.tasks.writing import Answer, TextWriter
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from weft.codecs import GraphCodec, NumberCodec
+from weft.codecs.graph import GraphCodec
+from weft.codecs.numbers import NumberCodec
 from weft.core import PerClassToken
 from weft.models.stream import Model
 from weft.tasks.request import Loaded

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from weft.codecs import WordCodec
+from weft.codecs.words import WordCodec
 from weft.errors import WeftError
 from weft.interop.word_files import read_word_file, write_word_file
 from weft.models.word_vectors import WordVectors
@@ -14,7 +14,7 @@ from weft.runs.run import loaded
 from weft.storage.store import digest, make_folder, shown
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Loaded
-from weft.tasks.settings import WordTraining
+from weft.tasks.settings.words import WordTraining
 from weft.training.card import model_card
 from weft.training.folder import FORMAT, RunFolder
 from weft.training.places import fresh_folder

@@ -5,7 +5,8 @@ from typing import final
 
 from torch import Tensor
 
-from weft.codecs import Codecs, PictureCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.picture import PictureCodec
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
 from weft.data.datasets.questions import measured_questions
@@ -22,13 +23,14 @@ from weft.tasks.answer_inputs import given_questions
 from weft.tasks.answer_looking import look_at_answer
 from weft.tasks.answer_measures import answer_measures
 from weft.tasks.answering import Answering, AnswerWriter
+from weft.tasks.cards.captions import ANSWER
 from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import answers as recipes
 from weft.tasks.recipes.captions import LADDER_OF
 from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import AnswerTraining
+from weft.tasks.settings.captions import AnswerTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
 
@@ -37,8 +39,7 @@ from weft.training.progress import Progress, read_counter
 class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
     """An encoder that reads a picture and a question in one stream, and a decoder that writes the answer."""
 
-    name = "answer"
-    training = AnswerTraining
+    card = ANSWER
     recipe = recipes.ANSWERING
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images", "caption")

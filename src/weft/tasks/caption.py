@@ -5,7 +5,9 @@ from typing import final
 
 from torch import Tensor
 
-from weft.codecs import Codecs, PictureCodec, TextCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.picture import PictureCodec
+from weft.codecs.text import TextCodec
 from weft.config import from_json
 from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
@@ -23,6 +25,7 @@ from weft.tasks import common_space, known_captions, pictures
 from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
+from weft.tasks.cards.captions import CAPTION
 from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import in_a_line
 from weft.tasks.picture_writing import Captioning, answers
@@ -30,7 +33,7 @@ from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pictures import batch_in_words
 from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import CaptionTraining
+from weft.tasks.settings.captions import CaptionTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
 
@@ -39,8 +42,7 @@ from weft.training.progress import Progress, read_counter
 class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     """A picture encoder, and a decoder that reads its tokens and writes."""
 
-    name = "caption"
-    training = CaptionTraining
+    card = CAPTION
     recipe = recipes.CAPTIONING
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images")

@@ -6,7 +6,8 @@ from typing import ClassVar, final
 
 from torch import Tensor
 
-from weft.codecs import ClassCodec, Codecs
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codecs
 from weft.core import Pooled
 from weft.data.batch import wanted
 from weft.data.datasets.pictures import PictureData
@@ -22,13 +23,15 @@ from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks import labels, pictures
+from weft.tasks.cards.pictures import CLASSIFY_IMAGES
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import PictureLabelTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.pictures import PictureLabelTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -40,8 +43,7 @@ LabelDraft = Draft[PictureData, SeenPictures, PictureLabelTraining]
 class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     """Vision Transformers and residual networks; labels are classes, or numbers."""
 
-    name = "classify-images"
-    training = PictureLabelTraining
+    card = CLASSIFY_IMAGES
     recipe = recipes.CLASSIFYING
     unit = "picture"
     starts_from = ("reconstruct-images", "distill-images", "caption")

@@ -7,7 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, LabelCodec, NumberCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.label import LabelCodec
+from weft.codecs.numbers import NumberCodec
 from weft.codecs.text import only_texts
 from weft.data.datasets.labelled import LabelledData, read_texts
 from weft.data.encoded.labelled import LabelledIds
@@ -21,12 +23,13 @@ from weft.modalities.framing import frame_ids
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import labels
+from weft.tasks.cards.texts import CLASSIFY_TEXT
 from weft.tasks.finetuning import start_weights
 from weft.tasks.measuring import counted
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import LabelTraining
+from weft.tasks.settings.texts import LabelTraining
 from weft.tasks.streams import look_at, stream_of, text_of, training_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -39,8 +42,7 @@ LabelDraft = Draft[LabelledData, LabelledIds, LabelTraining]
 class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     """A class or a number for each text."""
 
-    name = "classify-text"
-    training = LabelTraining
+    card = CLASSIFY_TEXT
     recipe = encoders.RECIPE
     unit = "text"
     starts_from = ("fill-mask", "tag-text", "language-model")

@@ -6,7 +6,7 @@ from typing import final
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures
@@ -24,13 +24,15 @@ from weft.models.stream import Model
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
 from weft.tasks import pictures
+from weft.tasks.cards.pictures import DISTILL_IMAGES
 from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.measuring import counted
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import views_cost
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import ViewsTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.pictures import ViewsTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -41,8 +43,7 @@ ViewsDraft = Draft[PictureData, SeenPictures, ViewsTraining]
 class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
     """Vectors in which like pictures are near each other, learned without labels."""
 
-    name = "distill-images"
-    training = ViewsTraining
+    card = DISTILL_IMAGES
     recipe = recipes.DISTILLING
     unit = "view"
     Look = LookAtPicture

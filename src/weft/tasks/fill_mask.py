@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.codecs.text import only_texts
 from weft.data.datasets.texts import TextData
 from weft.data.encoded.running import RunningIds
@@ -25,10 +25,11 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
 from weft.tasks.blanks import AskBlanks, blank_answer, candidates, filler, score
+from weft.tasks.cards.texts import FILL_MASK
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import MaskTraining
+from weft.tasks.settings.texts import MaskTraining
 from weft.tasks.streams import stream_of, text_of, training_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -40,8 +41,7 @@ MaskDraft = Draft[TextData, RunningIds, MaskTraining]
 class FillMask(Task[TextData, RunningIds, MaskTraining]):
     """BERT and its relatives."""
 
-    name = "fill-mask"
-    training = MaskTraining
+    card = FILL_MASK
     recipe = encoders.RECIPE
     unit = "hidden token"
     reads_lines = True

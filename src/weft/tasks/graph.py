@@ -6,7 +6,8 @@ from typing import final
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import Codecs, LabelCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.label import LabelCodec
 from weft.data.datasets.graph_data import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs
 from weft.data.graphs.given import Given, given_graphs
@@ -19,11 +20,12 @@ from weft.models.stream import Model
 from weft.objectives import Objective
 from weft.tasks import element_answers, elements, labels
 from weft.tasks.baselines import in_words
+from weft.tasks.cards.graphs import GRAPH
 from weft.tasks.element_answers import AskElements
 from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import graphs as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import GraphTraining
+from weft.tasks.settings.graphs import GraphTraining
 from weft.tasks.streams import stream_of, training_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -35,8 +37,7 @@ GraphDraft = Draft[GraphData, EncodedGraphs, GraphTraining]
 class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     """A class or a number for each node, or for each graph."""
 
-    name = "graph"
-    training = GraphTraining
+    card = GRAPH
     recipe = recipes.GRAPHS
     unit = "label"
     reads_files = True

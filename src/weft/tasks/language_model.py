@@ -7,8 +7,8 @@ from typing import cast, final
 
 import numpy as np
 
-from weft.codecs import Codecs, TextCodec
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec, only_texts
 from weft.data.datasets.texts import TextData
 from weft.data.encoded.running import RunningIds
 from weft.data.readers.corpus import Corpus, read_corpus
@@ -24,12 +24,13 @@ from weft.modalities.encoding import encode_pieces
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
+from weft.tasks.cards.texts import LANGUAGE_MODEL
 from weft.tasks.continuing import Continuing
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import TextTraining
+from weft.tasks.settings.texts import TextTraining
 from weft.tasks.streams import look_at, next_tokens, text_of, vectors_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -42,8 +43,7 @@ TextDraft = Draft[TextData, RunningIds, TextTraining]
 class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     """GPT and its relatives."""
 
-    name = "language-model"
-    training = TextTraining
+    card = LANGUAGE_MODEL
     recipe = RECIPE
     unit = "token"
     streams = True

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from weft.data import samples
 from weft.data.images.album import Album
+from weft.data.samples.captions import scenes
 from weft.errors import ConfigError
 
 HELD_OUT = 500  # scenes that have a name
@@ -19,6 +19,6 @@ def named_scene(input: object) -> Album | None:
     if not 1 <= number <= HELD_OUT:
         fix = f'name one of them, as in weft look RUN "scene {HELD_OUT}"'
         raise ConfigError(f"expected a scene from 1 to {HELD_OUT}, found {number}", where="weft look", fix=fix)
-    held_out = samples.scenes(1, number).held_out
+    held_out = scenes(1, number).held_out
     assert held_out is not None
     return held_out.take([number - 1])

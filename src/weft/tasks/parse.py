@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
-from weft.codecs import Codecs, GapCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.gaps import GapCodec
 from weft.codecs.text import only_texts
 from weft.data.datasets.pairs import PairData, grouped, tree_pair
 from weft.data.encoded.gaps import gap_ids
@@ -21,6 +22,7 @@ from weft.inspect.tree_view import LookAtTree
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
+from weft.tasks.cards.trees import PARSE
 from weft.tasks.gap_tagging import GapTagger
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pairs import batch_in_words
@@ -35,7 +37,7 @@ from weft.tasks.recipes.trees import (
     tree_writer,
 )
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import ParseTraining
+from weft.tasks.settings.trees import ParseTraining
 from weft.tasks.task import Task
 from weft.tasks.tree_looking import look_at_tree
 from weft.tasks.tree_writing import TreeWriter, spelling
@@ -47,8 +49,7 @@ from weft.training.progress import Progress
 class Parse(Task[PairData, ParseIds, ParseTraining]):
     """Constituency parsing as translation into brackets (Vinyals et al., 2015; Vaswani et al., 2017), or as tagging."""
 
-    name = "parse"
-    training = ParseTraining
+    card = PARSE
     recipe = RECIPE
     unit = "token"
     Predict = Decoding

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from weft.amounts import count, counted, duration
-from weft.codecs import Codecs, codecs_from_json
+from weft.codecs.codec import Codecs, codecs_from_json
 from weft.config import from_json
 from weft.data.datasets import Dataset
 from weft.errors import ConfigError
@@ -25,7 +25,8 @@ from weft.tasks.finetuning import first_training, frozen_parts, with_learned_par
 from weft.tasks.recipes.recipe import choose_budget
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Draft, Json, Request
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.sized import SizedTraining
 from weft.tasks.sizing import Sizing
 from weft.tasks.task import Task
 from weft.training.folder import RunFolder

@@ -6,7 +6,7 @@ from typing import final
 
 import torch
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures
@@ -25,13 +25,15 @@ from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct
 from weft.storage.store import write_file
 from weft.tasks import pictures
+from weft.tasks.cards.pictures import RECONSTRUCT_IMAGES
 from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
 from weft.tasks.finetuning import with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import hiding_cost
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import HidingTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.pictures import HidingTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -44,8 +46,7 @@ HidingDraft = Draft[PictureData, SeenPictures, HidingTraining]
 class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     """Masked autoencoders."""
 
-    name = "reconstruct-images"
-    training = HidingTraining
+    card = RECONSTRUCT_IMAGES
     recipe = recipes.HIDING
     unit = "patch"
     Look = LookAtPicture

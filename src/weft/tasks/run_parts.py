@@ -6,22 +6,19 @@ Tasks may then rely on the kinds of their codecs, of their model and of what emb
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from weft.codecs import (
-    ClassCodec,
-    Codec,
-    Codecs,
-    FieldCodec,
-    GapCodec,
-    GraphCodec,
-    LabelCodec,
-    PictureCodec,
-    PlaceCodec,
-    SymbolCodec,
-    TagCodec,
-    TextCodec,
-    UsualAnswers,
-    WordCodec,
-)
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codec, Codecs
+from weft.codecs.field import FieldCodec
+from weft.codecs.gaps import GapCodec
+from weft.codecs.graph import GraphCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.picture import PictureCodec
+from weft.codecs.places import PlaceCodec
+from weft.codecs.symbols import SymbolCodec
+from weft.codecs.tags import TagCodec
+from weft.codecs.text import TextCodec
+from weft.codecs.usual_answers import UsualAnswers
+from weft.codecs.words import WordCodec
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.modalities.field import FieldEmbed

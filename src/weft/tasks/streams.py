@@ -6,8 +6,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import torch
 
-from weft.codecs import Codecs, TextCodec
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec, only_texts
 from weft.config import from_json
 from weft.errors import WeftError
 from weft.generate.compute import Compute
@@ -17,7 +17,8 @@ from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.sized import SizedTraining
 
 T = TypeVar("T", bound=SizedTraining)
 Answers = Callable[[np.ndarray], Answer | None]

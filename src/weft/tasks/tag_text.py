@@ -6,7 +6,8 @@ from typing import final
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import Codecs, TagCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.tags import TagCodec
 from weft.codecs.text import only_texts
 from weft.data.datasets.tagged import TaggedData, read_sentences
 from weft.data.encoded.tagged import TaggedIds
@@ -22,11 +23,12 @@ from weft.modalities.words import words
 from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.objectives.measures import tag_measures
+from weft.tasks.cards.texts import TAG_TEXT
 from weft.tasks.finetuning import start_weights
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import TagTraining
+from weft.tasks.settings.texts import TagTraining
 from weft.tasks.streams import look_at, text_of, training_of, vectors_of
 from weft.tasks.tagging import tagged, tagged_surely, tags_in_words
 from weft.tasks.task import Task
@@ -39,8 +41,7 @@ TagDraft = Draft[TaggedData, TaggedIds, TagTraining]
 class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     """A tag for each word."""
 
-    name = "tag-text"
-    training = TagTraining
+    card = TAG_TEXT
     recipe = encoders.RECIPE
     unit = "word"
     starts_from = ("fill-mask", "classify-text", "language-model")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.config import Config
 from weft.data.documents import Document
 from weft.data.source import Source
@@ -21,21 +21,21 @@ from weft.generate.compute import Compute
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.tasks.cards.card import Card
 from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.recipes.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
-from weft.tasks.settings import SizedTraining
+from weft.tasks.settings.sized import SizedTraining
 from weft.training.progress import Progress
 
 
 class Task(ABC, Generic[D, E, S]):
-    """One thing that can be trained and used. Its words (summary, files, models) stand in the registry.
+    """One thing that can be trained and used. Its words (name, summary, files, models) stand in its card.
 
     Optional methods refuse with a WeftError until a task defines them.
     """
 
-    name: ClassVar[str]
-    training: ClassVar[type[SizedTraining]]
+    card: ClassVar[Card]
     recipe: ClassVar[AnyRecipe]
     unit: ClassVar[str]  # what the loss is per
     starts_from: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
@@ -51,6 +51,16 @@ class Task(ABC, Generic[D, E, S]):
     Evaluate: ClassVar[type[Compute]] = Compute  # settings of an evaluation
     Export: ClassVar[type[Config] | None] = None  # settings of an export
     Look: ClassVar[type[Config] | None] = None  # settings of a look inside
+
+    @property
+    def name(self) -> str:
+        """What the task is called."""
+        return self.card.name
+
+    @property
+    def training(self) -> type[SizedTraining]:
+        """The settings of its training."""
+        return self.card.training
 
     # What training needs
 

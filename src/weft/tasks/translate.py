@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import final
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.codecs.languages import ChosenLanguages
 from weft.codecs.text import only_texts
 from weft.data import documents
@@ -21,10 +21,11 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
+from weft.tasks.cards.pairs import TRANSLATE
 from weft.tasks.language_choice import Measuring, Translating, in_languages, in_languages_of_columns
 from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import PairTraining
+from weft.tasks.settings.pairs import PairTraining
 from weft.tasks.task import Task
 from weft.tasks.writing import TextWriter, answer_all, answered
 from weft.tasks.writing_looking import look_at_writing
@@ -35,8 +36,7 @@ from weft.training.progress import Progress
 class Translate(Task[PairData, PairIds, PairTraining]):
     """Encoder–decoders, from the LSTM to the Transformer."""
 
-    name = "translate"
-    training = PairTraining
+    card = TRANSLATE
     recipe = RECIPE
     unit = "token"
     Predict = Translating

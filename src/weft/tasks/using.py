@@ -13,7 +13,6 @@ from weft.errors import DataError
 from weft.models.describing import in_words
 from weft.tasks.measuring import final_seconds, rows_in_time
 from weft.tasks.planning import AnyTask, training_of
-from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded, Measured
 from weft.training.card import finite
 from weft.training.progress import Progress
@@ -50,7 +49,7 @@ def own_data(task: AnyTask, run: Loaded) -> Any:
     training = training_of(task, run.config, f"{where}/config.json")
     elsewhere = f"weft evaluate {shlex.quote(where)} NEW/PATH"
     require_data(run.data.sources, where, elsewhere)
-    data = card_named(task.name).reader.read(run.data.sources, run.data.valid, training)
+    data = task.card.reader.read(run.data.sources, run.data.valid, training)
     if data.fingerprint != run.config["fingerprint"]:
         problem = "the data of this run has changed since it was trained"
         raise DataError(problem, where=where, fix=f"name the data to measure on: {elsewhere}")
@@ -67,9 +66,7 @@ def finish(task: AnyTask, run: Loaded, held_out: Any, progress: Progress) -> End
     for text in part.values():
         progress.say(text)
     example = _example(task, held_out)
-    use = (
-        f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(example)} {card_named(task.name).asks}".rstrip()
-    )
+    use = f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(example)} {task.card.asks}".rstrip()
     return Ending(
         measured=measured,
         summary=f"{task.ability(run)}: trained by weft on {run.data.described}.",
@@ -92,7 +89,7 @@ def _example(task: AnyTask, held_out: Any) -> str:
         place = held_out.pictures[0].place
         if isinstance(place, FilePlace):
             return str(place.path)
-    return card_named(task.name).example
+    return task.card.example
 
 
 def _beginnings(run: Loaded) -> dict[str, str]:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
 from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
 from weft.data.known_roles import CAPTIONED
 from weft.data.readers import captions
 from weft.data.readers.captions import read_captions
+from weft.data.samples.captions import scenes
 from weft.data.survey import Judgement, Survey
 
 
@@ -40,7 +40,7 @@ class CaptionedPictures(Reader[PictureData]):
         self, sources: Sequence[str], valid: str | None, asked: CaptionSettings, count: Count | None = None
     ) -> PictureData:
         how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
-        found = read_captions(sources, **how) if sources else samples.scenes()
+        found = read_captions(sources, **how) if sources else scenes()
         given = None if valid is None else read_captions([valid], further=sources, **how)
         data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
         return replace(data, still=not sources)

@@ -6,7 +6,6 @@ from typing import Protocol, final
 
 import numpy as np
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.grids.calendars import gaps, step_in_words
 from weft.data.grids.climatology import pieces
@@ -15,6 +14,7 @@ from weft.data.grids.measured import measured_fields
 from weft.data.grids.scanned import OpenedFields, fingerprint, open_fields
 from weft.data.order import key
 from weft.data.readers import grids
+from weft.data.samples.fields import travelling_waves
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
@@ -53,7 +53,7 @@ class GriddedFields(Reader[FieldData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: FieldSettings, count: Count | None = None
     ) -> FieldData:
-        fields = open_fields(sources, names_of(asked.variables), count=count) if sources else samples.travelling_waves()
+        fields = open_fields(sources, names_of(asked.variables), count=count) if sources else travelling_waves()
         opened = fields if isinstance(fields, OpenedFields) else None
         name = "weft's atmosphere" if opened is None else listed([path.name for path in opened.paths])
         if valid is None:

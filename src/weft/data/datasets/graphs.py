@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
 from weft.data.datasets.graph_data import GraphData, Kind, Level
 from weft.data.datasets.graph_division import node_data, whole_data
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.properties import LabelColumn
 from weft.data.readers import graphs, sets
+from weft.data.samples.graphs import dice_throws, party
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError
 
@@ -58,7 +58,7 @@ class LabelledGraphs(Reader[GraphData]):
         def files(some: Sequence[str]) -> GraphSet:
             return graphs.read_graphs(some, directed=asked.directed, label=LabelColumn(asked.label_column))
 
-        found = files(sources) if sources else samples.party()
+        found = files(sources) if sources else party()
         level = level_of(found, asked.level, ", ".join(sources))
         if level == "nodes":
             return node_data(found, files([valid]) if valid else None, asked.labels, valid)
@@ -80,7 +80,7 @@ class LabelledSets(Reader[GraphData]):
         def files(some: Sequence[str]) -> GraphSet:
             return sets.read_set_files(some, set_column=asked.set_column, label=LabelColumn(asked.label_column))
 
-        found = files(sources) if sources else samples.dice_throws()
+        found = files(sources) if sources else dice_throws()
         held = files([valid]) if valid else None
         return whole_data(found, held, asked.labels, valid, thing="sets", elements="vectors")
 

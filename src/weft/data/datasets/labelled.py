@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.known_roles import LABELLED
 from weft.data.readers import labelled
 from weft.data.readers.labelled import read_labelled
 from weft.data.readers.labelled_texts import Example, Kind, LabelledTexts, overlap, split_labelled
+from weft.data.samples.texts import labelled_opinions
 from weft.data.survey import Judgement, Survey
 from weft.errors import listed
 
@@ -55,7 +55,7 @@ class LabelledDocuments(Reader[LabelledData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: LabelColumns, count: Count | None = None
     ) -> LabelledData:
-        found = read_texts(sources, asked) if sources else samples.labelled_opinions()
+        found = read_texts(sources, asked) if sources else labelled_opinions()
         fingerprint = found.fingerprint
         if valid is None:
             train, held_out, rule = split_labelled(found.rows, found.kind)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, final
 
-from weft.data import samples
 from weft.data.columns import number
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.decoding import shown
@@ -15,6 +14,7 @@ from weft.data.images.split import split_album
 from weft.data.known_roles import LABEL, PICTURE
 from weft.data.order import key
 from weft.data.readers import images
+from weft.data.samples.pictures import digits
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
@@ -142,7 +142,7 @@ def _read(
 ) -> tuple[Found, Found | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
     skip = asked.allowed
-    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(samples.digits(), None)
+    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(digits(), None)
     return found, None if valid is None else read_images([valid], labels=labels, skip=skip)
 
 

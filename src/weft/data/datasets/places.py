@@ -8,7 +8,6 @@ from typing import final
 
 import numpy as np
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.held_out import SHARE, Split, held_digests
 from weft.data.known_roles import PLACED
@@ -16,6 +15,7 @@ from weft.data.order import key, permuted
 from weft.data.readers import images, place_tables
 from weft.data.readers.labelled_texts import in_order
 from weft.data.readers.places import Kind, PlaceColumns, PlaceRows, Places, read_places
+from weft.data.samples.places import woven_picture
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
@@ -50,7 +50,7 @@ class PlacesWithValues(Reader[PlaceData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PlaceColumns, count: Count | None = None
     ) -> PlaceData:
-        found = read_places(sources, asked) if sources else samples.woven_picture()
+        found = read_places(sources, asked) if sources else woven_picture()
         fingerprint = found.fingerprint
         if valid is None:
             train, held, rule = split_places(found)

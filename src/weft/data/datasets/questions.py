@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Reader
 from weft.data.datasets.pictures import SCENES, SET_APART, UNSEEN, PictureData, held_apart, name_of
 from weft.data.images.album import Album
@@ -12,6 +11,7 @@ from weft.data.known_roles import ASKED
 from weft.data.readers import questions
 from weft.data.readers.question_tables import Asked
 from weft.data.readers.questions import read_questions
+from weft.data.samples.captions import scenes
 from weft.data.survey import Judgement, Survey
 
 
@@ -48,7 +48,7 @@ class AskedPictures(Reader[PictureData]):
         self, sources: Sequence[str], valid: str | None, asked: QuestionSettings, count: Count | None = None
     ) -> PictureData:
         columns, skip = _columns(asked, firm=True), asked.allowed
-        found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else samples.scenes()
+        found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else scenes()
         given = None
         if valid is not None:
             given = read_questions([valid], further=sources, asked=columns, skip=skip, progress=count)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader
 from weft.data.readers import tagged
 from weft.data.readers.schemes import Scheme
 from weft.data.readers.tagged import read_tagged
 from weft.data.readers.tagged_texts import Tagged, TaggedTexts, split_tagged
+from weft.data.samples.texts import tagged_names
 from weft.data.survey import Judgement, Survey
 from weft.errors import listed
 
@@ -48,7 +48,7 @@ class TaggedSentences(Reader[TaggedData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: TagColumns, count: Count | None = None
     ) -> TaggedData:
-        found = read_sentences(sources, asked) if sources else samples.tagged_names()
+        found = read_sentences(sources, asked) if sources else tagged_names()
         fingerprint = found.fingerprint
         if valid is None:
             train, held_out, rule = split_tagged(found.sentences)

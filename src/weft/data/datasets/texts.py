@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, final
 
 from weft.amounts import amount
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.decoding import shown
 from weft.data.readers import corpus
 from weft.data.readers.corpus import Corpus, Given, read_corpus
+from weft.data.samples.texts import english_sentences, python_topics
 from weft.data.split import CorpusPart, split
 from weft.data.survey import Judgement, Survey
 from weft.errors import listed
@@ -68,7 +68,7 @@ class RunningText(TextReader):
     """Text to be continued."""
 
     sample = "python-topics"
-    text = staticmethod(samples.python_topics)
+    text = staticmethod(python_topics)
 
     def judge(self, survey: Survey) -> Judgement:
         return corpus.judge(survey)
@@ -79,7 +79,7 @@ class Sentences(TextReader):
     """Text with blanks to be filled in."""
 
     sample = "fill-mask"
-    text = staticmethod(samples.english_sentences)
+    text = staticmethod(english_sentences)
 
 
 def in_words(corpus: Corpus) -> str:

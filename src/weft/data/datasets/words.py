@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from weft.data import samples
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.datasets.texts import HoldsOut, read_texts
 from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.readers.word_questions import Questions, questions_in
+from weft.data.samples.words import small_world_questions, small_world_sentences
 from weft.data.split import CorpusPart
 
 
@@ -42,10 +42,8 @@ class WordTexts(Reader[WordData]):
 
     def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> WordData:
         questions = None if valid is None else questions_in(valid)
-        text = read_texts(
-            sources or [samples.small_world_sentences()], valid if questions is None else None, asked.held_out
-        )
-        own = () if sources or valid is not None else (samples.small_world_questions(),)
+        text = read_texts(sources or [small_world_sentences()], valid if questions is None else None, asked.held_out)
+        own = () if sources or valid is not None else (small_world_questions(),)
         rule, fingerprint = text.rule, text.fingerprint
         if questions is not None and valid is not None:
             rule = f"{rule.partition(':')[0]}, and {held_in(valid)}: {rule.partition(':')[2].strip()}"

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.amounts import count, counted
-from weft.codecs import Codecs, SymbolCodec, TextCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.symbols import SymbolCodec
+from weft.codecs.text import TextCodec
 from weft.data.batch import PaddedIds, Samples
 from weft.data.datasets.pairs import PairData
 from weft.data.like_lengths import LikeLengthSource

@@ -26,7 +26,7 @@ from weft.errors import DataError
 if TYPE_CHECKING:
     from PIL import Image
 
-    from weft.codecs import Resample
+    from weft.codecs.picture import Resample
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIF")
 PIXELS = 100_000_000  # of the largest picture that is decoded

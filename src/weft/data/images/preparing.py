@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.data.images.album import Album
 from weft.data.images.decoding import PIXELS, Decoded, resized
 from weft.errors import DataError

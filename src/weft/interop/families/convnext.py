@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.core import Head, LayerNorm, Mlp, Pooled, Summary, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear

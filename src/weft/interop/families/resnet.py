@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.core import Pooled, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import only

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from weft.codecs import Preparation
+from weft.codecs.picture import Preparation
 from weft.core import Attention, Block, LayerNorm, Mlp, Pooled, Summary, Tile, Trunk
 from weft.errors import ConfigError
 from weft.interop.families import patches

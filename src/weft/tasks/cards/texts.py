@@ -1,7 +1,7 @@
-"""Tasks on texts: to continue them, to fill blanks, to label texts and words, and vectors of words."""
+"""Tasks on texts: to continue them, to fill blanks, to label texts and words."""
 
-from weft.tasks import settings
 from weft.tasks.cards.card import Card
+from weft.tasks.settings.texts import LabelTraining, MaskTraining, TagTraining, TextTraining
 
 TEXT_FILES = (
     "text as .txt, .md, .jsonl or .parquet (field text) or .mbox, gzip of these, several files, or a folder of them"
@@ -24,12 +24,6 @@ ENCODER_PRESETS = {
     "base": "12 layers, 768 wide, model bert (Devlin et al., 2019)",
     "large": "24 layers, 1024 wide, model bert",
 }
-WORD_PRESETS = {
-    "tiny": "1 vector for each word, 32 wide: trains in seconds",
-    "mini": "1 vector for each word, 50 wide",
-    "small": "1 vector for each word, 100 wide",
-    "base": "1 vector for each word, 300 wide (as the published word2vec and GloVe)",
-}
 
 LANGUAGE_MODEL = Card(
     name="language-model",
@@ -37,9 +31,9 @@ LANGUAGE_MODEL = Card(
     files=TEXT_FILES,
     sample="Python's own help texts (pydoc_data.topics)",
     example="Once upon a",
-    home="language_model.LanguageModel",
-    reads="texts.RunningText",
-    training=settings.TextTraining,
+    home="weft.tasks.language_model.LanguageModel",
+    reads="weft.data.datasets.texts.RunningText",
+    training=TextTraining,
     models={
         "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon",
         "gpt": "GPT-2's layout: learned positions, pre-norm, GELU",
@@ -47,6 +41,7 @@ LANGUAGE_MODEL = Card(
         "lstm": "stacked LSTMs, the recurrent baseline",
     },
     presets=LANGUAGE_PRESETS,
+    listed=1,
 )
 FILL_MASK = Card(
     name="fill-mask",
@@ -54,11 +49,13 @@ FILL_MASK = Card(
     files=TEXT_FILES,
     sample="English sentences from weft's own grammar",
     example="Once ___ a time",
-    home="fill_mask.FillMask",
-    reads="texts.Sentences",
-    training=settings.MaskTraining,
+    home="weft.tasks.fill_mask.FillMask",
+    reads="weft.data.datasets.texts.Sentences",
+    training=MaskTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    learns_from=("language-model",),
+    listed=2,
 )
 CLASSIFY_TEXT = Card(
     name="classify-text",
@@ -67,11 +64,12 @@ CLASSIFY_TEXT = Card(
     "for each class",
     sample="short opinions from weft's own grammar",
     example="A text of yours.",
-    home="classify_text.ClassifyText",
-    reads="labelled.LabelledDocuments",
-    training=settings.LabelTraining,
+    home="weft.tasks.classify_text.ClassifyText",
+    reads="weft.data.datasets.labelled.LabelledDocuments",
+    training=LabelTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    listed=5,
 )
 TAG_TEXT = Card(
     name="tag-text",
@@ -79,24 +77,12 @@ TAG_TEXT = Card(
     files="sentences as columns of words and tags (.conll, .conllu, .bio, .tsv, .txt), or .jsonl with tokens and tags",
     sample="sentences with names from weft's own grammar",
     example="Ada Lovelace lived in London.",
-    home="tag_text.TagText",
-    reads="tagged.TaggedSentences",
-    training=settings.TagTraining,
+    home="weft.tasks.tag_text.TagText",
+    reads="weft.data.datasets.tagged.TaggedSentences",
+    training=TagTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    listed=6,
 )
-EMBED_WORDS = Card(
-    name="embed-words",
-    summary="learn word vectors: similar words are near each other",
-    files=TEXT_FILES,
-    sample="weft's own sentences about a small world, in which analogies hold",
-    example="king - man + woman",
-    home="embed_words.EmbedWords",
-    reads="words.WordTexts",
-    training=settings.WordTraining,
-    models={
-        "word2vec": "the default: skip-gram with negative sampling, or CBOW with --set contexts=cbow",
-        "glove": "GloVe: vectors that predict how often two words stand near each other",
-    },
-    presets=WORD_PRESETS,
-)
+
+CARDS = (LANGUAGE_MODEL, FILL_MASK, CLASSIFY_TEXT, TAG_TEXT)

@@ -14,7 +14,7 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
 from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, with_own_numbers
 from weft.tasks.request import Draft
-from weft.tasks.settings import TextTraining
+from weft.tasks.settings.texts import TextTraining
 from weft.tasks.sizing import Sizing
 
 CHARACTERS, WORD_PIECES = TokensPerWeight(2.4), TokensPerWeight(4.8)  # characters and bytes say less than word pieces

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from weft.codecs import Codecs, TextCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pairs import PairData
 from weft.data.encoded.pairs import PairIds
 from weft.data.like_lengths import LikeLengthSource
@@ -17,7 +18,7 @@ from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.recipe import OF_A_READER, Dropout, Recipe, TokensPerWeight, with_own_numbers
 from weft.tasks.request import Draft, Loaded, Request
-from weft.tasks.settings import PairTraining
+from weft.tasks.settings.pairs import PairTraining
 from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget
 

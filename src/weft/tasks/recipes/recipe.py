@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from weft.errors import ConfigError, WeftError, nearest
 from weft.models.zoo import Size
 from weft.tasks.request import Request
-from weft.tasks.settings import SizedTraining
+from weft.tasks.settings.sized import SizedTraining
 from weft.training.schedule import Budget
 
 QUICK_STEPS = 150  # of the preset that trains in seconds
