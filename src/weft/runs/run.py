@@ -22,10 +22,10 @@ from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown, write_file
 from weft.tasks.cards.card import Card
-from weft.tasks.planning import AnyTask, check_fit, record_of
+from weft.tasks.parts import check_fit, check_parts
+from weft.tasks.planning import AnyTask, record_of
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Embedded, Loaded, Measured
-from weft.tasks.run_parts import check_parts
 from weft.tasks.settings.limits import with_settings
 from weft.tasks.using import evaluate
 from weft.training.base_run import WEIGHTS
@@ -108,6 +108,7 @@ class Run:
         files of text are decoded so. Both hold in all that follows.
         """
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
+        refuse_headless(self._loaded)
         with self._used(**ways_of(settings)):
             return self.task.predict(
                 self._loaded, many, with_settings(self._loaded.usual(self.task.Predict), settings), listen
@@ -247,11 +248,11 @@ def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded
     where = f"{folder.path}/config.json"
     task = task_of(config, where)
     codecs = codecs_from_json(config.get("codecs", {}), folder.content, where)
-    check_fit(codecs, model.config, str(folder.path))
+    check_fit(() if task is None else task.parts, codecs, model.config, str(folder.path))
     data = record_of(config, where) if "data" in config else DataRecord()
     if task is not None:
         check_settings(task.card, config, where)
-        check_parts(task.name, codecs, model.config, where, imported="imported" in config)
+        check_parts(task.name, task.parts, codecs, model.config, where, imported="imported" in config)
     return Loaded(folder, config, model, codecs, data)
 
 
@@ -261,6 +262,15 @@ def check_settings(card: Card, config: Mapping[str, Any], where: str) -> None:
         from_json(config["training"], card.training, where=f"{where}: training")
     if config.get("objective") is not None:
         from_json(config["objective"], Objective.Config, where=f"{where}: objective")
+
+
+def refuse_headless(run: Loaded) -> None:
+    """Refuse to predict with a model that was imported without a head: it gives vectors alone."""
+    if run.config.get("imported", {}).get("headless"):
+        fix = "use weft embed and weft look, or fine-tune it: weft train DATA --from RUN"
+        raise WeftError(
+            "this model has no head that could answer: it came without one", where=str(run.folder.path), fix=fix
+        )
 
 
 def refuse_broken(names: Sequence[str], where: str) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from weft.amounts import count
 from weft.codecs.codec import Codecs
 from weft.codecs.text import only_texts
+from weft.codecs.words import WordCodec
 from weft.config import Config
 from weft.data.ahead import Ahead
 from weft.data.datasets.words import HeldOutWords, WordData, held_out_words
@@ -23,6 +24,7 @@ from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Objective
 from weft.tasks.cards.words import EMBED_WORDS
 from weft.tasks.finetuning import start_weights
+from weft.tasks.parts import End, Parts
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes.words import RECIPE, WINDOWS, sized_vectors
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
@@ -40,6 +42,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
     """word2vec and GloVe."""
 
     card = EMBED_WORDS
+    parts = (Parts({"word": End.of(WordCodec)}, (WordVectors,), None),)
     recipe = RECIPE
     unit = "pair"
     reads_lines = True

@@ -17,6 +17,7 @@ from weft.data.source import Source
 from weft.errors import DataError
 from weft.inspect.fieldattention import LookAtPlace
 from weft.inspect.views import View
+from weft.modalities.field import FieldEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives.hidden_cells import HiddenCells
 from weft.tasks import forecast_output, forecasting
@@ -24,6 +25,7 @@ from weft.tasks.cards.fields import FORECAST
 from weft.tasks.field_measures import measured_model
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import with_lora
+from weft.tasks.parts import End, Parts
 from weft.tasks.recipes import forecasts as recipes
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.fields import ForecastTraining
@@ -39,6 +41,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     """A transformer over neighbourhoods in space and time, which gives every hidden value with a spread."""
 
     card = FORECAST
+    parts = (Parts({"field": End.of(FieldCodec)}, (Stream,), FieldEmbed),)
     recipe = recipes.FORECASTING
     unit = "cell"
     writes = forecast_output.FILES

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast, final
 
@@ -19,20 +20,27 @@ from weft.generate import Session, generate
 from weft.generate.compute import prepared
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
+from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
+from weft.tasks.adopting import Adopted
 from weft.tasks.cards.texts import LANGUAGE_MODEL
 from weft.tasks.continuing import Continuing
 from weft.tasks.measuring import windows_in_time
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
 from weft.tasks.planning import check_vocabulary, with_model_settings
+from weft.tasks.proof import Proof
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.texts import TextTraining
 from weft.tasks.streams import look_at, next_tokens, text_of, vectors_of
 from weft.tasks.task import Task
+from weft.tasks.text_exchange import continuation_proof, generation, lines_of_text, text_codec, text_settings, with_text
 from weft.training.progress import Progress
 
 SAMPLE = 300  # tokens shown of what a new run writes
@@ -44,6 +52,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     """GPT and its relatives."""
 
     card = LANGUAGE_MODEL
+    parts = (Parts({"text": End.of(TextCodec)}, (Stream,), TextEmbed),)
     recipe = RECIPE
     unit = "token"
     streams = True
@@ -141,6 +150,16 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(lines_of_text(model), NextToken.Config(), text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        found = with_text(with_labels(run), run, text_codec(run))
+        return replace(found, generation=generation(run, self.Predict, found.marks))
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return continuation_proof(self, run)
 
 
 def _unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:

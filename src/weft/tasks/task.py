@@ -19,10 +19,15 @@ from weft.data.source import Source
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.tasks.adopting import Adopted
 from weft.tasks.cards.card import Card
 from weft.tasks.finetuning import decided, start_weights, with_lora
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings.sized import SizedTraining
@@ -36,6 +41,7 @@ class Task(ABC, Generic[D, E, S]):
     """
 
     card: ClassVar[Card]
+    parts: ClassVar[tuple[Parts, ...]]  # what a run is made of: the first of these whose wiring and ends it has
     recipe: ClassVar[AnyRecipe]
     unit: ClassVar[str]  # what the loss is per
     starts_from: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
@@ -166,4 +172,21 @@ class Task(ABC, Generic[D, E, S]):
 
     def document(self, path: Path) -> Document | None:
         """A file whose texts are to be predicted in place, if the task can do that; otherwise each line is an input."""
+        return None
+
+    # To and from other libraries
+
+    def adopted(self, model: Imported) -> Adopted | None:
+        """What makes a model that was trained elsewhere a run of this task; None where the task takes none."""
+        return None
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        """What an export of a run asks for besides its weights."""
+        return with_labels(run)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        """Questions that an export has to answer as the run does; None where it has no answers.
+
+        Without a head, a tokenizer or a mask there are none. Answers that are numbers may differ by twice the `tolerance`.
+        """
         return None
