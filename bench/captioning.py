@@ -21,7 +21,7 @@ from report import Table, arguments, hand_in, with_bf16
 from torch import nn
 from torch.nn import functional as F
 
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions, captioned_pictures
 from weft.data.encoded.pictures import SeenPictures, codec_for

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import weft
-from weft.codecs import FieldCodec
+from weft.codecs.field import FieldCodec
 from weft.data.grids.grid import Stretch
 from weft.data.samples.atmosphere import SampleFields
 from weft.generate.fields import FieldPredictor

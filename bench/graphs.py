@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.codecs import ClassCodec, GraphCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.graph import GraphCodec
 from weft.data.datasets.graph_data import graphs_of
 from weft.data.datasets.graphs import LabelledGraphs
 from weft.data.encoded.graphs import EncodedGraphs, Places, batch_of
@@ -25,7 +26,7 @@ from weft.modalities.graph import SparseRows
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.zoo import Size
 from weft.models.zoo.graphs import GRAPH_MODELS, Wanted
-from weft.tasks.settings import GraphTraining
+from weft.tasks.settings.graphs import GraphTraining
 
 WIDTH, HEADS, DROPOUT = 64, 8, 0.5
 EPOCHS = 5  # in a round

@@ -14,7 +14,7 @@ import torch
 from report import Table, arguments, hand_in
 
 import weft
-from weft.codecs import PictureCodec
+from weft.codecs.picture import PictureCodec
 from weft.config import from_json
 from weft.data.images.frames import by_shape, frames_of
 from weft.data.images.reading import read_images

@@ -13,7 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from weft.data.datasets.places import PlaceData, PlacesWithValues
 from weft.tasks.places import place_codec
-from weft.tasks.settings import PlaceTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.places import PlaceTraining
 
 NEIGHBOURS = (1, 2, 3, 5, 8, 12)
 

@@ -25,10 +25,10 @@ from unittest import mock
 import torch
 from report import Table, hand_in
 
+from weft.domains.registry import card_named
 from weft.tasks.planning import plan
-from weft.tasks.registry import card_named
 from weft.tasks.request import Request
-from weft.tasks.settings import with_settings
+from weft.tasks.settings.limits import with_settings
 from weft.tasks.sizing import Rung, Sizing
 from weft.training import precision
 from weft.training.precision import pick_device, product_rate

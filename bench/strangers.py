@@ -20,9 +20,9 @@ from urllib.request import urlopen
 
 from strangers_cases import CASES, READ, Case
 
+from weft.domains.registry import CARDS
 from weft.errors import WeftError
 from weft.runs.checking import check
-from weft.tasks.registry import CARDS
 
 ABOUT = """# Other people's files
 

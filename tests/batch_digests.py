@@ -22,16 +22,16 @@ import numpy as np
 import torch
 from trials import DATA, TINY, TRIALS
 
-from weft.data.datasets import Dataset
+from weft.data.datasets.dataset import Dataset
 from weft.data.grids.grid import Stretch
 from weft.data.images.album import Album
 from weft.data.readers.corpus import Corpus
 from weft.data.split import CorpusPart
+from weft.domains.registry import card_named
 from weft.runs.start import Asked
 from weft.runs.training import _request
 from weft.tasks.planning import plan
-from weft.tasks.registry import card_named
-from weft.tasks.settings import with_settings
+from weft.tasks.settings.limits import with_settings
 from weft.training.progress import Progress
 from weft.training.schedule import Budget
 from weft.training.work import Work

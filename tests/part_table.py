@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import weft
 from weft.config import RENAMED, Config, _parts, _to_json, field_types, part_name
-from weft.tasks.registry import CARDS
+from weft.domains.registry import CARDS
 
 TABLE = Path(__file__).parent / "fixtures" / "parts.json"
 USES = ("Predict", "Look", "Evaluate", "Export")  # settings of a task that need no registered name

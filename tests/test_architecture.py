@@ -10,6 +10,7 @@ import processes
 import pytest
 
 import weft
+from weft.domains.registry import CARDS
 
 SOURCE = Path(weft.__file__).parent
 # Names in one row do not import each other. `errors` and `version` stand before what raises and shows them.
@@ -28,6 +29,7 @@ ORDER = [
     {"objectives"},
     {"training", "inspect", "interop"},
     {"tasks"},
+    {"domains"},
     {"runs"},
     {"cli", "web"},
 ]
@@ -79,6 +81,24 @@ def test_left_never_imports_right(file: Path):
         if theirs in weft.__all__:
             pytest.fail(f"{file.name} imports {name} from the public names: import it from where it is defined")
         assert theirs == mine or LAYER[theirs] < LAYER[mine], f"{'/'.join(FILES[file])} imports {name}"
+
+
+def task_names(file: Path) -> set[str]:
+    """The names of tasks that stand in a file as strings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in CARDS}
+
+
+def test_what_serves_every_task_knows_none_by_name():
+    """Names stand in cards, in tasks, and in the families of other libraries' models, which are data."""
+    found = {}
+    for file, parts in FILES.items():
+        if parts[0] in ("runs", "cli", "web", "interop") and parts[:2] != ("interop", "families"):
+            found |= {"/".join(parts): names} if (names := task_names(file)) else {}
+    assert found == {
+        "runs/demo.py": {"translate"},  # it shows that one task
+        "interop/reference_run.py": {"fill-mask"},  # what the other library calls a pipeline of its own
+    }
 
 
 def test_the_order_is_tried_by_a_file_that_breaks_it(tmp_path: Path):

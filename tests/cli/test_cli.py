@@ -87,7 +87,7 @@ def test_tasks_lists_every_setting_with_its_default_and_meaning(weft: Weft) -> N
         assert re.search(rf"^ +{name} +\S+ +\S.*$", done.out, re.M), name
     assert "model.PATH" in done.out and "None" not in done.out
     described = weft("tasks", "language-model", "--json").json["tasks"][0]
-    from weft.tasks.registry import CARDS
+    from weft.domains.registry import CARDS
 
     card = CARDS["language-model"]
     assert set(card.training.about) == set(described["settings"])

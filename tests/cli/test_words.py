@@ -10,8 +10,8 @@ from typer.main import get_command
 
 from weft.cli.app import app
 from weft.cli.completion import script
+from weft.domains.registry import CARDS
 from weft.errors import WeftError
-from weft.tasks.registry import CARDS
 
 COMMANDS = tuple(get_command(app).commands)  # type: ignore[attr-defined]
 COLUMNS = {"COLUMNS": "80"}

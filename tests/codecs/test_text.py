@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.errors import ConfigError
 from weft.modalities import tokenizer_making
 from weft.modalities.tokenizer import Tokenizer

@@ -9,7 +9,7 @@ import pytest
 import torch
 from pictures import decoded_here, encoded, scene, tarred, write, zipped
 
-from weft.codecs import TextCodec, TextMarks
+from weft.codecs.text import TextCodec, TextMarks
 from weft.data.batch import Samples
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions, captioned, captioned_pictures

@@ -12,8 +12,8 @@ from weft.data.readers import json_files
 from weft.data.readers.captions import judge, read_captions
 from weft.data.readers.coco_captions import is_coco
 from weft.data.survey import Survey
+from weft.domains.recognising import recognise
 from weft.errors import DataError
-from weft.tasks.recognising import recognise
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 IMAGES = [{"id": number, "file_name": name} for number, name in zip((9, 25, 30), NAMES, strict=True)]

@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from weft.codecs import PictureCodec, TextCodec, UsualAnswers
+from weft.codecs.picture import PictureCodec
+from weft.codecs.text import TextCodec
+from weft.codecs.usual_answers import UsualAnswers
 from weft.data.datasets.pictures import PictureData, held_apart
 from weft.data.encoded.questions import SeenQuestions, TextCodecs, asked_pictures, usual_answer
 from weft.data.images.album import Album, Found

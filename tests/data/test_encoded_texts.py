@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from weft.codecs import ClassCodec, TagCodec, TextCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.tags import TagCodec
+from weft.codecs.text import TextCodec
 from weft.data.datasets.labelled import LabelledData
 from weft.data.datasets.tagged import TaggedData
 from weft.data.encoded.labelled import LabelledIds

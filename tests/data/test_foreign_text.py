@@ -7,8 +7,8 @@ import pytest
 from pictures import encoded, scene
 
 import weft
+from weft.domains.recognising import recognise
 from weft.errors import DataError
-from weft.tasks.recognising import recognise
 
 TREES = "(S (NP (DT The) (NN cat)) (VP (VBD slept)))\n(S (NP (DT A) (NN dog)) (VP (VBD ran)))\n"
 NEWICK = "((human:0.1,chimp:0.1):0.2,gorilla:0.3);\n"

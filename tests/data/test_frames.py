@@ -8,8 +8,7 @@ import pytest
 import torch
 from pictures import encoded, pets
 
-from weft.codecs import PictureCodec
-from weft.codecs.picture import whole_shape
+from weft.codecs.picture import PictureCodec, whole_shape
 from weft.data.ahead import Ahead
 from weft.data.batch import Classes
 from weft.data.datasets.pictures import PictureData

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from weft.codecs import GapCodec, SymbolCodec
+from weft.codecs.gaps import GapCodec
+from weft.codecs.symbols import SymbolCodec
 from weft.data.readers.trees import read_tree
 from weft.data.trees import linearise
 from weft.data.trees.gaps import gaps_of, tree_of

@@ -14,9 +14,9 @@ from weft.data.datasets.graph_data import LabelledNodes
 from weft.data.datasets.graphs import LabelledGraphs
 from weft.data.readers.graphs import read_graphs
 from weft.data.survey import Survey
+from weft.domains.recognising import recognise
 from weft.errors import DataError, WeftError
 from weft.modalities.graph import Graph, SparseRows
-from weft.tasks.recognising import recognise
 
 ASKED = SimpleNamespace(directed=None, label_column=None, labels=None, level=None)
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5)]

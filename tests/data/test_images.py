@@ -12,8 +12,8 @@ from weft.data.images.places import is_one_picture
 from weft.data.images.reading import find_pictures, read_images
 from weft.data.readers.images import judge, judge_alone
 from weft.data.survey import Survey
+from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError
-from weft.tasks.recognising import recognise
 
 # Folders
 

@@ -16,8 +16,8 @@ from weft.data.readers.corpus import read_corpus
 from weft.data.readers.labelled import read_labelled
 from weft.data.readers.pairs import read_pairs
 from weft.data.tables import is_table, open_table
+from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError
-from weft.tasks.recognising import recognise
 
 ROWS = [(f"the {'cat' if i % 2 else 'dog'} is number {i} of all of them", ("good", "bad")[i % 2]) for i in range(40)]
 

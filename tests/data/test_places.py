@@ -12,7 +12,7 @@ from weft.data.readers.place_tables import judge
 from weft.data.readers.places import read_places
 from weft.data.survey import Survey
 from weft.errors import DataError
-from weft.tasks.settings import PlaceTraining
+from weft.tasks.settings.places import PlaceTraining
 
 ASKED = PlaceTraining()
 

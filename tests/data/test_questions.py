@@ -19,8 +19,8 @@ from weft.data.readers import captions, images, json_files, labelled, pairs
 from weft.data.readers.question_tables import Asked, questions_in
 from weft.data.readers.questions import judge, read_questions
 from weft.data.survey import Survey
+from weft.domains.recognising import recognise
 from weft.errors import DataError
-from weft.tasks.recognising import recognise
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 ROWS = [(NAMES[0], "What is it?", "a dog"), (NAMES[1], "Is it red?", "no"), (NAMES[0], "How many dogs?", "2"),

@@ -9,7 +9,7 @@ from pydoc_data import topics
 
 import pytest
 
-from weft.tasks.registry import CARDS
+from weft.domains.registry import CARDS
 
 KNOWN: dict[str, str] = json.loads((Path(__file__).parents[1] / "fixtures" / "samples.json").read_text())
 TOPICS = {f"TOPIC{number}": f"\n{number} threads\nof weft\n" * (number + 1) for number in range(40)}

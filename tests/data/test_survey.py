@@ -12,8 +12,8 @@ from pictures import encoded, scene
 
 from weft.data import survey as surveys
 from weft.data.survey import Survey
+from weft.domains.recognising import recognise
 from weft.errors import DataError
-from weft.tasks.recognising import recognise
 
 WORDS = "the a tea shop room bed train was is very not good bad slow warm loud clean old new and but we".split()  # noqa: SIM905
 FRENCH = "le la thé magasin chambre lit train était est très pas bon mauvais lent chaud bruyant".split()  # noqa: SIM905

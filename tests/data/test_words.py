@@ -12,7 +12,7 @@ from weft.data.words.batch import BLOCK
 from weft.data.words.counts import CountedPairs, NearbyPairs, count_pairs
 from weft.data.words.lines import DRAWN, LINE, NeighbourLines, NoiseTable, Thinning
 from weft.modalities.words import plain_words
-from weft.tasks.settings import WordTraining
+from weft.tasks.settings.words import WordTraining
 
 TEXT = ["The dog sees the cat.\nThe cat, it ", "doesn't see l'accord.\n\nthe end", None, "the dog", None]
 

@@ -13,7 +13,7 @@ from foreign import changed, library, perturbed, randomised, saved
 from foreign_models.pictures import VIT
 
 import weft
-from weft.codecs import NumberCodec
+from weft.codecs.numbers import NumberCodec
 from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.generate.sampling import Sampling
@@ -31,7 +31,7 @@ from weft.models.zoo import ENCODER_MODELS, Size, gpt
 from weft.models.zoo.translation import transformer
 from weft.runs import exporting
 from weft.runs.exporting import export_run
-from weft.runs.trying import Trial
+from weft.tasks.proof import Proof
 
 TEXTS = ["Do you like tea?", "Yes, I like tea. Do you?", "tea"]
 SIZE = Size(dim=16, depth=2, heads=2, context=64)
@@ -111,22 +111,22 @@ def test_a_tokenizer_with_marks_is_of_the_same_kind_and_reads_the_same(kind: str
 
 
 def test_a_settings_file_means_what_it_means_there() -> None:
-    def read(task: str, **data: Any) -> tuple[dict[str, Any], list[str]]:
-        return read_generation(data, task, context=64, opening=1, where="generation_config.json")
+    def read(writing: Any, **data: Any) -> tuple[dict[str, Any], list[str]]:
+        return read_generation(data, writing, context=64, opening=1, where="generation_config.json")
 
-    assert read("translate", bos_token_id=1, eos_token_id=2) == ({}, [])  # nothing is said of texts
+    assert read("answers", bos_token_id=1, eos_token_id=2) == ({}, [])  # nothing is said of texts
     greedy = {"temperature": 0.0, "beam": 1, "length_penalty": 1.0, "early_stopping": False}
-    assert read("translate", max_length=20) == ({**greedy, "max_tokens": 19}, [])
-    assert read("translate", max_length=512, num_beams=4, bad_words_ids=[[7]])[0] == {**greedy, "beam": 4, "never": [7]}
+    assert read("answers", max_length=20) == ({**greedy, "max_tokens": 19}, [])
+    assert read("answers", max_length=512, num_beams=4, bad_words_ids=[[7]])[0] == {**greedy, "beam": 4, "never": [7]}
     drawn = {"temperature": 0.6, "top_p": 0.9, "top_k": 50, "repetition_penalty": 1.0}
-    assert read("language-model", do_sample=True, temperature=0.6, top_p=0.9) == (drawn, [])
-    (remark,) = read("translate", num_beams=4, no_repeat_ngram_size=3, min_length=10, repetition_penalty=1.1)[1]
+    assert read("continues", do_sample=True, temperature=0.6, top_p=0.9) == (drawn, [])
+    (remark,) = read("answers", num_beams=4, no_repeat_ngram_size=3, min_length=10, repetition_penalty=1.1)[1]
     assert all(name in remark for name in ("no_repeat_ngram_size", "min_length", "repetition_penalty"))
-    (remark,) = read("language-model", num_beams=4, max_length=20)[1]
+    (remark,) = read("continues", num_beams=4, max_length=20)[1]
     assert "num_beams" in remark and "max_length" in remark
     for bad in ({"num_beams": 0}, {"top_p": "all"}, {"do_sample": 1}, {"suppress_tokens": ["a"]}):
         with pytest.raises(ConfigError, match=next(iter(bad))):
-            read("translate", max_length=20, **bad)
+            read("answers", max_length=20, **bad)
 
 
 def test_settings_that_were_written_come_back() -> None:
@@ -135,9 +135,9 @@ def test_settings_that_were_written_come_back() -> None:
         Decoding(temperature=0.5, top_k=3),
         Sampling(max_tokens=20),
     ):
-        task = "translate" if isinstance(how, Decoding) else "language-model"
+        writing: Any = "answers" if isinstance(how, Decoding) else "continues"
         written = write_generation(how.to_json(), longest=64)
-        found, remarks = read_generation(written, task, context=64, opening=1, where="")
+        found, remarks = read_generation(written, writing, context=64, opening=1, where="")
         back = type(how)(**{name: tuple(value) if name == "never" else value for name, value in found.items()})
         if how.temperature > 0 and isinstance(how, Decoding):  # nothing is searched
             back = back.replace(beam=how.beam, length_penalty=how.length_penalty)
@@ -145,19 +145,19 @@ def test_settings_that_were_written_come_back() -> None:
 
 
 def test_words_of_another_answer_take_an_export_back(tmp_path: Path) -> None:
-    trial = Trial("text", ["tea"], ["Tee"])
+    proof = Proof("text", ["tea"], ["Tee"])
     with pytest.raises(DataError, match=r"answers \['The'\] to 'tea', the run answers 'Tee'"):
-        trial.compare([["The"]], tmp_path)
-    trial.compare([[" Tee"]], tmp_path)
-    Trial("label", ["a"], ["x"]).compare([["x", "y"]], tmp_path)  # as good as each other
-    several = Trial("label", ["a"], [["x", "y"]])  # of those that may be given, y is as likely as not
+        proof.compare([["The"]], tmp_path)
+    proof.compare([[" Tee"]], tmp_path)
+    Proof("label", ["a"], ["x"]).compare([["x", "y"]], tmp_path)  # as good as each other
+    several = Proof("label", ["a"], [["x", "y"]])  # of those that may be given, y is as likely as not
     several.compare([[["x"], ["x", "y"]]], tmp_path)
     several.compare([[["x", "y"], ["x", "y", "z"]]], tmp_path)
     for sure, possible in ((["z"], ["x", "y", "z"]), (["x"], ["x"])):
         with pytest.raises(DataError):
             several.compare([[sure, possible]], tmp_path)
     with pytest.raises(DataError):
-        Trial("tags", [["a", "b"]], [["O", "X"]]).compare([[["O"], ["Y"]]], tmp_path)
+        Proof("tags", [["a", "b"]], [["O", "X"]]).compare([[["O"], ["Y"]]], tmp_path)
 
 
 def test_ids_that_are_tried_are_no_marks() -> None:

@@ -9,7 +9,7 @@ import torch
 from tiny import close, randomised
 from torch import Tensor
 
-from weft.codecs import GraphCodec
+from weft.codecs.graph import GraphCodec
 from weft.config import from_json
 from weft.data.encoded.graph_places import STEP_KINDS, laplacian_waves, steps_between
 from weft.data.encoded.graphs import Places, batch_of

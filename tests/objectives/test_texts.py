@@ -7,7 +7,7 @@ import pytest
 import torch
 from tiny import VOCAB, close, ids, randomised
 
-from weft.codecs import NumberCodec
+from weft.codecs.numbers import NumberCodec
 from weft.config import from_json
 from weft.core import Attention, Block, Mlp, PerToken, Pooled, Trunk
 from weft.data.batch import AtTokens, Classes, EvenIds, Microbatches, Numbers, PaddedIds, Samples

@@ -11,7 +11,8 @@ from foreign_models import mostly_slow
 from foreign_models.pictures import VIT
 from PIL import Image
 
-from weft.codecs import PictureCodec, codecs_from_json
+from weft.codecs.codec import codecs_from_json
+from weft.codecs.picture import PictureCodec
 from weft.data.images.preparing import prepared, read_prepared
 from weft.data.images.reading import find_pictures
 from weft.errors import ConfigError, DataError

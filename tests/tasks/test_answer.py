@@ -13,7 +13,7 @@ from trials import DATA, PIXELS, TINY, train
 
 import weft
 from weft.cli.app import run as command
-from weft.codecs import UsualAnswers
+from weft.codecs.usual_answers import UsualAnswers
 from weft.data.samples.scene_album import scenes
 from weft.errors import ConfigError, StorageError, WeftError
 from weft.training.progress import Progress

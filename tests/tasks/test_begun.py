@@ -19,11 +19,12 @@ import torch
 from trials import DATA, PIXELS
 
 import weft
-from weft.codecs import NumberCodec, codecs_from_json
+from weft.codecs.codec import codecs_from_json
+from weft.codecs.numbers import NumberCodec
 from weft.data.batch import AtTokens, EvenIds, Samples
 from weft.data.source import Source
+from weft.domains.registry import card_named
 from weft.tasks.planning import record_of, restore, training_of
-from weft.tasks.registry import card_named
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 

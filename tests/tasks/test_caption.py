@@ -16,11 +16,12 @@ from PIL import Image
 from stopping import stopped_in
 
 import weft
-from weft.codecs import TextCodec, TextMarks
+from weft.codecs.text import TextCodec, TextMarks
 from weft.data.datasets.captions import CaptionedPictures
 from weft.data.datasets.pictures import PictureData
 from weft.data.images.frames import frames_of
 from weft.data.samples.scene_album import scenes
+from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, StorageError, WeftError
 from weft.inspect.captioning import Written, caption_words
 from weft.modalities.image import Picture
@@ -28,8 +29,7 @@ from weft.modalities.tokenizer_making import train as make_tokenizer
 from weft.runs.importing import import_run
 from weft.runs.verifying import verify_run
 from weft.tasks.known_captions import KnownCaptions, central_captions, thumbnails_of
-from weft.tasks.recognising import recognise
-from weft.tasks.settings import CaptionTraining
+from weft.tasks.settings.captions import CaptionTraining
 from weft.training.progress import Progress
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,

@@ -7,7 +7,8 @@ import pytest
 import torch
 from tiny import encoder_model
 
-from weft.codecs import ClassCodec, NumberCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.numbers import NumberCodec
 from weft.errors import ConfigError, WeftError
 from weft.generate.choices import Choices
 from weft.modalities import tokenizer_making

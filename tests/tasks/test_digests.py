@@ -9,7 +9,7 @@ from batch_digests import CASES, TABLE, TOLERANCE, Digest, differences, digests
 from pictures import decoded_here
 from trials import TRIALS
 
-from weft.tasks.registry import CARDS
+from weft.domains.registry import CARDS
 
 KNOWN: dict[str, Any] = json.loads(TABLE.read_text())
 

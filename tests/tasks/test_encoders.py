@@ -14,13 +14,13 @@ from stopping import stopped_in
 
 import weft
 from weft.core.adapters import adapters
+from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, StorageError, WeftError
 from weft.modalities.text import Text
 from weft.models.adapted import merged
 from weft.runs.run import open_run
 from weft.runs.soup import soup
 from weft.runs.verifying import verify_run
-from weft.tasks.recognising import recognise
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "quiet": True, "steps": 6, "rows": 8}
 GOOD, BAD = ("lovely", "great", "fine", "splendid"), ("awful", "bad", "poor", "dreadful")

@@ -11,7 +11,7 @@ from PIL import Image
 
 import weft
 from weft.cli.app import run as command
-from weft.codecs import PlaceCodec
+from weft.codecs.places import PlaceCodec
 from weft.errors import WeftError
 from weft.objectives.measures.nearest import nearest_classes, nearest_numbers, neighbours, psnr
 from weft.tasks.rasters import Raster, values_at

@@ -29,8 +29,8 @@ from kept_runs import (
 from opened import machine
 from stepped import few_quick
 
-from weft.codecs import Codec
-from weft.tasks.registry import CARDS
+from weft.codecs.codec import Codec
+from weft.domains.registry import CARDS
 
 KNOWN, KNOWN_LINKED = expected(), expected(EXPECTED_LINKED)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from weft.codecs import ClassCodec, NumberCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.numbers import NumberCodec
 from weft.errors import ConfigError, DataError
 from weft.objectives import Classify, Number
 from weft.tasks import labels

@@ -34,7 +34,7 @@ from weft.objectives import NextToken
 from weft.position import Rotary
 from weft.tasks.language_model import LanguageModel
 from weft.tasks.planning import plan
-from weft.tasks.settings import TextTraining
+from weft.tasks.settings.texts import TextTraining
 from weft.training.folder import RunFolder
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

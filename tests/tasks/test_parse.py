@@ -12,7 +12,7 @@ from stopping import stopped_in
 from trials import DATA
 
 import weft
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.data.trees.symbols import apart
 from weft.errors import ConfigError, DataError, Interrupted
 

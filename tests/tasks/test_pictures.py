@@ -12,11 +12,11 @@ from stopping import stopped_in
 from tiny import PICTURE_ZOO
 
 import weft
+from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.models.zoo.vision import Sight, VisionSize, mae
 from weft.tasks.recipes.picture_costs import hiding_cost, operations, views_cost
-from weft.tasks.recognising import recognise
-from weft.tasks.settings import HidingTraining, ViewsTraining
+from weft.tasks.settings.pictures import HidingTraining, ViewsTraining
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "batch": 16, "quiet": True, "steps": 4}
 CLASSES = ("left", "right", "top")
@@ -465,7 +465,7 @@ def test_parts_of_the_model_can_be_set(photos: Path, tmp_path: Path) -> None:
 
 def test_tasks_on_pictures_are_listed_with_all_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
     from weft.cli import task_pages
-    from weft.tasks.registry import CARDS
+    from weft.domains.registry import CARDS
 
     for card in CARDS.values():
         task_pages.tasks([card], True, True)

@@ -17,8 +17,13 @@ import torch
 from fielded import plain_codec
 from trials import DATA
 
-from weft.codecs import GapCodec, GraphCodec, NumberCodec, PlaceCodec, SymbolCodec
+from weft.codecs.gaps import GapCodec
+from weft.codecs.graph import GraphCodec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.places import PlaceCodec
+from weft.codecs.symbols import SymbolCodec
 from weft.data.encoded.whole_texts import TextAmount
+from weft.domains.registry import CARDS
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
 from weft.tasks.recipes import (
@@ -35,7 +40,6 @@ from weft.tasks.recipes import (
     trees,
     words,
 )
-from weft.tasks.registry import CARDS
 from weft.tasks.request import Draft, Request
 from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget

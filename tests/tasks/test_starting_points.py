@@ -13,7 +13,7 @@ from pictures import encoded, write
 from stopping import stopped_in
 
 import weft
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.data.samples.scene_album import scenes
 from weft.errors import ConfigError, Interrupted, WeftError
 from weft.modalities.image import Picture

@@ -22,7 +22,7 @@ CODE = """if True:
                 raise ImportError(f"{name} is asked for")
 
     sys.meta_path.insert(0, Refusing())
-    from weft.tasks.registry import CARDS
+    from weft.domains.registry import CARDS
 
     found = {}
     for name, sources in json.loads(sys.argv[1]).items():

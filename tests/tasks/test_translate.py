@@ -15,14 +15,14 @@ from stopping import stopped_in
 from tiny import TRANSLATION_ZOO
 
 import weft
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.data.readers.pair_texts import Held
 from weft.data.samples.phrasebook import phrasebook
+from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.modalities.words import sentences
 from weft.objectives.measures.translation import translation_measures
 from weft.tasks.recipes.pairs import PRESETS, RECIPE
-from weft.tasks.recognising import recognise
 from weft.tasks.translate import Translate
 
 TINY = {"dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4}

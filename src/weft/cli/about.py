@@ -18,9 +18,9 @@ def tasks(
     """List what can be trained: files, models, presets and settings."""
     output.prepare()
     from weft.cli import task_pages
-    from weft.tasks.registry import CARDS, card_named
+    from weft.domains.registry import all_cards, card_named
 
-    task_pages.tasks([card_named(task)] if task else list(CARDS.values()), task is not None, json)
+    task_pages.tasks([card_named(task)] if task else list(all_cards().values()), task is not None, json)
 
 
 @commands.command()

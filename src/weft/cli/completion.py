@@ -66,11 +66,12 @@ def _verb(command: Any, about: str) -> Verb:
 
 def _values() -> dict[str, Sequence[str]]:
     """What may follow an option, where that is known."""
-    from weft.tasks.registry import CARDS
+    from weft.domains.registry import all_cards
 
-    cards = CARDS.values()
+    found = all_cards()
+    cards = found.values()
     return {
-        "--task": list(CARDS),
+        "--task": list(found),
         "--model": sorted({name for card in cards for name in card.models}),
         "--preset": sorted({name for card in cards for name in card.presets}),
         "--precision": ("auto", "fp32", "bf16"),

@@ -89,7 +89,7 @@ def _say_next(report: Report) -> None:
     """What can be done with a run now, as commands."""
     import shlex
 
-    from weft.tasks.registry import card_named
+    from weft.domains.registry import card_named
 
     run, card = shlex.quote(str(report["run"])), card_named(str(report["task"]))
     given = f"{shlex.quote(str(report.get('example') or card.example))} {card.asks}".rstrip()

@@ -16,6 +16,10 @@ class ClassCodec(NamedCodec):
     class Config(NamedCodec.Config):
         """The names of the classes."""
 
+    @property
+    def named_outputs(self) -> int:
+        return len(self.names)
+
     def encode(self, labels: Sequence[str], where: str = "") -> np.ndarray:
         """The numbers of classes; all labels that were never learned are named at once."""
         numbers = {name: i for i, name in enumerate(self.names)}

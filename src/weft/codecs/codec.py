@@ -36,6 +36,11 @@ class Codec(Part):
         """Whether both give every value the same numbers: then a head can be kept, and weights can be averaged."""
         return other is not None and self.config == other.config
 
+    @property
+    def named_outputs(self) -> int | None:
+        """The number of outputs of a model whose answers this codec names; None where it names none."""
+        return None
+
     def check_fit(self, embed: Embedder.Config, where: str) -> None:
         """Refuse an embedder that was not made for this codec's numbers."""
 

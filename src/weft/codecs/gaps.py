@@ -42,6 +42,10 @@ class GapCodec(Codec):
         return len(self.config.opens), self.config.closes, *self._further.values()
 
     @property
+    def named_outputs(self) -> int:
+        return sum(self.sizes)
+
+    @property
     def beside(self) -> tuple[str, ...]:
         """The names of the parts that are learned beside what opens and closes."""
         return tuple(self._further)

@@ -25,6 +25,10 @@ class TagCodec(Codec):
         return self.config.names
 
     @property
+    def named_outputs(self) -> int:
+        return len(self.names)
+
+    @property
     def spans(self) -> bool:
         """Whether tags mark spans of words, such as names."""
         return self.config.scheme != "plain"

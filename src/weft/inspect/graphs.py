@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from weft.codecs import ClassCodec, GraphCodec, LabelCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.graph import GraphCodec
+from weft.codecs.label import LabelCodec
 from weft.config import Config
 from weft.core import record
 from weft.core.recording import Reading

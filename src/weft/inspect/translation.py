@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 
-from weft.codecs import TextMarks
 from weft.codecs.languages import ChosenLanguages
+from weft.codecs.text import TextMarks
 from weft.config import Config
 from weft.core.memories import Prefix
 from weft.core.recording import Reading, record

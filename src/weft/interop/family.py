@@ -44,12 +44,18 @@ class Family(ABC):
     """One model_type."""
 
     name: ClassVar[str]
+    ours: ClassVar[str] = ""  # what weft calls such a model; the family's name where it has no name of its own
     tasks: ClassVar[Mapping[str, str | None]]  # what each architecture is for in weft; the first where none is named
     harmless: ClassVar[frozenset[str]] = frozenset()  # keys of config.json that do not change the numbers
     known_code: ClassVar[frozenset[str]] = (
         frozenset()
     )  # classes of its makers' code in "auto_map", which weft never runs
     settings: ClassVar[Mapping[str, str]] = {}  # keys of config.json that say how it is trained, and our words for them
+
+    @property
+    def called(self) -> str:
+        """The name of such a model in weft."""
+        return self.ours or self.name
 
     @abstractmethod
     def read(self, given: TheirConfig, architecture: str) -> Model.Config:

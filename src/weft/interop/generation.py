@@ -5,11 +5,11 @@ with all that it leaves unsaid meaning what it means in the Hugging Face library
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from weft.errors import ConfigError, listed
 
-WRITERS = ("translate", "caption")  # tasks whose answers are found by a search
+Writing = Literal["continues", "answers"]  # a language model that draws, or an encoder–decoder that searches
 USUAL_TOP_K = 50  # what their library draws from where a file does not say
 # Keys that change the text and have no counterpart here, with the values that switch them off.
 UNFOLLOWED: dict[str, tuple[Any, ...]] = {
@@ -47,13 +47,13 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 
 def read_generation(
-    data: Mapping[str, Any], task: str | None, *, context: int, opening: int, where: str
+    data: Mapping[str, Any], writing: Writing | None, *, context: int, opening: int, where: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Settings of a prediction by their names here, and remarks on keys that change the text and are not followed.
 
-    `context` is the number of tokens that the model reads, `opening` that of the tokens that a decoder starts from.
+    `writing` is how the model writes, None where it writes nothing. `context` is the number of tokens that the model reads, `opening` that of the tokens that a decoder starts from.
     """
-    if task not in (*WRITERS, "language-model"):
+    if writing is None:
         return {}, []
     given = {key: value for key, value in data.items() if value is not None}
     odd = [key for key, off in UNFOLLOWED.items() if key in given and given[key] not in (*off, [], {}, False)]
@@ -67,7 +67,7 @@ def read_generation(
     if draws:
         found = {"temperature": float(given.get("temperature", 1.0)), "top_p": float(given.get("top_p", 1.0))}
         found["top_k"] = given.get("top_k", USUAL_TOP_K) or None
-    if task in WRITERS:
+    if writing == "answers":
         found |= {"beam": beams, "length_penalty": float(given.get("length_penalty", 1.0))}
         found["early_stopping"] = given.get("early_stopping", False) is True
         odd += ["early_stopping"] * (beams > 1 and given.get("early_stopping") == "never")
@@ -77,11 +77,11 @@ def read_generation(
         found["repetition_penalty"] = float(given.get("repetition_penalty", 1.0))
         found |= {"min_p": float(given["min_p"])} if draws and "min_p" in given else {}
     found |= {"never": never} if never else {}
-    odd += ["num_beams"] * (beams > 1 and (draws or task not in WRITERS))
-    longest = _longest(given, task, opening)
+    odd += ["num_beams"] * (beams > 1 and (draws or writing == "continues"))
+    longest = _longest(given, writing, opening)
     if longest is not None and longest < context:
         found["max_tokens"] = longest
-    elif task == "language-model" and "max_new_tokens" not in given and given.get("max_length", context) < context:
+    elif writing == "continues" and "max_new_tokens" not in given and given.get("max_length", context) < context:
         odd.append("max_length")  # counts the prompt too
     return found, _remarks(odd)
 
@@ -107,12 +107,12 @@ def write_generation(how: Mapping[str, Any], *, longest: int) -> dict[str, Any]:
     return {**keys, "num_beams": 1, "repetition_penalty": how["repetition_penalty"]}
 
 
-def _longest(given: Mapping[str, Any], task: str, opening: int) -> int | None:
+def _longest(given: Mapping[str, Any], writing: Writing, opening: int) -> int | None:
     """The most tokens that are written after the opening; None where a file says none, or counts the prompt too."""
     forced = max(0, opening - 1)  # their library counts all but the first token of the opening as written
     if "max_new_tokens" in given:
         return max(1, given["max_new_tokens"] - forced)
-    return max(1, given["max_length"] - opening) if task in WRITERS and "max_length" in given else None
+    return max(1, given["max_length"] - opening) if writing == "answers" and "max_length" in given else None
 
 
 def _never(given: Mapping[str, Any], where: str) -> tuple[list[int], bool]:

@@ -15,7 +15,7 @@ from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
-from weft.interop.generation import read_generation
+from weft.interop.generation import Writing, read_generation
 from weft.interop.labels import with_labels
 from weft.interop.marks import Marks
 from weft.interop.preprocessors import PREPROCESSOR_FILE, PROCESSOR_FILE
@@ -25,15 +25,16 @@ from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
 from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
 from weft.modalities.preparation import Preparation
+from weft.modalities.text import TextEmbed
+from weft.models.dual_encoder import DualEncoder
 from weft.models.outline import outline, own_tensors, unfilled
+from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.storage import store
 from weft.storage.tensor_file import pickle_error
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
-# tasks whose models need a tokenizer
-TEXT_TASKS = ("language-model", "fill-mask", "classify-text", "tag-text", "translate", "caption")
-LABEL_TASKS = ("classify-text", "tag-text", "classify-images")  # tasks that answer with a label
+LABELLED = "Classification"  # in the names of their architectures that answer with a label
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def read_folder(source: str | Path) -> Imported:
     family, architecture, remarks = _family(data, where)
     task = family.tasks[architecture]
     labels: tuple[str, ...] = ()
-    if task in LABEL_TASKS:
+    if LABELLED in architecture:
         data, labels, noticed = with_labels(data, where)
         remarks += noticed
     given = TheirConfig(data, where, known_code=family.known_code)
@@ -104,14 +105,14 @@ def read_folder(source: str | Path) -> Imported:
     model, noticed, broken = _filled(folder, family, config)
     remarks += noticed
     tokenizer = read_tokenizer(folder, family.name)
-    if tokenizer is None and task in TEXT_TASKS:
+    if tokenizer is None and task is not None and _has_texts(config):
         remarks.append("no tokenizer.json: texts have to be given as ids")
     nested, texts = (part if isinstance(part := data.get(key), dict) else {} for key in ("decoder", "text_config"))
     vocab = data.get("vocab_size", nested.get("vocab_size", texts.get("vocab_size")))
     if tokenizer is not None and type(vocab) is int:
         check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
     marks = Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where)
-    predict, unfollowed = _writing(folder, data, task, config, marks)
+    predict, unfollowed = _writing(folder, data, None if task is None else _way_of_writing(config), config, marks)
     remarks += unfollowed
     return Imported(
         model=model,
@@ -156,13 +157,28 @@ def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, 
 
 
 def _writing(
-    folder: Path, data: dict[str, Any], task: str | None, config: Model.Config, marks: Marks
+    folder: Path, data: dict[str, Any], writing: Writing | None, config: Model.Config, marks: Marks
 ) -> tuple[dict[str, Any], list[str]]:
     """How its makers let a model write; files from before generation_config.json have that in config.json."""
     name = "generation_config.json" if inside(folder / "generation_config.json", folder) else "config.json"
     given, where = _json(folder, name) or data, store.shown(folder / name)
     context = getattr(getattr(config, "target", config.reader()).embed, "context", 0)
-    return read_generation(given, task, context=context, opening=len(marks.opening()) or 1, where=where)
+    return read_generation(given, writing, context=context, opening=len(marks.opening()) or 1, where=where)
+
+
+def _has_texts(config: Model.Config) -> bool:
+    """Whether a model reads or writes texts."""
+    return isinstance(config, Seq2Seq.Config | DualEncoder.Config) or isinstance(
+        config.reader().embed, TextEmbed.Config
+    )
+
+
+def _way_of_writing(config: Model.Config) -> Writing | None:
+    """How a model with a head writes texts; None where it writes none."""
+    if isinstance(config, Seq2Seq.Config | DualEncoder.Config):
+        return "answers"
+    embed = config.reader().embed
+    return "continues" if isinstance(embed, TextEmbed.Config) and embed.reading == "line" else None
 
 
 def _refuse_files(path: Path) -> None:

@@ -15,12 +15,13 @@ from weft.data.known_roles import ALL
 from weft.data.survey import Survey
 from weft.data.tables import open_table
 from weft.data.ways import reading
+from weft.domains.recognising import Use, judge, separator_hint, surest, unclear, uses
+from weft.domains.registry import card_named
 from weft.errors import ConfigError, DataError, WeftError
 from weft.runs.check_facts import ColumnFacts, DataFacts, columns_of, facts_of, files_in_words, scripts_of
 from weft.runs.start import Asked, check_words
-from weft.tasks.recognising import Use, judge, separator_hint, surest, unclear, uses
-from weft.tasks.registry import Card, card_named
-from weft.tasks.settings import with_settings
+from weft.tasks.cards.card import Card
+from weft.tasks.settings.limits import with_settings
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
 
@@ -107,7 +108,7 @@ def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> C
     certainty = "not clear" if taken is None else {"sure": "sure", "possible": "likely"}[taken.level]
     if asked.task is not None:
         card = card_named(asked.task)
-        own = judged[card.name]
+        own = judged[card.name] if card.name in judged else card.reader.judge(survey)
         taken, certainty = Use(card, own.level, own.why or "it was asked for", own.settings), "asked for"
     elif taken is None and not found and not survey.tables:
         raise unclear(survey, judged)

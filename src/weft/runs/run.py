@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from weft.codecs import codecs_from_json
+from weft.codecs.codec import codecs_from_json
 from weft.config import Config, from_json
 from weft.data.ways import reading, ways_of
+from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
 from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
@@ -20,12 +21,12 @@ from weft.objectives.objective import Objective
 from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown, write_file
-from weft.tasks.planning import AnyTask, check_fit, record_of
+from weft.tasks.cards.card import Card
+from weft.tasks.parts import check_fit, check_parts
+from weft.tasks.planning import AnyTask, record_of
 from weft.tasks.record import DataRecord
-from weft.tasks.registry import Card, card_named
 from weft.tasks.request import Embedded, Loaded, Measured
-from weft.tasks.run_parts import check_parts
-from weft.tasks.settings import with_settings
+from weft.tasks.settings.limits import with_settings
 from weft.tasks.using import evaluate
 from weft.training.base_run import WEIGHTS
 from weft.training.folder import RunFolder
@@ -75,14 +76,14 @@ class Run:
     @property
     def task(self) -> AnyTask:
         """The task the run was trained for."""
-        name = self._loaded.config.get("task")
-        if name is None:
+        task = task_of(self._loaded.config, f"{self.folder}/config.json")
+        if task is None:
             foreign = "imported" in self._loaded.config
             problem = (
                 "no task uses this imported model yet" if foreign else "this run was composed by hand and has no task"
             )
             raise WeftError(problem, where=str(self.folder), fix="use run.model directly")
-        return card_named(name, where=f"{self.folder}/config.json").task
+        return task
 
     @contextmanager
     def _used(self, **ways: Any) -> Iterator[None]:
@@ -107,6 +108,7 @@ class Run:
         files of text are decoded so. Both hold in all that follows.
         """
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
+        refuse_headless(self._loaded)
         with self._used(**ways_of(settings)):
             return self.task.predict(
                 self._loaded, many, with_settings(self._loaded.usual(self.task.Predict), settings), listen
@@ -224,6 +226,7 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
         return load_foreign(folder, broken=broken)
     config = place.config()
     sweep(place.path)
+    task_of(config, f"{place.path}/config.json")  # its parts are known from now on
     where = f"{place.path}/config.json: model"
     model_config = from_json(config.get("model"), Model.Config, where=where)
     with placed(where):
@@ -243,12 +246,13 @@ def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
 def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded:
     """A run with its codecs and the record of its data; one composed by hand has neither."""
     where = f"{folder.path}/config.json"
+    task = task_of(config, where)
     codecs = codecs_from_json(config.get("codecs", {}), folder.content, where)
-    check_fit(codecs, model.config, str(folder.path))
+    check_fit(() if task is None else task.parts, codecs, model.config, str(folder.path))
     data = record_of(config, where) if "data" in config else DataRecord()
-    if config.get("task") is not None:
-        check_settings(card_named(config["task"], where=where), config, where)
-        check_parts(config["task"], codecs, model.config, where, imported="imported" in config)
+    if task is not None:
+        check_settings(task.card, config, where)
+        check_parts(task.name, task.parts, codecs, model.config, where, imported="imported" in config)
     return Loaded(folder, config, model, codecs, data)
 
 
@@ -258,6 +262,15 @@ def check_settings(card: Card, config: Mapping[str, Any], where: str) -> None:
         from_json(config["training"], card.training, where=f"{where}: training")
     if config.get("objective") is not None:
         from_json(config["objective"], Objective.Config, where=f"{where}: objective")
+
+
+def refuse_headless(run: Loaded) -> None:
+    """Refuse to predict with a model that was imported without a head: it gives vectors alone."""
+    if run.config.get("imported", {}).get("headless"):
+        fix = "use weft embed and weft look, or fine-tune it: weft train DATA --from RUN"
+        raise WeftError(
+            "this model has no head that could answer: it came without one", where=str(run.folder.path), fix=fix
+        )
 
 
 def refuse_broken(names: Sequence[str], where: str) -> None:

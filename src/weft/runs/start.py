@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 from weft.config import field_types
 from weft.data.bounds import is_true
 from weft.data.ways import reading
+from weft.domains.recognising import recognise
+from weft.domains.registry import card_named, card_of
 from weft.errors import ConfigError, WeftError, nearest, nearest_setting
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
-from weft.tasks.recognising import recognise
-from weft.tasks.registry import Card, card_named
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.cards.card import Card
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.sized import SizedTraining
 from weft.training.folder import RunFolder, check_place
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
@@ -132,10 +134,10 @@ def _resume(asked: Asked, place: RunFolder | None, progress: Progress, stop: Sto
         raise WeftError("which run?", where="--resume", fix="name its folder with --out")
     check_place(place, resume=True)
     config = place.config()
-    if not config.get("task"):
+    card = card_of(config, f"{place.path}/config.json")
+    if card is None:
         problem, fix = "this run was composed by hand and has no task", "call weft.fit with resume=True"
         raise WeftError(problem, where=shown(place.path), fix=fix)
-    card = card_named(config["task"], where=f"{place.path}/config.json")
     check_again(card, config, asked)
     return _training().resume_run(card, asked.sources, place, progress, stop)
 

@@ -15,6 +15,7 @@ from weft.data.datasets.dataset import stem
 from weft.data.files import require_data
 from weft.data.source import Source
 from weft.data.ways import reading
+from weft.domains.registry import card_named
 from weft.errors import ConfigError, WeftError
 from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
@@ -22,10 +23,10 @@ from weft.objectives.objective import Objective
 from weft.runs.run import Run, load, loaded, open_run
 from weft.runs.start import Asked, choose, reading_settings
 from weft.storage.store import shown
+from weft.tasks.cards.card import Card
 from weft.tasks.planning import AnyData, Plan, plan, record_of, restore, training_of
-from weft.tasks.registry import Card, card_named
 from weft.tasks.request import Loaded, Request
-from weft.tasks.settings import with_settings
+from weft.tasks.settings.limits import with_settings
 from weft.tasks.using import finish
 from weft.training.card import model_card
 from weft.training.claim import claim

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from weft.domains.registry import task_of
 from weft.errors import WeftError
 from weft.runs.finding import require_run
-from weft.tasks.registry import card_named
 from weft.training.base_run import ADAPTERS, WEIGHTS, base_of
 from weft.training.folder import RunFolder
 from weft.training.seal import CONFIG, FileSeal
@@ -37,8 +37,8 @@ def verify_run(run: str | Path) -> Verified:
     except WeftError as error:
         return Verified(sealed=True, refused={CONFIG: error.problem})
     base = base_of(config, str(folder.path / CONFIG))
-    task = config.get("task")  # none of a run that was composed by hand
-    kept = card_named(task, where=str(folder.path / CONFIG)).task.keeps if task else ()
+    task = task_of(config, str(folder.path / CONFIG))  # none of a run that was composed by hand
+    kept = () if task is None else task.keeps
     read = {
         WEIGHTS if base is None else ADAPTERS,
         *(codec["file"] for codec in config.get("codecs", {}).values() if "file" in codec),

@@ -5,22 +5,23 @@ from typing import Any
 
 import torch
 
-from weft.codecs import WordCodec
+from weft.codecs.words import WordCodec
 from weft.errors import WeftError
 from weft.interop.word_files import read_word_file, write_word_file
 from weft.models.word_vectors import WordVectors
 from weft.objectives import NegativeSampling
 from weft.runs.run import loaded
 from weft.storage.store import digest, make_folder, shown
+from weft.tasks.cards.words import EMBED_WORDS
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Loaded
-from weft.tasks.settings import WordTraining
+from weft.tasks.settings.words import WordTraining
 from weft.training.card import model_card
 from weft.training.folder import FORMAT, RunFolder
 from weft.training.places import fresh_folder
 from weft.training.run import parameters
 
-TASK = "embed-words"
+TASK = EMBED_WORDS.name
 
 
 def import_words(source: str | Path, out: str | Path | None) -> tuple[Loaded, tuple[str, ...]]:
@@ -64,7 +65,7 @@ def export_words(run: Loaded, out: str | Path) -> dict[str, Any]:
     """The vectors of a run in word2vec's form; returns where and what."""
     if not isinstance(run.model, WordVectors):
         problem = f"a run of the task {run.config.get('task')} has no vectors of words"
-        raise WeftError(problem, where="--to word2vec", fix="export a run of the task embed-words")
+        raise WeftError(problem, where="--to word2vec", fix=f"export a run of the task {TASK}")
     codec, place = run.codec("word", WordCodec), Path(out)
     if place.exists():
         raise WeftError(

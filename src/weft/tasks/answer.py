@@ -5,7 +5,10 @@ from typing import final
 
 from torch import Tensor
 
-from weft.codecs import Codecs, PictureCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.picture import PictureCodec
+from weft.codecs.text import TextCodec
+from weft.codecs.usual_answers import UsualAnswers
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
 from weft.data.datasets.questions import measured_questions
@@ -14,7 +17,9 @@ from weft.data.images.album import Album
 from weft.data.source import Source
 from weft.inspect.answering import LookAtAnswer
 from weft.inspect.views import View
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.backbone import embed_of
+from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
@@ -22,13 +27,17 @@ from weft.tasks.answer_inputs import given_questions
 from weft.tasks.answer_looking import look_at_answer
 from weft.tasks.answer_measures import answer_measures
 from weft.tasks.answering import Answering, AnswerWriter
+from weft.tasks.caption_exchange import caption_outgoing
+from weft.tasks.cards.captions import ANSWER
 from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
+from weft.tasks.outgoing import Outgoing
+from weft.tasks.parts import End, Parts
 from weft.tasks.recipes import answers as recipes
 from weft.tasks.recipes.captions import LADDER_OF
 from weft.tasks.recipes.pictures import batch_in_words, continued_backbone, decided, new_backbone
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import AnswerTraining
+from weft.tasks.settings.captions import AnswerTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
 
@@ -37,8 +46,19 @@ from weft.training.progress import Progress, read_counter
 class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
     """An encoder that reads a picture and a question in one stream, and a decoder that writes the answer."""
 
-    name = "answer"
-    training = AnswerTraining
+    card = ANSWER
+    parts = (
+        Parts(
+            {
+                "picture": End.of(PictureCodec),
+                "question": End.of(TextCodec),
+                "answer": End.of(TextCodec, side="target"),
+                "usual": End.of(UsualAnswers),
+            },
+            (Seq2Seq,),
+            PictureTextEmbed,
+        ),
+    )
     recipe = recipes.ANSWERING
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images", "caption")
@@ -132,3 +152,6 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtAnswer) -> View:
         return look_at_answer(run, input, how)
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return caption_outgoing(run, "answer", None)

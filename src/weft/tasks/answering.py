@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 
-from weft.codecs import TextCodec, UsualAnswers
+from weft.codecs.text import TextCodec
+from weft.codecs.usual_answers import UsualAnswers
 from weft.data.batch import PaddedIds
 from weft.data.encoded.captions import SCORED
 from weft.data.encoded.questions import Contexts, QuestionBatch, TextCodecs, whole_questions
@@ -25,7 +26,7 @@ from weft.objectives.scoring import scored
 from weft.tasks.pictures import in_batches
 from weft.tasks.recipes.answers import contexts_of
 from weft.tasks.request import Loaded
-from weft.tasks.settings import AnswerTraining
+from weft.tasks.settings.captions import AnswerTraining
 from weft.tasks.writing import SPARE_TOKENS, Answer, seq2seq
 from weft.tokens import Tokens
 from weft.training.progress import Progress

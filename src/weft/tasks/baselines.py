@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.codecs import ClassCodec, GraphCodec, LabelCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.graph import GraphCodec
+from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import numbers_of
 from weft.data.datasets.graph_data import HeldGraphs, LabelledNodes, Rows, labels_of
 from weft.modalities.graph import Graph, SparseRows

@@ -5,7 +5,9 @@ from typing import final
 
 from torch import Tensor
 
-from weft.codecs import Codecs, PictureCodec, TextCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.picture import PictureCodec
+from weft.codecs.text import TextCodec
 from weft.config import from_json
 from weft.data.datasets.captions import columns_of
 from weft.data.datasets.pictures import PictureData
@@ -15,21 +17,30 @@ from weft.data.readers.captions import read_captions
 from weft.data.source import Source
 from weft.inspect.captioning import LookAtCaption
 from weft.inspect.views import View
+from weft.interop import Imported
+from weft.modalities.image import PictureEmbed
 from weft.models.backbone import context_of, embed_of
+from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import Objective
 from weft.tasks import common_space, known_captions, pictures
+from weft.tasks.adopting import Adopted
+from weft.tasks.caption_exchange import adopted_captions, caption_outgoing, caption_proof
 from weft.tasks.caption_looking import look_at_caption
 from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
+from weft.tasks.cards.captions import CAPTION
 from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import in_a_line
+from weft.tasks.outgoing import Outgoing
+from weft.tasks.parts import End, Parts
 from weft.tasks.picture_writing import Captioning, answers
+from weft.tasks.proof import Proof
 from weft.tasks.recipes import captions as recipes
 from weft.tasks.recipes.pictures import batch_in_words
 from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import CaptionTraining
+from weft.tasks.settings.captions import CaptionTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
 
@@ -38,8 +49,15 @@ from weft.training.progress import Progress, read_counter
 class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     """A picture encoder, and a decoder that reads its tokens and writes."""
 
-    name = "caption"
-    training = CaptionTraining
+    card = CAPTION
+    parts = (
+        Parts({"picture": End.of(PictureCodec), "caption": End.of(TextCodec, side="target")}, (Seq2Seq,), PictureEmbed),
+        Parts(
+            {"picture": End.of(PictureCodec, side="picture"), "caption": End.of(TextCodec, side="text")},
+            (DualEncoder,),
+            PictureEmbed,
+        ),
+    )
     recipe = recipes.CAPTIONING
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images")
@@ -127,3 +145,12 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
         return look_at_caption(run, input, how)
+
+    def adopted(self, model: Imported) -> Adopted:
+        return adopted_captions(model)
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return caption_outgoing(run, "caption", self.Predict)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return caption_proof(run)

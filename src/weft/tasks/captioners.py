@@ -25,7 +25,7 @@ from weft.tasks.recipes.captions import (
 from weft.tasks.recipes.pictures import continued_backbone, decided
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Loaded, Request
-from weft.tasks.settings import CaptionTraining
+from weft.tasks.settings.captions import CaptionTraining
 
 
 def taken_over(request: Request) -> Request:

@@ -6,7 +6,10 @@ from typing import ClassVar, final
 
 from torch import Tensor
 
-from weft.codecs import ClassCodec, Codecs
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.label import LabelCodec
+from weft.codecs.picture import PictureCodec
 from weft.core import Pooled
 from weft.data.batch import wanted
 from weft.data.datasets.pictures import PictureData
@@ -18,17 +21,26 @@ from weft.data.source import Source
 from weft.inspect.sheets import contact_sheet
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
+from weft.interop import Imported
+from weft.modalities.image import PictureEmbed
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks import labels, pictures
+from weft.tasks.adopting import Adopted, label_codec, label_objective
+from weft.tasks.cards.pictures import CLASSIFY_IMAGES
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import start_weights, with_lora
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.picture_exchange import picture_codec_of, picture_proof, picture_settings, preparation_of
+from weft.tasks.proof import Proof
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import PictureLabelTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.pictures import PictureLabelTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -40,8 +52,8 @@ LabelDraft = Draft[PictureData, SeenPictures, PictureLabelTraining]
 class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     """Vision Transformers and residual networks; labels are classes, or numbers."""
 
-    name = "classify-images"
-    training = PictureLabelTraining
+    card = CLASSIFY_IMAGES
+    parts = (Parts({"picture": End.of(PictureCodec), "label": End.of(LabelCodec)}, (Stream,), PictureEmbed),)
     recipe = recipes.CLASSIFYING
     unit = "picture"
     starts_from = ("reconstruct-images", "distill-images", "caption")
@@ -142,3 +154,14 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how, labels.codec_of(run.codecs))
+
+    def adopted(self, model: Imported) -> Adopted:
+        label = label_codec(model)
+        codecs = {**({} if label is None else {"label": label}), **picture_codec_of(model)}
+        return Adopted(codecs, label_objective(label), picture_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return replace(with_labels(run), preparation=preparation_of(run))
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return picture_proof(self, run, tolerance)

@@ -7,8 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, LabelCodec, NumberCodec
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.label import LabelCodec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.text import TextCodec, only_texts
 from weft.data.datasets.labelled import LabelledData, read_texts
 from weft.data.encoded.labelled import LabelledIds
 from weft.data.like_lengths import ids_together
@@ -16,19 +18,27 @@ from weft.data.readers.labelled_texts import Example
 from weft.data.source import Source
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.modalities.encoding import ended
 from weft.modalities.framing import frame_ids
+from weft.modalities.text import TextEmbed
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import labels
+from weft.tasks.adopting import Adopted, label_codec, label_objective
+from weft.tasks.cards.texts import CLASSIFY_TEXT
 from weft.tasks.finetuning import start_weights
 from weft.tasks.measuring import counted
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes import encoders
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import LabelTraining
+from weft.tasks.settings.texts import LabelTraining
 from weft.tasks.streams import look_at, text_of, vectors_of
 from weft.tasks.task import Task
+from weft.tasks.text_exchange import label_proof, text_codec, text_settings, whole_texts, with_text
 from weft.training.progress import Progress
 
 EXCERPT = 200  # characters of a text in an evaluation
@@ -39,8 +49,8 @@ LabelDraft = Draft[LabelledData, LabelledIds, LabelTraining]
 class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     """A class or a number for each text."""
 
-    name = "classify-text"
-    training = LabelTraining
+    card = CLASSIFY_TEXT
+    parts = (Parts({"text": End.of(TextCodec), "label": End.of(LabelCodec)}, (Stream,), TextEmbed),)
     recipe = encoders.RECIPE
     unit = "text"
     starts_from = ("fill-mask", "tag-text", "language-model")
@@ -127,6 +137,17 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
+
+    def adopted(self, model: Imported) -> Adopted:
+        label = label_codec(model, unnamed=NumberCodec)
+        codecs = {**whole_texts(model), **({} if label is None else {"label": label})}
+        return Adopted(codecs, label_objective(label), text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return with_text(with_labels(run), run, text_codec(run))
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return label_proof(self, run, tolerance)
 
 
 @torch.inference_mode()

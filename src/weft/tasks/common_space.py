@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.config import Config
 from weft.data.batch import PaddedIds
 from weft.data.decoding import read_text
@@ -24,7 +24,7 @@ from weft.models.common_space import CommonSpace
 from weft.objectives.measures.retrieval import retrieval_measures
 from weft.tasks import pictures
 from weft.tasks.request import Embedded, Loaded, Prediction
-from weft.tasks.settings import with_settings
+from weft.tasks.settings.limits import with_settings
 
 AT_ONCE = 256  # texts that are computed together
 ARTICLES = ("a ", "an ", "the ")

@@ -1,12 +1,14 @@
 """distill-images: a student learns from its own average to see the whole in the part (DINO). No labels are needed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import final
 
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
+from weft.codecs.picture import PictureCodec
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures
@@ -18,19 +20,27 @@ from weft.data.source import Source
 from weft.errors import WeftError
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
+from weft.interop import Imported
+from weft.modalities.image import PictureEmbed
 from weft.models.backbone import embed_of
 from weft.models.distilled import Distilled
-from weft.models.stream import Model
+from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
 from weft.tasks import pictures
+from weft.tasks.adopting import Adopted
+from weft.tasks.cards.pictures import DISTILL_IMAGES
 from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.measuring import counted
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.picture_exchange import picture_codec_of, picture_settings, preparation_of
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import views_cost
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import ViewsTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.pictures import ViewsTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -41,8 +51,17 @@ ViewsDraft = Draft[PictureData, SeenPictures, ViewsTraining]
 class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
     """Vectors in which like pictures are near each other, learned without labels."""
 
-    name = "distill-images"
-    training = ViewsTraining
+    card = DISTILL_IMAGES
+    parts = (
+        Parts(
+            {"picture": End.of(PictureCodec)},
+            (
+                Distilled,
+                Stream,
+            ),
+            PictureEmbed,
+        ),
+    )
     recipe = recipes.DISTILLING
     unit = "view"
     Look = LookAtPicture
@@ -130,6 +149,12 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how)
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(picture_codec_of(model), Distil.Config(), picture_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return replace(with_labels(run), preparation=preparation_of(run))
 
 
 def _student(run: Loaded) -> Distilled:

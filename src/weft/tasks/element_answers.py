@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from weft.codecs import ClassCodec, LabelCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.label import LabelCodec
 from weft.core.heads import summary
 from weft.data.graphs.graph_set import GraphSet
 from weft.errors import ConfigError, DataError

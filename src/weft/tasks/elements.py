@@ -8,7 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, GraphCodec, LabelCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.graph import GraphCodec
+from weft.codecs.label import LabelCodec
 from weft.core import PerToken, Pooled
 from weft.data.datasets.graph_data import GraphData, HeldGraphs, LabelledNodes, Rows, graphs_of, labels_of
 from weft.data.encoded.graphs import EncodedGraphs, GraphRows, batch_of
@@ -25,7 +27,7 @@ from weft.tasks.finetuning import decided, plain_model, with_lora
 from weft.tasks.measuring import counted
 from weft.tasks.recipes.graphs import check_size, places_of
 from weft.tasks.request import Draft, Loaded, Measured
-from weft.tasks.settings import ElementTraining
+from weft.tasks.settings.graphs import ElementTraining
 from weft.training.progress import Progress
 
 T = TypeVar("T", bound=ElementTraining)

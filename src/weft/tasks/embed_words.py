@@ -7,8 +7,9 @@ import numpy as np
 from torch import Tensor
 
 from weft.amounts import count
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.codecs.text import only_texts
+from weft.codecs.words import WordCodec
 from weft.config import Config
 from weft.data.ahead import Ahead
 from weft.data.datasets.words import HeldOutWords, WordData, held_out_words
@@ -21,11 +22,13 @@ from weft.inspect.word_map import WordMapView
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Objective
+from weft.tasks.cards.words import EMBED_WORDS
 from weft.tasks.finetuning import start_weights
+from weft.tasks.parts import End, Parts
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.recipes.words import RECIPE, WINDOWS, sized_vectors
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import WordTraining
+from weft.tasks.settings.words import WordTraining
 from weft.tasks.task import Task
 from weft.tasks.words import measured, objective_of, source_of, space_of, vectors_of, words_of
 from weft.training.progress import Progress
@@ -37,8 +40,8 @@ WordDraft = Draft[WordData, WordIds, WordTraining]
 class EmbedWords(Task[WordData, WordIds, WordTraining]):
     """word2vec and GloVe."""
 
-    name = "embed-words"
-    training = WordTraining
+    card = EMBED_WORDS
+    parts = (Parts({"word": End.of(WordCodec)}, (WordVectors,), None),)
     recipe = RECIPE
     unit = "pair"
     reads_lines = True

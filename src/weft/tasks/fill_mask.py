@@ -7,8 +7,9 @@ from typing import final
 
 import numpy as np
 
-from weft.codecs import Codecs
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec, only_texts
+from weft.core import PerToken
 from weft.data.datasets.texts import TextData
 from weft.data.encoded.running import RunningIds
 from weft.data.encoded.whole_texts import TextAmount
@@ -19,18 +20,26 @@ from weft.data.split import CorpusPart
 from weft.errors import WeftError
 from weft.inspect.texts import LookAtText, look_at_text
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.framing import frame_blanks
+from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
+from weft.tasks.adopting import Adopted
 from weft.tasks.blanks import AskBlanks, blank_answer, candidates, filler, score
+from weft.tasks.cards.texts import FILL_MASK
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes import encoders
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import MaskTraining
+from weft.tasks.settings.texts import MaskTraining
 from weft.tasks.streams import text_of, vectors_of
 from weft.tasks.task import Task
+from weft.tasks.text_exchange import blank_proof, text_codec, text_settings, whole_texts, with_text
 from weft.training.progress import Progress
 
 MaskDraft = Draft[TextData, RunningIds, MaskTraining]
@@ -40,8 +49,8 @@ MaskDraft = Draft[TextData, RunningIds, MaskTraining]
 class FillMask(Task[TextData, RunningIds, MaskTraining]):
     """BERT and its relatives."""
 
-    name = "fill-mask"
-    training = MaskTraining
+    card = FILL_MASK
+    parts = (Parts({"text": End.of(TextCodec)}, (Stream,), TextEmbed),)
     recipe = encoders.RECIPE
     unit = "hidden token"
     reads_lines = True
@@ -119,6 +128,18 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(whole_texts(model), MaskedToken.Config(), text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return with_text(with_labels(run), run, text_codec(run))
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        codec, model = text_codec(run), run.model
+        if codec is None or codec.tokenizer.mask is None or not isinstance(getattr(model, "head", None), PerToken):
+            return None
+        return blank_proof(self, run)
 
 
 def _windows(

@@ -18,7 +18,8 @@ from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model
 from weft.tasks.recipes.recipe import AnyRecipe
 from weft.tasks.request import Loaded, Request
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.sized import SizedTraining
 from weft.training.precision import Weights
 
 FINETUNE_TABLE_LR = 0.1  # of the usual learning rate, for the tables and heads of a run of weft's

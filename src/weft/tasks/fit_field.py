@@ -5,19 +5,25 @@ from typing import final
 
 from torch import Tensor
 
-from weft.codecs import Codecs, ColourCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.colours import ColourCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.places import PlaceCodec
 from weft.data.datasets.places import PlaceData
 from weft.data.encoded.places import HANDFUL, EncodedPlaces
 from weft.data.readers.places import PlaceRows
 from weft.data.source import Source
 from weft.inspect.views import View
+from weft.modalities.points import PointEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Number, Objective
 from weft.tasks import labels, place_pictures, places
+from weft.tasks.cards.places import FIT_FIELD
 from weft.tasks.finetuning import start_weights
+from weft.tasks.parts import End, Parts
 from weft.tasks.recipes import places as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import PlaceTraining
+from weft.tasks.settings.places import PlaceTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -28,8 +34,8 @@ FieldDraft = Draft[PlaceData, EncodedPlaces, PlaceTraining]
 class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
     """A field: values as a function of the place."""
 
-    name = "fit-field"
-    training = PlaceTraining
+    card = FIT_FIELD
+    parts = (Parts({"place": End.of(PlaceCodec), "label": End.of(LabelCodec)}, (Stream,), PointEmbed),)
     recipe = recipes.RECIPE
     unit = "place"
     slow_rows = False

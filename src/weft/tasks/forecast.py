@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
-from weft.codecs import Codecs, FieldCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.field import FieldCodec
 from weft.config import from_json
 from weft.data.ahead import Ahead
 from weft.data.datasets.fields import FieldData
@@ -16,16 +17,18 @@ from weft.data.source import Source
 from weft.errors import DataError
 from weft.inspect.fieldattention import LookAtPlace
 from weft.inspect.views import View
+from weft.modalities.field import FieldEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives.hidden_cells import HiddenCells
 from weft.tasks import forecast_output, forecasting
+from weft.tasks.cards.fields import FORECAST
 from weft.tasks.field_measures import measured_model
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import with_lora
+from weft.tasks.parts import End, Parts
 from weft.tasks.recipes import forecasts as recipes
-from weft.tasks.registry import card_named
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import ForecastTraining
+from weft.tasks.settings.fields import ForecastTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -37,8 +40,8 @@ LONGEST_SHARE = 0.25  # of the fields to train on, of a window
 class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     """A transformer over neighbourhoods in space and time, which gives every hidden value with a spread."""
 
-    name = "forecast"
-    training = ForecastTraining
+    card = FORECAST
+    parts = (Parts({"field": End.of(FieldCodec)}, (Stream,), FieldEmbed),)
     recipe = recipes.FORECASTING
     unit = "cell"
     writes = forecast_output.FILES
@@ -125,7 +128,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def _own(self, run: Loaded) -> FieldData:
         """The run's own data."""
         training = from_json(run.config["training"], ForecastTraining)
-        return card_named(self.name).reader.read(run.data.sources, run.data.valid, training)
+        return self.card.reader.read(run.data.sources, run.data.valid, training)
 
     def _trained_on(self, run: Loaded) -> Stretch | None:
         """The fields that the run was trained on, where they are still there."""

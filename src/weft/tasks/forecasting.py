@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.codecs import FieldCodec
+from weft.codecs.field import FieldCodec
 from weft.config import Config
 from weft.data.fields.windows import WindowReader
 from weft.data.grids.following import following

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import GapCodec
+from weft.codecs.gaps import GapCodec
 from weft.data.encoded.gaps import gap_rows
 from weft.data.encoded.tagged import TaggedRows, framed
 from weft.data.like_lengths import scored as micro_batches

@@ -6,7 +6,9 @@ from typing import final
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import Codecs, LabelCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.graph import GraphCodec
+from weft.codecs.label import LabelCodec
 from weft.data.datasets.graph_data import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs
 from weft.data.graphs.given import Given, given_graphs
@@ -15,15 +17,20 @@ from weft.data.readers.graphs import read_graphs
 from weft.data.source import Source
 from weft.inspect.graphs import LookAtGraph, look_at_graph
 from weft.inspect.views import View
-from weft.models.stream import Model
+from weft.modalities.graph_embed import GraphEmbed
+from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import element_answers, elements, labels
 from weft.tasks.baselines import in_words
+from weft.tasks.cards.graphs import GRAPH
 from weft.tasks.element_answers import AskElements
 from weft.tasks.finetuning import start_weights
+from weft.tasks.graph_exchange import with_vectors_in_unit
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
 from weft.tasks.recipes import graphs as recipes
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import GraphTraining
+from weft.tasks.settings.graphs import GraphTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -34,8 +41,8 @@ GraphDraft = Draft[GraphData, EncodedGraphs, GraphTraining]
 class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     """A class or a number for each node, or for each graph."""
 
-    name = "graph"
-    training = GraphTraining
+    card = GRAPH
+    parts = (Parts({"graph": End.of(GraphCodec), "label": End.of(LabelCodec)}, (Stream,), GraphEmbed),)
     recipe = recipes.GRAPHS
     unit = "label"
     reads_files = True
@@ -118,3 +125,6 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     def _given(run: Loaded, inputs: Sequence[object]) -> Given:
         asked = run.training(GraphTraining)
         return given_graphs(inputs, directed=asked.directed, label=asked.label_column)
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return with_labels(run, with_vectors_in_unit(run))

@@ -7,8 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import ClassCodec, Codecs, LabelCodec, NumberCodec, SeveralCodec
-from weft.codecs.numbers import numbers_of
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.label import LabelCodec
+from weft.codecs.numbers import NumberCodec, numbers_of
+from weft.codecs.several import SeveralCodec
 from weft.config import Config
 from weft.errors import ConfigError, listed, nearest
 from weft.generate.compute import Compute

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from weft.codecs import Codecs, TextCodec
+from weft.codecs.codec import Codecs
 from weft.codecs.languages import ChosenLanguages
+from weft.codecs.text import TextCodec
 from weft.data.languages import marks_of
 from weft.errors import ConfigError, listed
 from weft.generate.compute import Compute

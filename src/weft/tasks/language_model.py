@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast, final
 
 import numpy as np
 
-from weft.codecs import Codecs, TextCodec
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec, only_texts
 from weft.data.datasets.texts import TextData
 from weft.data.encoded.running import RunningIds
 from weft.data.readers.corpus import Corpus, read_corpus
@@ -19,20 +20,28 @@ from weft.generate import Session, generate
 from weft.generate.compute import prepared
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import encode_pieces
+from weft.modalities.text import TextEmbed
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
+from weft.tasks.adopting import Adopted
+from weft.tasks.cards.texts import LANGUAGE_MODEL
 from weft.tasks.continuing import Continuing
 from weft.tasks.measuring import windows_in_time
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes.language import RECIPE, language_model
 from weft.tasks.recipes.recipe import check_vocabulary, with_model_settings
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import TextTraining
+from weft.tasks.settings.texts import TextTraining
 from weft.tasks.streams import look_at, next_tokens, text_of, vectors_of
 from weft.tasks.task import Task
+from weft.tasks.text_exchange import continuation_proof, generation, lines_of_text, text_codec, text_settings, with_text
 from weft.training.progress import Progress
 
 SAMPLE = 300  # tokens shown of what a new run writes
@@ -43,8 +52,8 @@ TextDraft = Draft[TextData, RunningIds, TextTraining]
 class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     """GPT and its relatives."""
 
-    name = "language-model"
-    training = TextTraining
+    card = LANGUAGE_MODEL
+    parts = (Parts({"text": End.of(TextCodec)}, (Stream,), TextEmbed),)
     recipe = RECIPE
     unit = "token"
     streams = True
@@ -142,6 +151,16 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(lines_of_text(model), NextToken.Config(), text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        found = with_text(with_labels(run), run, text_codec(run))
+        return replace(found, generation=generation(run, self.Predict, found.marks))
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return continuation_proof(self, run)
 
 
 def _unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
-from weft.codecs import Codecs, GapCodec
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.gaps import GapCodec
+from weft.codecs.symbols import SymbolCodec
+from weft.codecs.text import TextCodec, only_texts
 from weft.data.datasets.pairs import PairData, grouped
 from weft.data.datasets.trees import tree_pair
 from weft.data.encoded.gaps import gap_ids
@@ -20,10 +22,17 @@ from weft.errors import ConfigError
 from weft.generate.decode import Decoding
 from weft.inspect.tree_view import LookAtTree
 from weft.inspect.views import View
+from weft.modalities.text import TextEmbed
 from weft.models.backbone import context_of
-from weft.models.stream import Model
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model, Stream
 from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
+from weft.tasks.cards.trees import PARSE
 from weft.tasks.gap_tagging import GapTagger
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.pair_exchange import answer_proof, pair_outgoing
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes.pairs import batch_in_words
 from weft.tasks.recipes.trees import (
     RECIPE,
@@ -36,8 +45,9 @@ from weft.tasks.recipes.trees import (
     tree_writer,
 )
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import ParseTraining
+from weft.tasks.settings.trees import ParseTraining
 from weft.tasks.task import Task
+from weft.tasks.text_exchange import generation, text_codec, with_text
 from weft.tasks.tree_looking import look_at_tree
 from weft.tasks.tree_writing import TreeWriter, spelling
 from weft.tasks.writing import Answer
@@ -48,8 +58,15 @@ from weft.training.progress import Progress
 class Parse(Task[PairData, ParseIds, ParseTraining]):
     """Constituency parsing as translation into brackets (Vinyals et al., 2015; Vaswani et al., 2017), or as tagging."""
 
-    name = "parse"
-    training = ParseTraining
+    card = PARSE
+    parts = (
+        Parts(
+            {"source": End.of(TextCodec), "target": End.of(TextCodec, SymbolCodec, side="target")},
+            (Seq2Seq,),
+            TextEmbed,
+        ),
+        Parts({"text": End.of(TextCodec), "gaps": End.of(GapCodec)}, (Stream,), TextEmbed),
+    )
     recipe = RECIPE
     unit = "token"
     Predict = Decoding
@@ -130,6 +147,15 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
         shares = {name: float(scores[name]) for name in ("f1", "precision", "recall", "exact", "well_formed")}
         found = replace(found, answers=[str(one.tree) for one in trees])
         return found.measured(shares, {name: int(scores[name]) for name in ("matched", "gold", "found")})
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        if "gaps" in run.codecs:
+            found = with_text(with_labels(run), run, text_codec(run))
+            return replace(found, generation=generation(run, self.Predict, found.marks))
+        return pair_outgoing(run, self.Predict)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return answer_proof(self, run)
 
 
 def _prediction(text: str, answer: Answer) -> Prediction:

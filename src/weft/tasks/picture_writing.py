@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.data.encoded.captions import SCORED, caption_ids, fitting, whole
 from weft.data.images.frames import Frames
 from weft.data.images.settings import Ground

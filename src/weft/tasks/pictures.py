@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import Codecs, LabelCodec, PictureCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.label import LabelCodec
+from weft.codecs.picture import PictureCodec
 from weft.config import from_json
 from weft.core import Pooled
 from weft.core.heads import summary
@@ -39,7 +41,7 @@ from weft.tasks import labels
 from weft.tasks.measuring import counted
 from weft.tasks.recipes.pictures import USUAL
 from weft.tasks.request import Embedded, Loaded
-from weft.tasks.settings import PictureTraining
+from weft.tasks.settings.pictures import PictureTraining
 from weft.training.progress import Progress, read_counter
 
 AT_ONCE = 64  # pictures that are computed together

@@ -5,7 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.codecs import ClassCodec, ColourCodec, LabelCodec, NumberCodec, PlaceCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.colours import ColourCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.places import PlaceCodec
 from weft.config import Config
 from weft.data.encoded.places import EncodedPlaces
 from weft.data.readers.places import PlaceRows

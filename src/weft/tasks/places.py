@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from weft.codecs import ClassCodec, Codecs, ColourCodec, LabelCodec, NumberCodec, PlaceCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.colours import ColourCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.places import PlaceCodec
 from weft.config import from_json
 from weft.data.datasets.places import PlaceData
 from weft.data.readers.places import PlaceRows, read_places
@@ -21,7 +26,7 @@ from weft.storage.store import write_file
 from weft.tasks import labels
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded, Measured, Prediction
-from weft.tasks.settings import PlaceTraining
+from weft.tasks.settings.places import PlaceTraining
 from weft.training.progress import Progress, counter
 
 if TYPE_CHECKING:

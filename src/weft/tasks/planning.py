@@ -11,20 +11,20 @@ import torch
 from torch import Tensor
 
 from weft.amounts import count, counted, duration
-from weft.codecs import Codecs, codecs_from_json
+from weft.codecs.codec import Codecs, codecs_from_json
 from weft.config import from_json
 from weft.data.datasets.dataset import Dataset
 from weft.models.describing import in_words
-from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.decoders import language_weights
 from weft.tasks.finetuning import first_training, frozen_parts, with_learned_parts
+from weft.tasks.parts import check_fit
 from weft.tasks.recipes.recipe import choose_budget
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Draft, Json, Request
-from weft.tasks.settings import SizedTraining
+from weft.tasks.settings.sized import SizedTraining
 from weft.tasks.sizing import Sizing
 from weft.tasks.task import Task
 from weft.training.folder import RunFolder
@@ -133,7 +133,7 @@ def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str,
     training = training_of(task, config, where)
     model = from_json(config["model"], Model.Config, where=f"{where}: model")
     codecs = codecs_from_json(config["codecs"], folder.content, where)
-    check_fit(codecs, model, str(folder.path))
+    check_fit(task.parts, codecs, model, str(folder.path))
     encoded = task.encode(data, codecs, training, model, progress)
     progress.stop()
     record = record_of(config, where)
@@ -169,17 +169,6 @@ def files_of(codecs: Codecs) -> dict[str, bytes]:
 def _files_in(folder: RunFolder, names: Iterable[str]) -> dict[str, bytes]:
     """Those of the files that a run has, as they are on disk."""
     return {name: folder.content(name) for name in names if (folder.path / name).exists()}
-
-
-def check_fit(codecs: Codecs, model: Model.Config, where: str) -> None:
-    """Refuse codecs that are not those of the model's embedders."""
-    ends = {"target": "target", "caption": "target", "answer": "target"}
-    if isinstance(model, DualEncoder.Config):
-        ends = {"picture": "picture", "caption": "text"}
-    for name, codec in codecs.items():
-        side: Any = getattr(model, ends.get(name, "source"), model)
-        if hasattr(side, "embed"):
-            codec.check_fit(side.embed, where)
 
 
 def _training_line(request: Request, work: Work, batch: str) -> str:

@@ -7,7 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.codecs import ClassCodec, ColourCodec, LabelCodec, NumberCodec, PlaceCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.colours import ColourCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.places import PlaceCodec
 from weft.core.threads import each_on_one_thread
 from weft.data.readers.place_grids import pixel_places
 from weft.errors import ConfigError

@@ -1,12 +1,14 @@
 """reconstruct-images: hide most of each picture and learn to fill it in (MAE). No labels; classifiers start from here."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import final
 
 import torch
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
+from weft.codecs.picture import PictureCodec
 from weft.config import from_json
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures
@@ -18,6 +20,8 @@ from weft.errors import WeftError
 from weft.inspect.figures import png_of
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
+from weft.interop import Imported
+from weft.modalities.image import PictureEmbed
 from weft.models.autoencoder import Autoencoder
 from weft.models.backbone import embed_of
 from weft.models.stream import Model
@@ -25,13 +29,19 @@ from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct
 from weft.storage.store import write_file
 from weft.tasks import pictures
+from weft.tasks.adopting import Adopted
+from weft.tasks.cards.pictures import RECONSTRUCT_IMAGES
 from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
 from weft.tasks.finetuning import with_lora
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.picture_exchange import picture_codec_of, picture_settings, preparation_of
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import hiding_cost
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import HidingTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.pictures import HidingTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -44,8 +54,8 @@ HidingDraft = Draft[PictureData, SeenPictures, HidingTraining]
 class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     """Masked autoencoders."""
 
-    name = "reconstruct-images"
-    training = HidingTraining
+    card = RECONSTRUCT_IMAGES
+    parts = (Parts({"picture": End.of(PictureCodec)}, (Autoencoder,), PictureEmbed),)
     recipe = recipes.HIDING
     unit = "patch"
     Look = LookAtPicture
@@ -141,6 +151,12 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
 
     def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, input, how)
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(picture_codec_of(model), Reconstruct.Config(), picture_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return replace(with_labels(run), preparation=preparation_of(run))
 
 
 def _autoencoder(run: Loaded) -> Autoencoder:

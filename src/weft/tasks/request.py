@@ -7,14 +7,15 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import numpy as np
 import torch
 
-from weft.codecs import Codec, Codecs
+from weft.codecs.codec import Codec, Codecs
 from weft.config import Config, from_json
 from weft.data.datasets.dataset import Dataset
 from weft.errors import WeftError
 from weft.generate.compute import prepared
 from weft.models.stream import Model, Stream
 from weft.tasks.record import DataRecord
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.sized import SizedTraining
 from weft.tasks.sizing import Sizing
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress

@@ -6,8 +6,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import torch
 
-from weft.codecs import Codecs, TextCodec
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec, only_texts
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
@@ -15,7 +15,8 @@ from weft.inspect.views import Answer, View
 from weft.modalities.text import Text
 from weft.models.backbone import context_of
 from weft.tasks.request import Loaded
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.sized import SizedTraining
 
 T = TypeVar("T", bound=SizedTraining)
 Answers = Callable[[np.ndarray], Answer | None]

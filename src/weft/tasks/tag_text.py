@@ -1,13 +1,15 @@
 """tag-text: learn to tag words: names, parts of speech. Sentences with tags in, a model that tags new ones out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import final
 
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import Codecs, TagCodec
-from weft.codecs.text import only_texts
+from weft.codecs.codec import Codecs
+from weft.codecs.tags import TagCodec
+from weft.codecs.text import TextCodec, only_texts
 from weft.data.datasets.tagged import TaggedData, read_sentences
 from weft.data.encoded.tagged import TaggedIds
 from weft.data.readers.schemes import entities
@@ -17,19 +19,27 @@ from weft.errors import WeftError, listed
 from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.modalities.encoding import ended
+from weft.modalities.text import TextEmbed
 from weft.modalities.words import words
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.objectives.measures.tags import tag_measures
+from weft.tasks.adopting import Adopted
+from weft.tasks.cards.texts import TAG_TEXT
 from weft.tasks.finetuning import start_weights
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes import encoders
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import TagTraining
+from weft.tasks.settings.texts import TagTraining
 from weft.tasks.streams import look_at, text_of, vectors_of
 from weft.tasks.tagging import tagged, tagged_surely, tags_in_words
 from weft.tasks.task import Task
+from weft.tasks.text_exchange import tag_proof, text_codec, text_settings, whole_texts, with_text
 from weft.training.progress import Progress
 
 TagDraft = Draft[TaggedData, TaggedIds, TagTraining]
@@ -39,8 +49,8 @@ TagDraft = Draft[TaggedData, TaggedIds, TagTraining]
 class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     """A tag for each word."""
 
-    name = "tag-text"
-    training = TagTraining
+    card = TAG_TEXT
+    parts = (Parts({"text": End.of(TextCodec), "tags": End.of(TagCodec)}, (Stream,), TextEmbed),)
     recipe = encoders.RECIPE
     unit = "word"
     starts_from = ("fill-mask", "classify-text", "language-model")
@@ -121,6 +131,20 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
 
     def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
         return vectors_of(run, inputs, settings)
+
+    def adopted(self, model: Imported) -> Adopted:
+        names = tuple(model.labels)
+        scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
+        tags = TagCodec.Config(names=names, scheme=scheme)
+        objective = None if model.several else Tags.Config()
+        return Adopted({**whole_texts(model), "tags": tags}, objective, text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        found = with_text(with_labels(run), run, text_codec(run))
+        return replace(found, labels=run.codec("tags", TagCodec).names)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return tag_proof(self, run)
 
 
 def _wanted(draft: TagDraft) -> encoders.EncoderWanted:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from weft.codecs import TagCodec
+from weft.codecs.tags import TagCodec
 from weft.data.encoded.tagged import framed, tagged_ids
 from weft.data.like_lengths import together
 from weft.inspect.views import Answer

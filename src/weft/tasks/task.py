@@ -12,30 +12,36 @@ from typing import Any, ClassVar, Generic
 import numpy as np
 from torch import Tensor
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.config import Config
 from weft.data.documents import Document
 from weft.data.source import Source
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.tasks.adopting import Adopted
+from weft.tasks.cards.card import Card
 from weft.tasks.finetuning import decided, start_weights, with_lora
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
-from weft.tasks.settings import SizedTraining
+from weft.tasks.settings.sized import SizedTraining
 from weft.training.progress import Progress
 
 
 class Task(ABC, Generic[D, E, S]):
-    """One thing that can be trained and used. Its words (summary, files, models) stand in the registry.
+    """One thing that can be trained and used. Its words (name, summary, files, models) stand in its card.
 
     Optional methods refuse with a WeftError until a task defines them.
     """
 
-    name: ClassVar[str]
-    training: ClassVar[type[SizedTraining]]
+    card: ClassVar[Card]
+    parts: ClassVar[tuple[Parts, ...]]  # what a run is made of: the first of these whose wiring and ends it has
     recipe: ClassVar[AnyRecipe]
     unit: ClassVar[str]  # what the loss is per
     starts_from: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
@@ -51,6 +57,16 @@ class Task(ABC, Generic[D, E, S]):
     Evaluate: ClassVar[type[Compute]] = Compute  # settings of an evaluation
     Export: ClassVar[type[Config] | None] = None  # settings of an export
     Look: ClassVar[type[Config] | None] = None  # settings of a look inside
+
+    @property
+    def name(self) -> str:
+        """What the task is called."""
+        return self.card.name
+
+    @property
+    def training(self) -> type[SizedTraining]:
+        """The settings of its training."""
+        return self.card.training
 
     # What training needs
 
@@ -156,4 +172,21 @@ class Task(ABC, Generic[D, E, S]):
 
     def document(self, path: Path) -> Document | None:
         """A file whose texts are to be predicted in place, if the task can do that; otherwise each line is an input."""
+        return None
+
+    # To and from other libraries
+
+    def adopted(self, model: Imported) -> Adopted | None:
+        """What makes a model that was trained elsewhere a run of this task; None where the task takes none."""
+        return None
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        """What an export of a run asks for besides its weights."""
+        return with_labels(run)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        """Questions that an export has to answer as the run does; None where it has no answers.
+
+        Without a head, a tokenizer or a mask there are none. Answers that are numbers may differ by twice the `tolerance`.
+        """
         return None

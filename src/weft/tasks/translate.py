@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import final
 
-from weft.codecs import Codecs
+from weft.codecs.codec import Codecs
 from weft.codecs.languages import ChosenLanguages
-from weft.codecs.text import only_texts
+from weft.codecs.text import TextCodec, only_texts
 from weft.data import documents
 from weft.data.datasets.pairs import PairData, grouped
 from weft.data.encoded.pairs import PairIds
@@ -18,15 +18,24 @@ from weft.data.source import Source
 from weft.generate.decode import Decoding
 from weft.inspect.translation import LookAtTranslation
 from weft.inspect.views import View
+from weft.interop import Imported
+from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
+from weft.tasks.adopting import Adopted
+from weft.tasks.cards.pairs import TRANSLATE
 from weft.tasks.language_choice import Measuring, Translating, in_languages, in_languages_of_columns
+from weft.tasks.outgoing import Outgoing
+from weft.tasks.pair_exchange import answer_proof, pair_codecs_of, pair_outgoing
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import PairTraining
+from weft.tasks.settings.pairs import PairTraining
 from weft.tasks.task import Task
+from weft.tasks.text_exchange import text_settings
 from weft.tasks.writing import TextWriter, answer_all, answered
 from weft.tasks.writing_looking import look_at_writing
 from weft.training.progress import Progress
@@ -36,8 +45,8 @@ from weft.training.progress import Progress
 class Translate(Task[PairData, PairIds, PairTraining]):
     """Encoder–decoders, from the LSTM to the Transformer."""
 
-    name = "translate"
-    training = PairTraining
+    card = TRANSLATE
+    parts = (Parts({"source": End.of(TextCodec), "target": End.of(TextCodec, side="target")}, (Seq2Seq,), TextEmbed),)
     recipe = RECIPE
     unit = "token"
     Predict = Translating
@@ -106,3 +115,12 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         """The alignment of a sentence with its translation by the model, or with one that is given."""
         (text,) = only_texts([input])
         return look_at_writing(run, text, how, called="translation")
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(pair_codecs_of(model), TargetToken.Config(), text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return pair_outgoing(run, self.Predict)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return answer_proof(self, run)

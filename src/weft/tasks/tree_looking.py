@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weft.codecs import SymbolCodec
+from weft.codecs.symbols import SymbolCodec
 from weft.data.batch import PaddedIds
 from weft.data.readers.trees import read_tree
 from weft.data.trees import Tree, parse_linear, words

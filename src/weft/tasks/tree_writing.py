@@ -3,7 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from weft.codecs import ClassCodec, Codecs, SymbolCodec, TextCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.symbols import SymbolCodec
+from weft.codecs.text import TextCodec
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.trees import read_tree
 from weft.data.trees import linearise

@@ -11,7 +11,6 @@ from weft.errors import DataError
 from weft.models.describing import in_words
 from weft.tasks.measuring import final_seconds, rows_in_time
 from weft.tasks.planning import AnyData, AnyTask, training_of
-from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded, Measured
 from weft.training.card import finite
 from weft.training.progress import Progress
@@ -48,7 +47,7 @@ def own_data(task: AnyTask, run: Loaded) -> Any:
     training = training_of(task, run.config, f"{where}/config.json")
     elsewhere = f"weft evaluate {shlex.quote(where)} NEW/PATH"
     require_data(run.data.sources, where, elsewhere)
-    data = card_named(task.name).reader.read(run.data.sources, run.data.valid, training)
+    data = task.card.reader.read(run.data.sources, run.data.valid, training)
     if data.fingerprint != run.config["fingerprint"]:
         problem = "the data of this run has changed since it was trained"
         raise DataError(problem, where=where, fix=f"name the data to measure on: {elsewhere}")
@@ -64,10 +63,8 @@ def finish(task: AnyTask, run: Loaded, data: AnyData, progress: Progress) -> End
     part = {**part, **{name: text for name, text in measured.more.items() if name == "part"}}
     for text in part.values():
         progress.say(text)
-    example = data.example() or card_named(task.name).example
-    use = (
-        f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(example)} {card_named(task.name).asks}".rstrip()
-    )
+    example = data.example() or task.card.example
+    use = f"weft predict {shlex.quote(str(run.folder.path))} {shlex.quote(example)} {task.card.asks}".rstrip()
     return Ending(
         measured=measured,
         summary=f"{task.ability(run)}: trained by weft on {run.data.described}.",

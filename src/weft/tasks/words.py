@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.codecs import Codecs, WordCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.words import WordCodec
 from weft.data.datasets.words import HeldOutWords
 from weft.data.readers.word_questions import Analogies, Likeness
 from weft.data.source import Source
@@ -20,7 +21,7 @@ from weft.objectives.measures.words import analogy_answers, rank_correlation, sp
 from weft.objectives.objective import Objective
 from weft.objectives.scoring import scored
 from weft.tasks.request import Loaded, Measured
-from weft.tasks.settings import WordTraining
+from weft.tasks.settings.words import WordTraining
 
 STRETCH = 512  # words in a sample
 

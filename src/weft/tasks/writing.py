@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.codecs import TextCodec
 from weft.codecs.target import TargetCodec
+from weft.codecs.text import TextCodec
 from weft.data.encoded.pairs import PairRows
 from weft.data.like_lengths import scored as micro_batches
 from weft.data.readers.pair_texts import Held

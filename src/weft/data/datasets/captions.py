@@ -18,6 +18,7 @@ from weft.data.datasets.pictures import (
 from weft.data.known_roles import CAPTIONED
 from weft.data.readers import captions
 from weft.data.readers.captions import read_captions
+from weft.data.samples.scene_album import scenes
 from weft.data.survey import Judgement, Survey
 
 
@@ -48,7 +49,6 @@ class CaptionedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: CaptionSettings, count: Count | None = None
     ) -> PictureData:
-        from weft.data.samples.scene_album import scenes
 
         how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
         found = read_captions(sources, **how) if sources else scenes()

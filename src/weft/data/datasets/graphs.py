@@ -10,6 +10,7 @@ from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.properties import LabelColumn
 from weft.data.labels import Kind
 from weft.data.readers import graphs, sets
+from weft.data.samples.graphs import dice_throws, party
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError
 
@@ -55,12 +56,11 @@ class LabelledGraphs(Reader[GraphData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: GraphColumns, count: Count | None = None
     ) -> GraphData:
-        from weft.data.samples.graphs import sample_party
 
         def files(some: Sequence[str]) -> GraphSet:
             return graphs.read_graphs(some, directed=asked.directed, label=LabelColumn(asked.label_column))
 
-        found = files(sources) if sources else sample_party()
+        found = files(sources) if sources else party()
         level = level_of(found, asked.level, ", ".join(sources))
         if level == "nodes":
             return node_data(found, files([valid]) if valid else None, asked.labels, valid)
@@ -79,12 +79,11 @@ class LabelledSets(Reader[GraphData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: SetColumns, count: Count | None = None
     ) -> GraphData:
-        from weft.data.samples.graphs import sample_throws
 
         def files(some: Sequence[str]) -> GraphSet:
             return sets.read_set_files(some, set_column=asked.set_column, label=LabelColumn(asked.label_column))
 
-        found = files(sources) if sources else sample_throws()
+        found = files(sources) if sources else dice_throws()
         held = files([valid]) if valid else None
         return whole_data(found, held, asked.labels, valid, thing="sets", elements="vectors")
 

@@ -16,6 +16,7 @@ from weft.data.known_roles import LABEL, PICTURE
 from weft.data.labels import Kind
 from weft.data.order import key
 from weft.data.readers import images
+from weft.data.samples.digits import digits
 from weft.data.survey import Judgement, Survey
 from weft.errors import DataError, listed
 
@@ -146,8 +147,6 @@ def _read(
     sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None, *, labels: bool
 ) -> tuple[Found, Found | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
-    from weft.data.samples.digits import digits
-
     skip = asked.allowed
     found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(digits(), None)
     return found, None if valid is None else read_images([valid], labels=labels, skip=skip)

@@ -20,6 +20,7 @@ from weft.data.known_roles import ASKED
 from weft.data.readers import questions
 from weft.data.readers.question_tables import Asked
 from weft.data.readers.questions import read_questions
+from weft.data.samples.scene_album import scenes
 from weft.data.survey import Judgement, Survey
 
 
@@ -56,7 +57,6 @@ class AskedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: QuestionSettings, count: Count | None = None
     ) -> PictureData:
-        from weft.data.samples.scene_album import scenes
 
         columns, skip = _columns(asked, firm=True), asked.allowed
         found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else scenes()

@@ -8,6 +8,7 @@ from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.datasets.texts import HoldsOut, read_texts
 from weft.data.readers.corpus import Corpus, read_corpus
 from weft.data.readers.word_questions import Questions, questions_in
+from weft.data.samples.small_world import small_world_questions, small_world_sentences
 from weft.data.split import CorpusPart
 
 
@@ -40,7 +41,6 @@ class WordTexts(Reader[WordData]):
     sample = "embed-words"
 
     def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> WordData:
-        from weft.data.samples.small_world import small_world_questions, small_world_sentences
 
         questions = None if valid is None else questions_in(valid)
         text = read_texts(sources or [small_world_sentences()], valid if questions is None else None, asked.held_out)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.codecs import FieldCodec
+from weft.codecs.field import FieldCodec
 from weft.data.datasets.fields import FieldData
 
 

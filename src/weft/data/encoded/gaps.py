@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from weft.codecs import Codecs, GapCodec, TextCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.gaps import GapCodec
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pairs import PairData
 from weft.data.encoded.tagged import TaggedIds, TaggedRows
 from weft.data.readers.trees import read_tree

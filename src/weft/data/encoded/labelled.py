@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.codecs import LabelCodec, TextCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.text import TextCodec
 from weft.data.batch import Classes, Numbers, PaddedIds, Samples, wanted
 from weft.data.datasets.labelled import LabelledData
 from weft.data.encoded.whole_texts import TextAmount

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.amounts import count, counted
-from weft.codecs import Codecs, TextCodec
+from weft.codecs.codec import Codecs
 from weft.codecs.target import TargetCodec
+from weft.codecs.text import TextCodec
 from weft.data.batch import PaddedIds, Samples
 from weft.data.datasets.pairs import PairData
 from weft.data.like_lengths import LikeLengthSource

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.codecs import PictureCodec
+from weft.codecs.picture import PictureCodec
 from weft.data.datasets.pictures import PictureData
 from weft.data.images.album import Album
 from weft.data.images.frames import SMALL, Frames, fit_in_memory, frames_of

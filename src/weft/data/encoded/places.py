@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from weft.codecs import LabelCodec, PlaceCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.places import PlaceCodec
 from weft.data.batch import Classes, Numbers, Samples, wanted
 from weft.data.datasets.places import THINGS, PlaceData
 from weft.data.order import key, permuted

@@ -11,7 +11,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from weft.amounts import count as in_short
-from weft.codecs import PictureCodec, TextCodec, TextMarks
+from weft.codecs.picture import PictureCodec
+from weft.codecs.text import TextCodec, TextMarks
 from weft.data.batch import PaddedIds, Samples
 from weft.data.datasets.pictures import PictureData
 from weft.data.draws import draws

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.amounts import count
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.data.datasets.texts import TextData
 from weft.errors import DataError
 from weft.modalities.encoding import encode_pieces

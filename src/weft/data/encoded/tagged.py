@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.codecs import TagCodec, TextCodec
+from weft.codecs.tags import TagCodec
+from weft.codecs.text import TextCodec
 from weft.data.batch import AtTokens, PaddedIds, Samples, padded
 from weft.data.datasets.dataset import Dataset
 from weft.data.datasets.tagged import TaggedData

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.codecs import TextCodec
+from weft.codecs.text import TextCodec
 from weft.data.datasets.dataset import Dataset
 
 LONG_SHARE = 0.995  # of the texts are no longer than a long one

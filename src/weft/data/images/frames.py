@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.codecs import PictureCodec
+from weft.codecs.picture import PictureCodec
 from weft.data.images.album import Album
 from weft.data.images.augment import Augment, augment, augment_with_mask, draws, zoomed
 from weft.data.images.decoding import Decoded

@@ -11,7 +11,7 @@ NOISE = 2.2  # in what guests say of themselves; a circle moves it by 1
 THROWS, MOST_DICE = 1200, 8
 
 
-def sample_party() -> GraphSet:
+def party() -> GraphSet:
     """360 guests of four circles who know each other, mostly within a circle; each says a little about himself."""
     chance = np.random.Generator(np.random.PCG64(7))
     circle = chance.integers(len(CIRCLES), size=GUESTS)
@@ -31,7 +31,7 @@ def sample_party() -> GraphSet:
     return GraphSet(graphs=[graph], features=tuple(f"answer {i + 1}" for i in range(8)), files=("weft-party",))
 
 
-def sample_throws() -> GraphSet:
+def dice_throws() -> GraphSet:
     """1,200 throws of two to eight dice, each die as two numbers; the label says whether a pair is among them."""
     chance = np.random.Generator(np.random.PCG64(11))
     sets = []

@@ -18,6 +18,7 @@ class Gpt2(Family):
     """GPT2LMHeadModel and GPT2Model (Radford et al., 2019)."""
 
     name = "gpt2"
+    ours = "gpt"
     tasks = {"GPT2LMHeadModel": "language-model", "GPT2Model": None}
     harmless = names(
         """n_ctx attn_pdrop reorder_and_upcast_attn summary_type summary_use_proj summary_activation

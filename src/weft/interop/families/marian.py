@@ -19,6 +19,7 @@ class Marian(Family):
     """MarianMTModel: sinusoids, scaled embeddings, one table for both sides or one for each."""
 
     name = "marian"
+    ours = "transformer"
     tasks = {"MarianMTModel": "translate"}
     harmless = names(pairs.HARMLESS)
 

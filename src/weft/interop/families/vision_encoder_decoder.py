@@ -31,6 +31,7 @@ class VisionEncoderDecoder(PictureFamily):
     """
 
     name = "vision-encoder-decoder"
+    ours = "transformer"
     tasks = {"VisionEncoderDecoderModel": "caption"}
     harmless = Vit.harmless | Deit.harmless | Gpt2.harmless
 

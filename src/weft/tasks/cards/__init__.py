@@ -1,1 +1,1 @@
-"""The tasks in plain words, one family a file; `weft.tasks.registry` lists them."""
+"""The tasks in plain words, a file for each domain, which ends with the tuple of its `CARDS`."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from weft.data.datasets.dataset import Reader
-from weft.tasks.settings import SizedTraining
+from weft.tasks.settings.sized import SizedTraining
 
 if TYPE_CHECKING:
     from weft.tasks.task import Task
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Card:
-    """A task as people meet it. `home` and `reads` name the classes of the task and of its reader."""
+    """A task as people meet it. `home` and `reads` are the paths of the classes of the task and of its reader."""
 
     name: str
     summary: str
@@ -28,18 +28,22 @@ class Card:
     models: Mapping[str, str]
     presets: Mapping[str, str]
     asks: str = ""  # what the command line needs beside the example
+    learns_from: tuple[str, ...] = ()  # tasks whose files it learns from too, though nobody takes them for its own
+    seldom: bool = False  # whether files that could be its data seldom are: it is then named last
+    listed: int = 1000  # lists of tasks are sorted by it; those of equal number stay as they are
 
     @cached_property
     def task(self) -> "Task[Any, Any, Any]":
         """The task itself."""
-        return _named(f"weft.tasks.{self.home}")
+        return _made(self.home)
 
     @cached_property
     def reader(self) -> Reader[Any]:
         """What reads its data."""
-        return _named(f"weft.data.datasets.{self.reads}")
+        return _made(self.reads)
 
 
-def _named(path: str) -> Any:
+def _made(path: str) -> Any:
+    """An object of the class at a dotted path, whose module is imported."""
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)()

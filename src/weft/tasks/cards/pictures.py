@@ -1,9 +1,9 @@
-"""Tasks on pictures: to label them, to learn from them without labels, to describe them and to answer questions."""
+"""Tasks on pictures: to label them, and to learn from them without labels."""
 
-from weft.tasks import settings
 from weft.tasks.cards.card import Card
 from weft.tasks.presets.pictures import PICTURES
 from weft.tasks.presets.preset import in_words
+from weft.tasks.settings.pictures import HidingTraining, PictureLabelTraining, ViewsTraining
 
 PICTURE_PRESETS = in_words(PICTURES)
 DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
@@ -15,15 +15,16 @@ CLASSIFY_IMAGES = Card(
     "path and a number; .npz with x and y, or x_train, y_train, x_val, y_val",
     sample=DIGITS,
     example="picture.jpg",
-    home="classify_images.ClassifyImages",
-    reads="pictures.LabelledPictures",
-    training=settings.PictureLabelTraining,
+    home="weft.tasks.classify_images.ClassifyImages",
+    reads="weft.data.datasets.pictures.LabelledPictures",
+    training=PictureLabelTraining,
     models={
         "resnet": "the default where no preset is named: a residual convolutional network, no attention",
         "vit": "the Vision Transformer: patches, learned positions, a class token",
         "vit-hybrid": "a Vision Transformer on the features of a small convolutional network",
     },
     presets=PICTURE_PRESETS,
+    listed=7,
 )
 RECONSTRUCT_IMAGES = Card(
     name="reconstruct-images",
@@ -31,14 +32,16 @@ RECONSTRUCT_IMAGES = Card(
     files="a folder (or .zip, .tar) of pictures, classes or not; .csv with path (and metres_per_pixel); .npz with x",
     sample=DIGITS,
     example="picture.jpg",
-    home="reconstruct_images.ReconstructImages",
-    reads="pictures.Pictures",
-    training=settings.HidingTraining,
+    home="weft.tasks.reconstruct_images.ReconstructImages",
+    reads="weft.data.datasets.pictures.Pictures",
+    training=HidingTraining,
     models={
         "mae": "masked autoencoder: an encoder over the visible patches, and a small decoder that fills in the others",
         "scale-mae": "the same with places in metres on the ground, for pictures of several scales",
     },
     presets=PICTURE_PRESETS,
+    learns_from=("classify-images", "caption"),
+    listed=8,
 )
 DISTILL_IMAGES = Card(
     name="distill-images",
@@ -46,50 +49,15 @@ DISTILL_IMAGES = Card(
     files="a folder (or .zip, .tar) of pictures, classes or not; .csv with path; .npz with x",
     sample=DIGITS,
     example="picture.jpg",
-    home="distill_images.DistillImages",
-    reads="pictures.Pictures",
-    training=settings.ViewsTraining,
+    home="weft.tasks.distill_images.DistillImages",
+    reads="weft.data.datasets.pictures.Pictures",
+    training=ViewsTraining,
     models={
         "dino": "DINO: a student Vision Transformer learns from its own moving average (teacher), on several crops of each picture"
     },
     presets=PICTURE_PRESETS,
+    learns_from=("classify-images", "caption"),
+    listed=9,
 )
-CAPTION = Card(
-    name="caption",
-    summary="learn to write captions for pictures",
-    files=".tsv, .csv or .jsonl (gzip too) with file names of pictures and captions, the pictures beside it or named "
-    "too (captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name "
-    "for each; COCO's captions in JSON; Flickr8k's lines",
-    sample="weft's scenes (5,000 pictures of 48 x 48 pixels with sentences)",
-    example="picture.jpg",
-    home="caption.Caption",
-    reads="captions.CaptionedPictures",
-    training=settings.CaptionTraining,
-    models={
-        "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
-        "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
-        "cnn-transformer": "the same decoder, and a transformer on convolutional features",
-        "one-stream": "the picture's tokens and the words in one sequence: a single transformer, no separate decoder",
-        "show-attend-tell": "an LSTM with attention over the picture for each word (Xu et al., 2015)",
-        "cnn-lstm": "an LSTM that is given the picture as one vector (after Vinyals et al., 2015)",
-        "coca": "swift with a contrastive loss: also finds pictures by text, and classifies without training (zero-shot)",
-    },
-    presets=PICTURE_PRESETS,
-)
-ANSWER = Card(
-    name="answer",
-    summary="learn to answer questions about pictures",
-    files="a table (.tsv, .csv or .jsonl, gzip too) with file names of pictures, questions and answers, the pictures beside it "
-    "or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
-    sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
-    example="picture.jpg",
-    home="answer.Answer",
-    reads="questions.AskedPictures",
-    training=settings.AnswerTraining,
-    models={
-        "swift": "the default: convolutional features and the question in one encoder, and the decoder of translation's swift",
-        "transformer": "patches and the question in one Vision Transformer encoder, and a decoder of GPT-2's layout",
-    },
-    presets=PICTURE_PRESETS,
-    asks='--set question="What is in the picture?"',
-)
+
+CARDS = (CLASSIFY_IMAGES, RECONSTRUCT_IMAGES, DISTILL_IMAGES)

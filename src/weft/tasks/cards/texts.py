@@ -1,10 +1,9 @@
-"""Tasks on texts: to continue them, to fill blanks, to label texts and words, and vectors of words."""
+"""Tasks on texts: to continue them, to fill blanks, to label texts and words."""
 
-from weft.tasks import settings
 from weft.tasks.cards.card import Card
-from weft.tasks.presets import words
 from weft.tasks.presets.preset import in_words
 from weft.tasks.presets.texts import ENCODER, LANGUAGE
+from weft.tasks.settings.texts import LabelTraining, MaskTraining, TagTraining, TextTraining
 
 TEXT_FILES = (
     "text as .txt, .md, .jsonl or .parquet (field text) or .mbox, gzip of these, several files, or a folder of them"
@@ -15,7 +14,6 @@ ENCODER_MODELS = {
     "bert": "BERT's layout: post-norm, learned positions, GELU",
 }
 ENCODER_PRESETS = in_words(ENCODER)
-WORD_PRESETS = in_words(words.WORDS, words.FORM)
 
 LANGUAGE_MODEL = Card(
     name="language-model",
@@ -23,9 +21,9 @@ LANGUAGE_MODEL = Card(
     files=TEXT_FILES,
     sample="Python's own help texts (pydoc_data.topics)",
     example="Once upon a",
-    home="language_model.LanguageModel",
-    reads="texts.RunningText",
-    training=settings.TextTraining,
+    home="weft.tasks.language_model.LanguageModel",
+    reads="weft.data.datasets.texts.RunningText",
+    training=TextTraining,
     models={
         "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon",
         "gpt": "GPT-2's layout: learned positions, pre-norm, GELU",
@@ -33,6 +31,7 @@ LANGUAGE_MODEL = Card(
         "lstm": "stacked LSTMs, the recurrent baseline",
     },
     presets=LANGUAGE_PRESETS,
+    listed=1,
 )
 FILL_MASK = Card(
     name="fill-mask",
@@ -40,11 +39,13 @@ FILL_MASK = Card(
     files=TEXT_FILES,
     sample="English sentences from weft's own grammar",
     example="Once ___ a time",
-    home="fill_mask.FillMask",
-    reads="texts.Sentences",
-    training=settings.MaskTraining,
+    home="weft.tasks.fill_mask.FillMask",
+    reads="weft.data.datasets.texts.Sentences",
+    training=MaskTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    learns_from=("language-model",),
+    listed=2,
 )
 CLASSIFY_TEXT = Card(
     name="classify-text",
@@ -53,11 +54,12 @@ CLASSIFY_TEXT = Card(
     "for each class",
     sample="short opinions from weft's own grammar",
     example="A text of yours.",
-    home="classify_text.ClassifyText",
-    reads="labelled.LabelledDocuments",
-    training=settings.LabelTraining,
+    home="weft.tasks.classify_text.ClassifyText",
+    reads="weft.data.datasets.labelled.LabelledDocuments",
+    training=LabelTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    listed=5,
 )
 TAG_TEXT = Card(
     name="tag-text",
@@ -65,24 +67,12 @@ TAG_TEXT = Card(
     files="sentences as columns of words and tags (.conll, .conllu, .bio, .tsv, .txt), or .jsonl with tokens and tags",
     sample="sentences with names from weft's own grammar",
     example="Ada Lovelace lived in London.",
-    home="tag_text.TagText",
-    reads="tagged.TaggedSentences",
-    training=settings.TagTraining,
+    home="weft.tasks.tag_text.TagText",
+    reads="weft.data.datasets.tagged.TaggedSentences",
+    training=TagTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    listed=6,
 )
-EMBED_WORDS = Card(
-    name="embed-words",
-    summary="learn word vectors: similar words are near each other",
-    files=TEXT_FILES,
-    sample="weft's own sentences about a small world, in which analogies hold",
-    example="king - man + woman",
-    home="embed_words.EmbedWords",
-    reads="words.WordTexts",
-    training=settings.WordTraining,
-    models={
-        "word2vec": "the default: skip-gram with negative sampling, or CBOW with --set contexts=cbow",
-        "glove": "GloVe: vectors that predict how often two words stand near each other",
-    },
-    presets=WORD_PRESETS,
-)
+
+CARDS = (LANGUAGE_MODEL, FILL_MASK, CLASSIFY_TEXT, TAG_TEXT)

@@ -7,7 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.codecs import Codecs, TextCodec, UsualAnswers
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec
+from weft.codecs.usual_answers import UsualAnswers
 from weft.core import Trunk
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.questions import SeenQuestions, TextCodecs
@@ -26,7 +28,7 @@ from weft.tasks.recipes.picture_costs import operations
 from weft.tasks.recipes.pictures import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT
 from weft.tasks.recipes.recipe import Recipe
 from weft.tasks.request import Draft, Loaded, Request
-from weft.tasks.settings import AnswerTraining
+from weft.tasks.settings.captions import AnswerTraining
 
 USUAL_QUESTION, USUAL_ANSWER = 12, 3  # tokens, where the size of a model is decided
 WITHOUT = (*captions.WITHOUT, "shift", "zoom", "erase")  # questions ask how many there are, and where

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from weft.codecs import Codec, Codecs, TextCodec
+from weft.codecs.codec import Codec, Codecs
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.captions import SeenCaptions
 from weft.errors import ConfigError
@@ -30,7 +31,8 @@ from weft.tasks.recipes.pictures import (
 )
 from weft.tasks.recipes.recipe import Recipe, heads_for
 from weft.tasks.request import Draft, Loaded, Request
-from weft.tasks.settings import CaptionTraining, SizedTraining
+from weft.tasks.settings.captions import CaptionTraining
+from weft.tasks.settings.sized import SizedTraining
 
 USUAL_TOKENS, USUAL_VOCAB = 16, 1024  # of a caption, and of a vocabulary, where the size of a model is decided
 USUAL_LAYERS, HEAD_DIM = 2, 32  # of a decoder beside an encoder that has no layers; the width of its heads

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from weft.codecs import Codecs, TextCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec
 from weft.core.heads import Head
 from weft.data.encoded.whole_texts import TextAmount
 from weft.errors import WeftError
@@ -28,8 +29,7 @@ from weft.tasks.recipes.recipe import (
     with_own_numbers,
 )
 from weft.tasks.request import Draft, Loaded
-from weft.tasks.settings import EncoderTraining
-from weft.tasks.settings.texts import HIDDEN_SHARE
+from weft.tasks.settings.texts import HIDDEN_SHARE, EncoderTraining
 from weft.tasks.sizing import Sizing
 
 OF_TEXTS = Rounds(6)  # through the data that a model should make in its budget

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from weft.codecs import FieldCodec
+from weft.codecs.field import FieldCodec
 from weft.data.datasets.fields import FieldData
 from weft.data.encoded.fields import SeenFields, tokens_apart, tokens_of
 from weft.modalities.field import FieldEmbed
@@ -13,7 +13,7 @@ from weft.models.zoo.fields import FIELD_MODELS, FieldSize
 from weft.tasks.presets.fields import FIELDS
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, with_model_settings
 from weft.tasks.request import Draft, Loaded
-from weft.tasks.settings import ForecastTraining
+from weft.tasks.settings.fields import ForecastTraining
 
 ForecastDraft = Draft[FieldData, SeenFields, ForecastTraining]
 MOST_TOKENS = 640  # of a window, where the plan decides

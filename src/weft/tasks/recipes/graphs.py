@@ -2,7 +2,8 @@
 
 from typing import TypeVar
 
-from weft.codecs import GraphCodec, LabelCodec
+from weft.codecs.graph import GraphCodec
+from weft.codecs.label import LabelCodec
 from weft.data.datasets.graph_data import GraphData
 from weft.data.encoded.graph_places import STEP_KINDS
 from weft.data.encoded.graphs import EncodedGraphs, Places
@@ -15,7 +16,7 @@ from weft.position import Kinds
 from weft.tasks.presets.graphs import GRAPHS
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, sized, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
-from weft.tasks.settings import ElementTraining
+from weft.tasks.settings.graphs import ElementTraining
 
 EFFICIENCY = 0.06  # nodes are few and narrow
 OF_ELEMENTS = Rounds(600)  # through the data that a model should make in its budget

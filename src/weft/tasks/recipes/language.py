@@ -13,7 +13,7 @@ from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.tasks.presets.texts import LANGUAGE
 from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, sized, with_own_numbers
 from weft.tasks.request import Draft
-from weft.tasks.settings import TextTraining
+from weft.tasks.settings.texts import TextTraining
 from weft.tasks.sizing import Sizing
 
 CHARACTERS, WORD_PIECES = TokensPerWeight(2.4), TokensPerWeight(4.8)  # characters and bytes say less than word pieces

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from weft.codecs import Codecs, TextCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pairs import PairData
 from weft.data.encoded.pairs import PairIds
 from weft.data.like_lengths import LikeLengthSource
@@ -26,7 +27,7 @@ from weft.tasks.recipes.recipe import (
     with_own_numbers,
 )
 from weft.tasks.request import Draft, Loaded, Request
-from weft.tasks.settings import PairTraining
+from weft.tasks.settings.pairs import PairTraining
 from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget
 

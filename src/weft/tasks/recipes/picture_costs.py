@@ -11,7 +11,7 @@ from weft.modalities.image import Picture, PictureEmbed
 from weft.models.backbone import embed_of
 from weft.models.stream import Stream
 from weft.models.zoo.vision import autoencoder
-from weft.tasks.settings import HidingTraining, PictureTraining, ViewsTraining
+from weft.tasks.settings.pictures import HidingTraining, PictureTraining, ViewsTraining
 
 
 def operations(config: Stream.Config, *, training: bool = True, part: float = 1.0) -> float:

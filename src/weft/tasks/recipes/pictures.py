@@ -14,7 +14,8 @@ from weft.models.zoo.vision import RESNETS, VISION_MODELS, VisionSize, mae, resn
 from weft.tasks.presets.pictures import PICTURES
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for
 from weft.tasks.request import Draft, Loaded, Request
-from weft.tasks.settings import PictureTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.pictures import PictureTraining
 
 USUAL, LARGE = 64, 224  # pixels along a side: of runs in minutes, and of the presets with patches of 16 pixels
 PATCHES_PER_SIDE = 8  # where the plan decides

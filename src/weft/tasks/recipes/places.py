@@ -4,7 +4,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from weft.codecs import ClassCodec, LabelCodec, PlaceCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.label import LabelCodec
+from weft.codecs.places import PlaceCodec
 from weft.data.datasets.places import PlaceData
 from weft.data.encoded.places import EncodedPlaces
 from weft.models.stream import Model, Stream
@@ -13,7 +15,7 @@ from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.presets.places import PLACES
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, with_model_settings
 from weft.tasks.request import Draft, Loaded
-from weft.tasks.settings import PlaceTraining
+from weft.tasks.settings.places import PlaceTraining
 
 SIZING = Rounds(24, enough=2_000_000)  # through the places that a model should make in its budget
 FEWEST_PLACES = 65_536  # by which rounds are reckoned: fewer places are gone through more often

@@ -10,7 +10,8 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
 from weft.tasks.presets.preset import Preset
 from weft.tasks.request import Request
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.sized import SizedTraining
 from weft.training.schedule import Budget
 
 QUICK_STEPS = 150  # of the preset that trains in seconds

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from weft.codecs import ClassCodec, Codecs, GapCodec, SymbolCodec, TextCodec
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codecs
+from weft.codecs.gaps import GapCodec
+from weft.codecs.symbols import SymbolCodec
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pairs import PairData
 from weft.data.encoded.pairs import PairIds
 from weft.data.encoded.tagged import TaggedIds
@@ -23,7 +27,7 @@ from weft.tasks.recipes import encoders, pairs
 from weft.tasks.recipes.language import trunk_weights
 from weft.tasks.recipes.recipe import Dropout, Recipe, Rounds, check_vocabulary, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
-from weft.tasks.settings import ParseTraining
+from weft.tasks.settings.trees import ParseTraining
 
 FORMS = {"next-word": "symbols", "gaps": "gaps"}  # how models learn trees, by their names; others learn them as text
 VOCAB = 4096  # word pieces of sentences: most words are one piece

@@ -7,7 +7,7 @@ from weft.models.word_vectors import WordVectors, word_vectors
 from weft.tasks.presets.words import WORDS
 from weft.tasks.recipes.recipe import Recipe, sized
 from weft.tasks.request import Request
-from weft.tasks.settings import WordTraining
+from weft.tasks.settings.words import WordTraining
 
 WIDTH = 100  # of a vector, where nobody says otherwise
 SMALL_TEXT = 2_000_000  # words, below which narrower vectors do as well

@@ -1,7 +1,7 @@
-"""Settings of trainings on pairs: a text with its translation, a sentence with its tree."""
+"""Settings of trainings on pairs of texts: a text with its translation."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from weft.tasks.settings.limits import share, within
 from weft.tasks.settings.sized import LAYERS_OF_BOTH, SMOOTHING, RowTraining
@@ -38,20 +38,3 @@ class PairTraining(RowTraining):
         within(self, "context", 1, 2**20)
         within(self, "tokens", 1, 2**24)
         share(self, "smoothing")
-
-
-class ParseTraining(PairTraining):
-    """Settings of the training of a parser."""
-
-    form: Literal["text", "symbols", "gaps"] = "text"
-    rows: int = 32
-
-    about: ClassVar[Mapping[str, str]] = {
-        **PairTraining.about,
-        "form": "how a tree is learned, which the model decides: as text, as symbols of its own, or by gaps between words",
-        "rows": "for --model gaps: the most sentences in a step",
-    }
-
-    def check(self) -> None:
-        super().check()
-        within(self, "rows", 1, 2**20)

@@ -1,4 +1,4 @@
-"""Settings of trainings on texts: language models, encoders of whole texts, vectors of words."""
+"""Settings of trainings on texts: language models, and encoders of whole texts."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal

@@ -1,9 +1,9 @@
 """Tasks on graphs of nodes and on sets of vectors."""
 
-from weft.tasks import settings
 from weft.tasks.cards.card import Card
 from weft.tasks.presets.graphs import GRAPHS
 from weft.tasks.presets.preset import in_words
+from weft.tasks.settings.graphs import GraphTraining, SetTraining
 
 ELEMENT_PRESETS = in_words(GRAPHS)
 
@@ -14,9 +14,9 @@ GRAPH = Card(
     "node-link .json; many graphs as a text or a folder of the TU collection; .csv with a column smiles (RDKit)",
     sample="weft's party (360 guests in four groups of friends, and who knows whom)",
     example="graph.json",
-    home="graph.GraphLabels",
-    reads="graphs.LabelledGraphs",
-    training=settings.GraphTraining,
+    home="weft.tasks.graph.GraphLabels",
+    reads="weft.data.datasets.graphs.LabelledGraphs",
+    training=GraphTraining,
     models={
         "graph-transformer": "the default: attention along edges and to all nodes, with distances and Laplacian "
         "eigenvectors",
@@ -25,6 +25,7 @@ GRAPH = Card(
         "appnp": "an MLP on each node, then ten averages along edges (personalised PageRank): for few labels",
     },
     presets=ELEMENT_PRESETS,
+    listed=15,
 )
 SETS = Card(
     name="sets",
@@ -33,12 +34,15 @@ SETS = Card(
     "vector in each row and a column that names its set",
     sample="weft's dice (1,200 throws, with or without a pair)",
     example="sets.jsonl",
-    home="sets.SetLabels",
-    reads="graphs.LabelledSets",
-    training=settings.SetTraining,
+    home="weft.tasks.sets.SetLabels",
+    reads="weft.data.datasets.graphs.LabelledSets",
+    training=SetTraining,
     models={
         "transformer": "the default: attention between all vectors of a set",
         "deepsets": "averages over the set, no attention (Zaheer et al., 2017)",
     },
     presets=ELEMENT_PRESETS,
+    listed=16,
 )
+
+CARDS = (GRAPH, SETS)

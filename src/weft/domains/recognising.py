@@ -15,15 +15,10 @@ from weft.data.foreign_text import known_text
 from weft.data.known_roles import ALL
 from weft.data.survey import LEVELS, NO, Judgement, Level, Survey, Surveyed
 from weft.data.tables import Table, is_table, open_table
+from weft.domains.registry import CARDS, all_cards, card_named, plugged_in, remark
 from weft.errors import DataError
-from weft.tasks.registry import CARDS, Card
+from weft.tasks.cards.card import Card
 
-# Tasks that learn from the files of another one, and that nobody takes them for: they are done when they are asked for.
-ALSO = {
-    "language-model": ("fill-mask", "embed-words"),
-    "classify-images": ("reconstruct-images", "distill-images"),
-    "caption": ("reconstruct-images", "distill-images"),
-}
 AnyReader = Reader[Any]
 OTHER_KINDS = "`weft tasks` lists what each task reads"
 
@@ -55,9 +50,19 @@ def recognise(sources: Sequence[str]) -> tuple[Card, str]:
 
 
 def judge(survey: Survey) -> dict[str, Judgement]:
-    """What every task's reader says of the data; a general judgement gives way to a reader that knows more of it."""
-    said = {card.name: card.reader.judge(survey) for card in CARDS.values()}
-    return {name: _overruled(card.reader, said[name], survey, said) for name, card in CARDS.items()}
+    """What the reader of each task says of the data, by the task's name: weft's own tasks, and plug-ins where these do not claim it."""
+    judged = _judged(CARDS, survey)
+    if surest(survey, judged) is None and all(found.level != "sure" for found in judged.values()):
+        judged |= {
+            card.name: found for card in plugged_in().values() if (found := _judged_by(card, survey)) is not None
+        }
+    return judged
+
+
+def _judged(cards: Mapping[str, Card], survey: Survey) -> dict[str, Judgement]:
+    """What the readers of some tasks say; a general judgement gives way to a reader that knows more of the data."""
+    said = {card.name: card.reader.judge(survey) for card in cards.values()}
+    return {name: _overruled(card.reader, said[name], survey, said) for name, card in cards.items()}
 
 
 def _overruled(reader: AnyReader, own: Judgement, survey: Survey, said: Mapping[str, Judgement]) -> Judgement:
@@ -73,29 +78,41 @@ def _overruled(reader: AnyReader, own: Judgement, survey: Survey, said: Mapping[
     return own
 
 
+def _judged_by(card: Card, survey: Survey) -> Judgement | None:
+    """What a plug-in says of the data; None where it fails, which is no reason for others to fail."""
+    try:
+        return card.reader.judge(survey)
+    except Exception as error:  # whatever a stranger's reader raises
+        remark(
+            f"the task {card.name!r} of a plug-in was not asked about the data: {type(error).__name__}: {error!s:.200}"
+        )
+        return None
+
+
 def surest(survey: Survey, judged: Mapping[str, Judgement]) -> Use | None:
     """The task to take where nobody names one; None where that is not clear."""
     found = {level: [name for name in judged if judged[name].level == level] for level in LEVELS}
     best = found["sure"] or ([] if survey.tables else found["possible"])
     if len(best) != 1:
         return None
-    return Use(CARDS[best[0]], judged[best[0]].level, judged[best[0]].why)
+    return Use(card_named(best[0]), judged[best[0]].level, judged[best[0]].why)
 
 
 def uses(judged: Mapping[str, Judgement]) -> list[Use]:
     """All that could be done with the data, the surest first; tasks that are only done when asked for stand last."""
     order = sorted((name for name in judged if judged[name].level != "no"), key=lambda name: _doubt(name, judged[name]))
-    found = [Use(CARDS[name], judged[name].level, judged[name].why, judged[name].settings) for name in order]
+    found = [Use(card_named(name), judged[name].level, judged[name].why, judged[name].settings) for name in order]
+    cards = all_cards().values()
     for name in order:
-        for other in ALSO.get(name, ()):
-            if all(use.card.name != other for use in found):
-                found.append(Use(CARDS[other], "possible", ""))
+        for card in cards:
+            if name in card.learns_from and all(use.card.name != card.name for use in found):
+                found.append(Use(card, "possible", ""))
     return found
 
 
 def _doubt(name: str, judgement: Judgement) -> tuple[bool, bool]:
-    """What is unlikely stands last: any two columns of text might be a translation, and few are."""
-    return judgement.level != "sure", name == "translate" and judgement.level == "possible"
+    """By what tasks are sorted: the sure ones first, and last those whose data files seldom are."""
+    return judgement.level != "sure", card_named(name).seldom and judgement.level == "possible"
 
 
 def unclear(survey: Survey, judged: Mapping[str, Judgement]) -> DataError:
@@ -188,7 +205,7 @@ def _several(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
     if table is not None:
         problem = f"what to learn from this table is not clear; its columns:{listed(table.columns)}"
     sources = [str(source.path) for source in survey.sources]
-    ways = [f"{Use(CARDS[name], found.level, '', found.settings).command(sources)}"
+    ways = [f"{Use(card_named(name), found.level, '', found.settings).command(sources)}"
             for name, found in sorted(possible.items(), key=lambda item: _doubt(*item))]  # fmt: skip
     lines = "\n     ".join(ways)
     fix = f"say what to learn, for example:\n     {lines}" if ways else _no_task(table)

@@ -1,0 +1,116 @@
+"""The tasks in plain words: weft's own, then those of installed plug-ins. Imports no torch.
+
+A task itself, and the reader of its data, are imported when they are first used. A plug-in is an entry point of the group
+`weft.domains` that names a module of cards: one that ends with a tuple `CARDS`, as weft's own do. Plug-ins are looked for
+once, and only for a name or files that no task of weft's claims, or for a list.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import WeftError, harmless, nearest
+from weft.tasks.cards import captions, fields, graphs, pairs, pictures, places, texts, trees, words
+from weft.tasks.cards.card import Card
+
+if TYPE_CHECKING:
+    from weft.tasks.task import Task
+
+GROUP = "weft.domains"
+MODULES = (texts, pairs, trees, pictures, captions, fields, places, words, graphs)
+# Weft's own, by name and in the order in which they are listed.
+CARDS: Mapping[str, Card] = {
+    card.name: card
+    for card in sorted((card for module in MODULES for card in module.CARDS), key=lambda card: card.listed)
+}
+
+
+def all_cards() -> dict[str, Card]:
+    """The tasks of weft and of all plug-ins, by name."""
+    return {**CARDS, **plugged_in()}
+
+
+def card_named(name: str, where: str = "--task") -> Card:
+    """The task of that name, which stands in some place."""
+    found = CARDS.get(name) or plugged_in().get(name)
+    if found is None:
+        raise WeftError(f"there is no task {name!r}", where=where, fix=nearest(name, all_cards()))
+    return found
+
+
+def card_of(config: Mapping[str, Any], where: str) -> Card | None:
+    """The task that a config.json names; None for a run composed by hand. `where` is the file."""
+    name = config.get("task")
+    if name is None:
+        return None
+    found = CARDS.get(name) or plugged_in().get(name)
+    if found is None:
+        problem = f"there is no task {name!r} here: the one that this run is of is not installed"
+        fix = f"{nearest(name, all_cards())} — or install the package that the task came with, or its newest version"
+        raise WeftError(problem, where=where, fix=fix)
+    return found
+
+
+def task_of(config: Mapping[str, Any], where: str) -> "Task[Any, Any, Any] | None":
+    """The task that a config.json names, imported, so that its codecs, settings and model can be read; None without one.
+
+    A run without a task may have codecs all the same: an imported model that no task uses. Then all of weft's are imported.
+    """
+    card = card_of(config, where)
+    if card is None:
+        for own in CARDS.values() if config.get("codecs") else ():
+            _ = own.task
+        return None
+    try:
+        return card.task
+    except Exception as error:  # whatever a stranger's module raises
+        if card.name in CARDS:
+            raise
+        problem = f"the task {card.name!r} of this run cannot be used: {_said(error)}"
+        raise WeftError(problem, where=where, fix="install the package that the task came with again") from None
+
+
+@cache
+def plugged_in() -> Mapping[str, Card]:
+    """The tasks of plug-ins, by name. One that cannot be used is named on stderr, and all others stay."""
+    found: dict[str, Card] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        try:
+            cards = tuple(_cards_of(point))
+        except Exception as error:  # whatever a stranger's module raises
+            remark(f"the plug-in {_called(point)} cannot be used: {_said(error)}")
+            continue
+        for card in cards:
+            if card.name in CARDS or card.name in found:
+                owner = "weft" if card.name in CARDS else "another plug-in"
+                remark(
+                    f"the plug-in {_called(point)}: its task {card.name!r} is left out, {owner} has one of that name"
+                )
+            else:
+                found[card.name] = card
+    return found
+
+
+def _cards_of(point: EntryPoint) -> Iterator[Card]:
+    """The cards in the module that an entry point names."""
+    cards = getattr(point.load(), "CARDS", None)
+    if not isinstance(cards, tuple) or not cards or not all(isinstance(card, Card) for card in cards):
+        raise TypeError("it has no tuple CARDS of cards")
+    yield from cards
+
+
+def remark(text: str) -> None:
+    """A line for people on stderr."""
+    if sys.stderr is not None:
+        print(f"weft: {harmless(text)}", file=sys.stderr)
+
+
+def _called(point: EntryPoint) -> str:
+    package = None if point.dist is None else point.dist.name
+    return f"{point.name!r} ({package or point.value})"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error!s:.200}"

@@ -1,0 +1,57 @@
+"""Adopted: what a task makes of a model that was trained elsewhere, so that it is a run of the task."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.codecs.classes import ClassCodec
+from weft.codecs.codec import Codec
+from weft.codecs.label import LabelCodec
+from weft.codecs.numbers import NumberCodec
+from weft.codecs.several import SeveralCodec
+from weft.interop import Imported
+from weft.objectives import Classify, Number
+from weft.objectives.objective import Objective
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """The codecs by end, as far as the folder says what they are; what is learned where a run goes on with the model.
+
+    `objective` is None where the model learns nothing itself. `settings` are those of the training that later runs take over.
+    """
+
+    codecs: Mapping[str, Codec.Config]
+    objective: Objective.Config | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def shape_of(imported: Imported) -> dict[str, Any]:
+    """The size of a model in the words of a training's settings, and what its makers said of its training."""
+    stream = imported.config.reader()
+    blocks = stream.trunk.all_blocks()
+    return {
+        "dim": stream.dim,
+        "depth": len(blocks) or None,
+        "heads": getattr(blocks[0].mix, "heads", None) if blocks else None,
+        "dropout": blocks[0].dropout if blocks else 0.0,
+    }
+
+
+def label_codec(imported: Imported, *, unnamed: type[NumberCodec] | None = None) -> LabelCodec.Config | None:
+    """The codec of a model's labels; `unnamed` is the one where it names none. A single label is a number."""
+    names = tuple(imported.labels)
+    if imported.several:
+        return SeveralCodec.Config(names=names)
+    if len(names) == 1:
+        return NumberCodec.Config()
+    if names:
+        return ClassCodec.Config(names=names)
+    return None if unnamed is None else unnamed.Config()
+
+
+def label_objective(label: LabelCodec.Config | None) -> Objective.Config | None:
+    """How such labels are learned; weft trains no model that gives several at once."""
+    if isinstance(label, SeveralCodec.Config):
+        return None
+    return Number.Config() if isinstance(label, NumberCodec.Config) else Classify.Config()
