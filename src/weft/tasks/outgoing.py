@@ -13,6 +13,7 @@ from weft.codecs.several import SeveralCodec
 from weft.core import PerClassToken
 from weft.interop import Marks
 from weft.interop.signatures import TextPooling
+from weft.modalities.preparation import Preparation
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.stream import Model

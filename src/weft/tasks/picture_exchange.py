@@ -8,6 +8,7 @@ from weft.codecs.picture import PictureCodec
 from weft.data.images.frames import SMALL
 from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
+from weft.modalities.preparation import Preparation
 from weft.models.stream import Model
 from weft.tasks.adopting import shape_of
 from weft.tasks.planning import AnyTask
