@@ -110,7 +110,7 @@ class Disentangled(Score):
             if attention.cross:
                 raise ConfigError("a memory has no distances from the stream", where="Attention.score")
             heads, key_heads = attention.heads, attention.groups
-            return self.build(dim=attention.head_dim, width=dim, heads=heads, key_heads=key_heads)  # type: ignore[no-any-return]
+            return self.build(dim=attention.head_dim, width=dim, heads=heads, key_heads=key_heads)
 
     def __init__(self, config: Config, *, dim: int, width: int, heads: int, key_heads: int):
         """`width` is that of the stream, `dim` that of a head."""

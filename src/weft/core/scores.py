@@ -36,7 +36,7 @@ class Score(Part, nn.Module):
 
         def build_for(self, attention: "Attention", dim: int) -> "Score":
             """The score of an attention in a stream of width `dim`. Most scores know the width of a head alone."""
-            return self.build(dim=attention.head_dim)  # type: ignore[no-any-return]
+            return self.build(dim=attention.head_dim)
 
     factor: float | None = (
         None  # for dot products: the factor on q . k, which a fused kernel takes; None for other scores

@@ -82,7 +82,7 @@ def _embedding(p: Program, embed: nn.Module) -> tuple[Register, dict[str, Regist
         p.emit(Kind.OFFSET, NOWHERE, x, data=(p.address(embed.segments.weight),))
     if embed.place is not None:
         exactly(embed.place, Add)
-        _place(p, embed.place.code, x)  # type: ignore[arg-type]
+        _place(p, embed.place.code, x)
     if embed.last_norm is not None:
         p.norm(embed.last_norm, x, x)
     counts = {} if embed.counted is None else {embed.counted.axis: _counts(p, embed.counted)}

@@ -91,5 +91,5 @@ def position_codes(embed: PictureEmbed) -> np.ndarray:
     rows, columns = embed.config.grid
     side = embed.config.stride
     blank = Picture(torch.zeros(1, embed.config.channels, rows * side, columns * side))
-    codes = embed.place.code(embed.coordinates(blank))  # type: ignore[union-attr, operator]
+    codes = embed.place.code(embed.coordinates(blank))
     return codes[0].reshape(rows, columns, -1).float().numpy()

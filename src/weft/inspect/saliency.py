@@ -60,7 +60,7 @@ class SaliencyView(MapsView):
         self._maps = Maps(pixels, found[None, None], title=title, name=name)
 
     @property
-    def maps(self) -> Maps:  # type: ignore[override]
+    def maps(self) -> Maps:
         return self._maps
 
     @property

@@ -113,5 +113,5 @@ def as_grid(values: Tensor, model: Model, inputs: Mapping[str, Tensor]) -> Tenso
     """The tokens of a convolutional network as the grid that theirs gives; answers as they are."""
     if values.ndim == 2:
         return values
-    rows = -(-inputs["pixel_values"].shape[2] // only_pictures(model.config).stride)  # type: ignore[arg-type]
+    rows = -(-inputs["pixel_values"].shape[2] // only_pictures(model.config).stride)
     return values.mT.unflatten(-1, (rows, -1))

@@ -55,7 +55,7 @@ def prove(
     folder = Path(path).absolute()
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     with torch.inference_mode():
-        ours = FAMILIES[config["model_type"]].values(model.eval(), inputs)  # type: ignore[arg-type]
+        ours = FAMILIES[config["model_type"]].values(model.eval(), inputs)
     with tempfile.TemporaryDirectory() as place:
         files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
         write_tensors(files[0], inputs)

@@ -63,7 +63,7 @@ class Imported:
     @property
     def config(self) -> Model.Config:
         """The model's config."""
-        return self.model.config  # type: ignore[return-value]
+        return self.model.config
 
     @property
     def name(self) -> str:

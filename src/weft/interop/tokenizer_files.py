@@ -78,9 +78,9 @@ def _from_pair(vocab: Path, merges: Path) -> str:
     pairs = [(left, right) for left, _, right in (line.partition(" ") for line in lines)]
     with typed(store.shown(vocab)):
         library = Tokenizer(models.BPE(vocab=ids, merges=pairs))
-        library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
-        library.decoder = decoders.ByteLevel()  # type: ignore[assignment]
-        library.post_processor = processors.ByteLevel(trim_offsets=False)  # type: ignore[assignment]
+        library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        library.decoder = decoders.ByteLevel()
+        library.post_processor = processors.ByteLevel(trim_offsets=False)
         if END in ids:
             library.add_special_tokens([END])
         return library.to_str()

@@ -51,15 +51,15 @@ def write_folder(
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config
     must_be_new(target)
-    family, written = counterpart(config, FAMILIES.values(), model_type)  # type: ignore[arg-type]
+    family, written = counterpart(config, FAMILIES.values(), model_type)
     written |= {"problem_type": problem} if problem is not None else {}
     trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
-    tensors = to_theirs(family.table(config), own_tensors(model))  # type: ignore[arg-type]
+    tensors = to_theirs(family.table(config), own_tensors(model))
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
     files = _json_files({**written, **trained}, marks, labels, generation or {})
     if tokenizer_json is not None:
-        files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, config)  # type: ignore[arg-type]
-    files |= {**family.files(config, preparation), **(extra or {})}  # type: ignore[arg-type]
+        files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, config)
+    files |= {**family.files(config, preparation), **(extra or {})}
     with staged(target) as folder:
         for name, data in files.items():
             store.make_folder((folder / name).parent)

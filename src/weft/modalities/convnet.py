@@ -63,7 +63,7 @@ class Residual(Part, nn.Module):
     def __init__(self, branch: nn.Sequential, inside: int, outside: int, stride: int):
         super().__init__()
         self.branch = branch
-        nn.init.zeros_(branch[-1][1].weight)  # type: ignore[index, union-attr, arg-type]  # starts as its skip
+        nn.init.zeros_(branch[-1][1].weight)  # type: ignore[index]  # starts as its skip
         changes = stride != 1 or inside != outside
         self.skip = Convolution(inside, outside, 1, stride) if changes else nn.Identity()
 

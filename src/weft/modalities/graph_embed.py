@@ -127,7 +127,7 @@ class GraphEmbed(Embedder):
         self.kinds = nn.ModuleList(nn.Embedding(count, dim) for count in config.kinds)
         self.degrees = nn.Embedding(config.degrees, dim) if config.degrees else None
         for table in [*self.kinds, *([] if self.degrees is None else [self.degrees])]:
-            nn.init.normal_(table.weight, std=config.std)  # type: ignore[arg-type]
+            nn.init.normal_(table.weight, std=config.std)
         if self.features is not None:
             scale = 1.0 if config.bags else config.features**-0.5  # bags have length 1, numbers a spread of 1 each
             nn.init.normal_(self.features.weight, std=config.std * scale)

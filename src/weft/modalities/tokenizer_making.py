@@ -93,8 +93,8 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool, char
     from tokenizers import decoders, models, pre_tokenizers, trainers
 
     library = Library(models.BPE())
-    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
-    library.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    library.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab - 1 - mask, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
     )

@@ -221,7 +221,7 @@ class Sum(Code):
         self.codes = nn.ModuleList(code.build(dim=dim) for code in config.codes)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
-        return sum(code(coords) for code in self.codes)  # type: ignore[return-value]
+        return sum(code(coords) for code in self.codes)
 
 
 class Place(Part, nn.Module):

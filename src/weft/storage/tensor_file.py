@@ -101,7 +101,7 @@ class TensorFile:
 
     def _fill(self, view: memoryview) -> None:
         while view:
-            count = self._file.readinto(view)  # type: ignore[attr-defined]
+            count = self._file.readinto(view)
             if not count:
                 raise refusal(self.path, "it ends too early")
             view = view[count:]
