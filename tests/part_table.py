@@ -25,7 +25,7 @@ USES = ("Predict", "Look", "Evaluate", "Export")  # settings of a task that need
 def import_everything() -> None:
     """Import all modules of weft, so that all its parts are registered."""
     for found in pkgutil.walk_packages(weft.__path__, "weft."):
-        if not found.name.endswith("__main__"):
+        if not found.name.endswith(("__main__", "._kernels")):  # a program, and a library that is no module
             importlib.import_module(found.name)
 
 
