@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from weft.generate import Session
 from weft.generate.compute import prepared
 from weft.models.stream import Stream
-from weft.models.zoo import LANGUAGE_MODELS, PRESETS
+from weft.models.zoo import LANGUAGE_MODELS
+from weft.tasks.recipes.language import PRESETS
 from weft.training.precision import Weights
 
 VOCAB = 50257

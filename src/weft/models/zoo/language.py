@@ -47,15 +47,6 @@ class Size:
             )
 
 
-PRESETS = {
-    "tiny": Size(dim=64, depth=2, heads=2, context=64),
-    "mini": Size(dim=256, depth=4, heads=8, context=256),
-    "small": Size(dim=384, depth=6, heads=6, context=256),
-    "base": Size(dim=768, depth=12, heads=12, context=1024),  # GPT-2
-    "large": Size(dim=1024, depth=24, heads=16, context=1024),  # GPT-2 medium
-}
-
-
 def gpt(size: Size, *, vocab: int, dropout: float = 0.0) -> Stream.Config:
     """GPT-2's layout (Radford et al., 2019): learned positions, pre-norm, GELU, tied head."""
     block = Block.Config(

@@ -2,14 +2,10 @@
 
 from weft.tasks import settings
 from weft.tasks.cards.card import Card
+from weft.tasks.presets.graphs import ELEMENTS
+from weft.tasks.presets.preset import in_words
 
-ELEMENT_PRESETS = {
-    "tiny": "2 layers, 64 wide: trains in seconds",
-    "mini": "3 layers, 64 wide",
-    "small": "4 layers, 128 wide",
-    "base": "6 layers, 256 wide",
-    "large": "10 layers, 512 wide",
-}
+ELEMENT_PRESETS = in_words(ELEMENTS)
 
 GRAPH = Card(
     name="graph",

@@ -2,14 +2,11 @@
 
 from weft.tasks import settings
 from weft.tasks.cards.card import Card
+from weft.tasks.presets.fields import FIELDS
+from weft.tasks.presets.places import PLACES
+from weft.tasks.presets.preset import in_words
 
-FIELD_PRESETS = {
-    "tiny": "2 layers, 64 wide: trains in seconds",
-    "mini": "4 layers, 128 wide",
-    "small": "6 layers, 256 wide",
-    "base": "8 layers, 512 wide",
-    "large": "12 layers, 1024 wide",
-}
+FIELD_PRESETS = in_words(FIELDS)
 
 FORECAST = Card(
     name="forecast",
@@ -40,10 +37,5 @@ FIT_FIELD = Card(
     models={
         "field": "a coordinate network: a position encoding (--set code=fourier, siren, harmonics or raw), then an MLP"
     },
-    presets={
-        "tiny": "2 layers, 64 wide: trains in seconds",
-        "mini": "3 layers, 128 wide",
-        "small": "4 layers, 256 wide",
-        "base": "5 layers, 512 wide",
-    },
+    presets=in_words(PLACES),
 )

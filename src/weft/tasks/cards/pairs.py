@@ -2,6 +2,8 @@
 
 from weft.tasks import settings
 from weft.tasks.cards.card import Card
+from weft.tasks.presets.pairs import FORM, PAIRS
+from weft.tasks.presets.preset import in_words
 
 PAIR_MODELS = {
     "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon",
@@ -15,13 +17,7 @@ PARSE_MODELS = {
     **PAIR_MODELS,
     "swift": "an encoder–decoder that is not told at which word it is: rotary, squared ReLU, Muon",
 }
-PAIR_PRESETS = {
-    "tiny": "2+2 layers, 64 wide: trains in seconds",
-    "mini": "2+2 layers, 128 wide",
-    "small": "3+3 layers, 256 wide",
-    "base": "6+6 layers, 512 wide, model transformer (Vaswani et al., 2017)",
-    "large": "6+6 layers, 1024 wide, model transformer (their big model)",
-}
+PAIR_PRESETS = in_words(PAIRS, FORM)
 
 TRANSLATE = Card(
     name="translate",

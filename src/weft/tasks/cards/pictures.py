@@ -2,15 +2,10 @@
 
 from weft.tasks import settings
 from weft.tasks.cards.card import Card
+from weft.tasks.presets.pictures import PICTURES
+from weft.tasks.presets.preset import in_words
 
-PICTURE_PRESETS = {
-    "tiny": "2 layers, 64 wide: trains in seconds",
-    "mini": "4 layers, 96 wide, patches of 4 pixels; for pictures of 28 to 64 pixels",
-    "thumbnail": "6 layers, 192 wide, patches of 4 pixels; for pictures of 28 to 64 pixels",
-    "small": "12 layers, 384 wide, patches of 16 pixels (ViT-S)",
-    "base": "12 layers, 768 wide, patches of 16 pixels (ViT-B)",
-    "large": "24 layers, 1024 wide, patches of 16 pixels (ViT-L)",
-}
+PICTURE_PRESETS = in_words(PICTURES)
 DIGITS = "scikit-learn's digits (1,797 pictures of 8 x 8 pixels)"
 
 CLASSIFY_IMAGES = Card(

@@ -2,34 +2,20 @@
 
 from weft.tasks import settings
 from weft.tasks.cards.card import Card
+from weft.tasks.presets import words
+from weft.tasks.presets.preset import in_words
+from weft.tasks.presets.texts import ENCODER, LANGUAGE
 
 TEXT_FILES = (
     "text as .txt, .md, .jsonl or .parquet (field text) or .mbox, gzip of these, several files, or a folder of them"
 )
-LANGUAGE_PRESETS = {
-    "tiny": "2 layers, 64 wide: trains in seconds",
-    "mini": "4 layers, 256 wide",
-    "small": "6 layers, 384 wide",
-    "base": "12 layers, 768 wide (GPT-2)",
-    "large": "24 layers, 1024 wide (GPT-2 medium)",
-}
+LANGUAGE_PRESETS = in_words(LANGUAGE)
 ENCODER_MODELS = {
     "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon; bidirectional",
     "bert": "BERT's layout: post-norm, learned positions, GELU",
 }
-ENCODER_PRESETS = {
-    "tiny": "2 layers, 64 wide: trains in seconds",
-    "mini": "4 layers, 256 wide",
-    "small": "4 layers, 512 wide, model bert",
-    "base": "12 layers, 768 wide, model bert (Devlin et al., 2019)",
-    "large": "24 layers, 1024 wide, model bert",
-}
-WORD_PRESETS = {
-    "tiny": "1 vector for each word, 32 wide: trains in seconds",
-    "mini": "1 vector for each word, 50 wide",
-    "small": "1 vector for each word, 100 wide",
-    "base": "1 vector for each word, 300 wide (as the published word2vec and GloVe)",
-}
+ENCODER_PRESETS = in_words(ENCODER)
+WORD_PRESETS = in_words(words.WORDS, words.FORM)
 
 LANGUAGE_MODEL = Card(
     name="language-model",

@@ -16,12 +16,14 @@ from weft.models.stream import Stream
 from weft.models.zoo import ENCODER_MODELS, Size
 from weft.models.zoo.encoders import Wanted
 from weft.tasks.finetuning import decided, with_lora
+from weft.tasks.presets.texts import ENCODER
 from weft.tasks.recipes.language import trunk_weights
 from weft.tasks.recipes.recipe import (
     Recipe,
     Rounds,
     TokensPerWeight,
     check_vocabulary,
+    sized,
     with_model_settings,
     with_own_numbers,
 )
@@ -42,13 +44,7 @@ LADDER = (
     Size(dim=384, depth=6, heads=12, context=128),
     Size(dim=512, depth=8, heads=16, context=256),
 )
-PRESETS = {
-    "tiny": Size(dim=64, depth=2, heads=2, context=128),
-    "mini": Size(dim=256, depth=4, heads=4, context=256),
-    "small": Size(dim=512, depth=4, heads=8, context=512),
-    "base": Size(dim=768, depth=12, heads=12, context=512),
-    "large": Size(dim=1024, depth=24, heads=16, context=512),
-}
+PRESETS = {name: sized(preset) for name, preset in ENCODER.items()}
 RECIPE = Recipe(
     models=ENCODER_MODELS,
     presets=PRESETS,

@@ -10,6 +10,7 @@ from weft.data.encoded.fields import SeenFields, tokens_apart, tokens_of
 from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
+from weft.tasks.presets.fields import FIELDS
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, with_model_settings
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import ForecastTraining
@@ -21,13 +22,7 @@ CELLS_AT_ONCE = 800_000  # cells of the windows that are computed at once: bound
 VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
 ROUNDS = Rounds(15, 20_000)
 
-PRESETS = {
-    "tiny": FieldSize(dim=64, depth=2, heads=2),
-    "mini": FieldSize(dim=128, depth=4, heads=4),
-    "small": FieldSize(dim=256, depth=6, heads=8),
-    "base": FieldSize(dim=512, depth=8, heads=8),
-    "large": FieldSize(dim=1024, depth=12, heads=16),
-}
+PRESETS = {name: FieldSize(one.dim, one.depth, one.heads) for name, one in FIELDS.items()}
 LADDER = (
     FieldSize(dim=48, depth=1, heads=2),
     FieldSize(dim=64, depth=2, heads=2),

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.models.stream import Stream
-from weft.models.zoo import LANGUAGE_MODELS, PRESETS, Size
-from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, with_own_numbers
+from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.tasks.presets.texts import LANGUAGE
+from weft.tasks.recipes.recipe import OF_A_READER, Recipe, TokensPerWeight, sized, with_own_numbers
 from weft.tasks.request import Draft
 from weft.tasks.settings import TextTraining
 from weft.tasks.sizing import Sizing
@@ -31,6 +32,7 @@ LADDER = (
 )
 MANY_STEPS = 4800  # beyond this many steps larger batches learn as much from each token
 FEW_EPOCHS, MANY_EPOCHS = 4.8, 18.0  # from which on a text is learned by heart without dropout, or with little
+PRESETS = {name: sized(preset) for name, preset in LANGUAGE.items()}
 RECIPE = Recipe(
     models=LANGUAGE_MODELS,
     presets=PRESETS,

@@ -14,12 +14,14 @@ from weft.modalities.encoding import ended
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
+from weft.tasks.presets.pairs import PAIRS
 from weft.tasks.recipes.recipe import (
     OF_A_READER,
     Dropout,
     Recipe,
     TokensPerWeight,
     check_vocabulary,
+    sized,
     with_model_settings,
     with_own_numbers,
 )
@@ -43,13 +45,7 @@ LADDER = (
     Size(dim=384, depth=5, heads=12, context=128),
     Size(dim=512, depth=6, heads=16, context=128),
 )
-PRESETS = {
-    "tiny": Size(dim=64, depth=2, heads=2, context=128),
-    "mini": Size(dim=128, depth=2, heads=4, context=128),
-    "small": Size(dim=256, depth=3, heads=4, context=128),
-    "base": Size(dim=512, depth=6, heads=8, context=256),
-    "large": Size(dim=1024, depth=6, heads=16, context=256),
-}
+PRESETS = {name: sized(preset) for name, preset in PAIRS.items()}
 PAPER = {"optimizer": "adamw", "schedule": "inverse-sqrt", "weight_decay": 0.0, "smoothing": 0.1, "average": 5,
          "dropout": 0.1, "tokens": 4096}  # fmt: skip
 PAPER_WARMUP = 4000

@@ -11,6 +11,7 @@ from weft.errors import WeftError
 from weft.models.backbone import backbone_name, embed_of
 from weft.models.stream import Stream
 from weft.models.zoo.vision import RESNETS, VISION_MODELS, VisionSize, mae, resnet, scale_mae, small_net, vit
+from weft.tasks.presets.pictures import PICTURES
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings import PictureTraining, with_settings
@@ -23,14 +24,15 @@ MEDIUM_FROM, HEAVY_FROM = 12, 150  # epochs from which pictures are changed more
 OF_A_PICTURE = (*OF_A_TRUNK, "patch", "size", "summary", "drop")
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
 
-PRESETS: dict[str, VisionSize] = {
-    "tiny": VisionSize(dim=64, depth=2, heads=2, net=small_net(12)),
-    "mini": VisionSize(dim=96, depth=4, heads=3, patch=4, net=small_net(16)),
-    "thumbnail": VisionSize(dim=192, depth=6, heads=3, patch=4, net=small_net(40)),
-    "small": VisionSize(dim=384, depth=12, heads=6, net=RESNETS["resnet34"]),
-    "base": VisionSize(dim=768, depth=12, heads=12, net=RESNETS["resnet50"]),
-    "large": VisionSize(dim=1024, depth=24, heads=16, net=RESNETS["resnet50"]),
-}
+NETS = {
+    "tiny": small_net(12),
+    "mini": small_net(16),
+    "thumbnail": small_net(40),
+    "small": RESNETS["resnet34"],
+    "base": RESNETS["resnet50"],
+    "large": RESNETS["resnet50"],
+}  # the convolutional network of each preset
+PRESETS = {name: VisionSize(one.dim, one.depth, one.heads, one.patch, NETS[name]) for name, one in PICTURES.items()}
 AT_LARGE_SIZE = {name: {"size": LARGE} for name in ("small", "base", "large")}
 LADDERS: dict[str, tuple[VisionSize, ...]] = {
     "vit": (

@@ -10,6 +10,7 @@ from weft.data.encoded.places import EncodedPlaces
 from weft.models.stream import Model, Stream
 from weft.models.zoo.points import CodeName, FieldSize, field
 from weft.tasks.finetuning import decided, with_lora
+from weft.tasks.presets.places import PLACES
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, with_model_settings
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings import PlaceTraining
@@ -27,12 +28,8 @@ LADDER = (
     FieldSize(dim=384, depth=4, features=384),
     FieldSize(dim=512, depth=5, features=512),
 )
-PRESETS = {
-    "tiny": FieldSize(dim=64, depth=2, features=128),
-    "mini": FieldSize(dim=128, depth=3),
-    "small": FieldSize(dim=256, depth=4),
-    "base": FieldSize(dim=512, depth=5, features=512),
-}
+CODE_WIDTHS = {"tiny": 128, "mini": 256, "small": 256, "base": 512}  # of the Fourier code of each preset
+PRESETS = {name: FieldSize(one.dim, one.depth, CODE_WIDTHS[name]) for name, one in PLACES.items()}
 RELU = {"lr": 1e-2, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
 SIREN = {"lr": 1e-3, "optimizer": "adamw", "head_lr": 1.0, "weight_decay": 0.0}  # Muon's steps grow too long for it
 HARMONICS = {"lr": 1e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 3.0}  # decay keeps their waves wide

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from weft.errors import ConfigError, WeftError, nearest
 from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
+from weft.tasks.presets.preset import Preset
 from weft.tasks.request import Request
 from weft.tasks.settings import SizedTraining, with_settings
 from weft.training.schedule import Budget
@@ -119,6 +120,11 @@ def choose_budget(request: Request, minutes: float) -> Budget:
     if request.budget != Budget():
         return request.budget
     return Budget(steps=QUICK_STEPS) if request.preset == "tiny" else Budget(minutes=round(minutes, 1))
+
+
+def sized(preset: Preset) -> Size:
+    """The size of a preset."""
+    return Size(dim=preset.dim, depth=preset.depth, heads=preset.heads, context=preset.context)
 
 
 def with_own_numbers(size: Size, training: SizedTraining) -> Size:

@@ -4,8 +4,8 @@ from functools import partial
 
 from weft.errors import ConfigError
 from weft.models.word_vectors import WordVectors, word_vectors
-from weft.models.zoo import Size
-from weft.tasks.recipes.recipe import Recipe
+from weft.tasks.presets.words import WORDS
+from weft.tasks.recipes.recipe import Recipe, sized
 from weft.tasks.request import Request
 from weft.tasks.settings import WordTraining
 
@@ -15,10 +15,7 @@ SAMPLE = 512  # words or pairs in a sample
 STEPS_A_ROUND = 50  # steps that a round through a small text should have: fewer samples make a step
 CBOW_LR = 0.1  # each neighbour has a share of the mean's gradient, so the rate is higher than that of skip-gram
 WINDOWS = {"word2vec": 5, "glove": 10}
-PRESETS = {
-    name: Size(dim=dim, depth=1, heads=1, context=1)
-    for name, dim in (("tiny", 32), ("mini", 50), ("small", 100), ("base", 300))
-}
+PRESETS = {name: sized(preset) for name, preset in WORDS.items()}
 KEPT = ("dim", "contexts", "window", "negatives", "sample", "most", "lower", "breaks", "batch", "lr", "clip")
 RECIPE = Recipe(
     models={"word2vec": partial(word_vectors, "word2vec"), "glove": partial(word_vectors, "glove")},
