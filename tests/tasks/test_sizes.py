@@ -24,6 +24,7 @@ from weft.codecs.places import PlaceCodec
 from weft.codecs.symbols import SymbolCodec
 from weft.data.encoded.whole_texts import TextAmount
 from weft.domains.registry import CARDS
+from weft.models.backbone import context_of
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
 from weft.tasks.recipes import (
@@ -111,14 +112,14 @@ def of_text(case: Case) -> dict[str, Any]:
     vocab = case.vocab or 0
     draft = draft_of(case, language.RECIPE, training)
     config, training = language.language_model(draft, vocab=vocab, tokens=case.amount)
-    size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": language.context_of(config)}
+    size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": context_of(config)}
     return {**vars(training), **size}
 
 
 def of_pairs(case: Case) -> dict[str, Any]:
     request = case.request
     codec = SimpleNamespace(tokenizer=tokenizer_of(case))
-    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, symbols=None)
+    encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, other_targets=None)
     training = first_training(CARDS[case.task].training, pairs.RECIPE, request, pairs.RECIPE.model_name(request))
     return vars(pairs.encoder_decoder(draft_of(case, pairs.RECIPE, training, encoded=encoded))[1])
 
@@ -132,7 +133,7 @@ def of_trees(case: Case) -> dict[str, Any]:
     symbols = SymbolCodec.of(["XX", *(f"{sign}{label}" for sign in "()" for label in range(20))])
     amount = TextAmount(case.amount, 40)
     encoded: Any = SimpleNamespace(given=codec, codec=codec, tokens=case.amount, context=128, amount=amount)
-    encoded.symbols = symbols if training.form == "symbols" else None
+    encoded.other_targets = symbols if training.form == "symbols" else None
     codecs = {"gaps": GapCodec(GapCodec.Config(opens=("", *map(str, range(100))), closes=20), read=str.encode)}
     draft = draft_of(case, trees.RECIPE, training, codecs=codecs, encoded=encoded)
     return vars((trees.gap_tagger if name == "gaps" else trees.tree_writer)(draft)[1])

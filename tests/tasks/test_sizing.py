@@ -13,6 +13,7 @@ import torch
 from weft.amounts import count
 from weft.data.datasets.texts import RunningText
 from weft.domains.registry import card_named
+from weft.models.backbone import context_of
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.runs.start import Asked
 from weft.runs.training import planned_lines
@@ -77,7 +78,7 @@ class Timed:
     def step_seconds(self, work: Any, device: torch.device) -> float:
         """By the recipe's own count of operations."""
         self.trials += 1
-        context = sizing.context_of(work.model)
+        context = context_of(work.model)
         size = Size(dim=work.model.dim, depth=len(work.model.trunk.all_blocks()), heads=1, context=context)
         tokens = len(work.source.train) * work.training.batch / work.source.per_epoch
         return sizing.step_operations(size, work.model.embed.vocab) * tokens / self.rate
