@@ -20,7 +20,7 @@ from weft.inspect.picture_reading import NoAttention
 from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import TOKEN, Readers
-from weft.inspect.views import Answer, AttentionChoice, View, picture_page
+from weft.inspect.views import AttentionChoice, LookedAnswer, View, picture_page
 from weft.modalities.image import Picture
 from weft.models.stream import Stream
 
@@ -127,7 +127,7 @@ class PictureView(MapsView):
         pixels: np.ndarray,
         how: Glance = Glance(),
         title: str = "",
-        answer: Answer | None = None,
+        answer: LookedAnswer | None = None,
     ):
         """`raw` is the picture as the model reads it, `pixels` as people see it."""
         self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title

@@ -28,7 +28,7 @@ from weft.tasks.registry import card_named
 from weft.tasks.request import Loaded
 from weft.tasks.settings import with_settings
 from weft.tasks.using import own_data
-from weft.tasks.writing import Answer, TextWriter
+from weft.tasks.writing import TextWriter, WrittenText
 
 D = TypeVar("D", bound=Decoding)
 MOST = 8  # inputs that are tried
@@ -138,7 +138,7 @@ def _their_search(how: Decoding) -> dict[str, Any]:
     return {"do_sample": False, "num_beams": how.beam, "length_penalty": how.length_penalty}
 
 
-def _plain(found: Sequence[Sequence[Answer]]) -> dict[int, str]:
+def _plain(found: Sequence[Sequence[WrittenText]]) -> dict[int, str]:
     """The best answers by row, without those of which only some ended before the limit: there the libraries differ."""
     every = {i: {one.ended for _, one in best} for i, best in enumerate(found)}
     return {i: found[i][0][0] for i, ended in every.items() if len(ended) == 1}

@@ -34,7 +34,7 @@ from weft.training.progress import Progress, read_counter
 
 
 @final
-class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
+class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
     """An encoder that reads a picture and a question in one stream, and a decoder that writes the answer."""
 
     name = "answer"

@@ -16,7 +16,7 @@ from weft.errors import ConfigError, WeftError
 from weft.generate.fields import FieldPredictor
 from weft.inspect.fieldattention import LookAtPlace, look_at_place
 from weft.inspect.placeview import PlaceView
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.models.stream import Stream
 from weft.tasks.forecast_output import Made, as_prediction, labels_of, write_made
 from weft.tasks.request import Loaded, Prediction
@@ -143,7 +143,7 @@ def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
             )
             said.append((f"{layer.name} {value:.4g} ± {spread:.2g} {layer.units}".strip(), None))
     when = labels[config.history + len(rolled.mean) - 1]
-    return PlaceView(seen.reading, Answer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
+    return PlaceView(seen.reading, LookedAnswer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
 
 
 def prediction(run: Loaded, name: str, stretch: Stretch, how: Forecasting, output: Path | None) -> Prediction:

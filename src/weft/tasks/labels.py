@@ -15,7 +15,7 @@ from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
 from weft.inspect.saliency import Explained
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.objectives import Classify, Number, Objective
 from weft.objectives.classify import balanced
 from weft.objectives.measures import class_measures, confusion_counts, number_measures, reliability
@@ -111,12 +111,12 @@ def in_a_line(prediction: Prediction) -> str:
     return f"{best} {prediction['probabilities'][best]:.2f}\t{prediction['input']}"
 
 
-def answer(codec: LabelCodec, values: Tensor, top: int = 3) -> Answer:
+def answer(codec: LabelCodec, values: Tensor, top: int = 3) -> LookedAnswer:
     """The answer to one input, given the head's values (1, outputs): the likeliest labels, or a number."""
     (said,) = codec.decode(values, top)
     if "value" in said:
-        return Answer(((f"{said['value']:g}", None),))
-    return Answer(tuple(said["probabilities"].items()))
+        return LookedAnswer(((f"{said['value']:g}", None),))
+    return LookedAnswer(tuple(said["probabilities"].items()))
 
 
 def explained(codec: LabelCodec, values: Tensor, label: str | None) -> Explained:

@@ -39,7 +39,7 @@ from weft.tasks.settings import ParseTraining
 from weft.tasks.task import Task
 from weft.tasks.tree_looking import look_at_tree
 from weft.tasks.tree_writing import TreeWriter, spelling
-from weft.tasks.writing import Answer
+from weft.tasks.writing import WrittenText
 from weft.training.progress import Progress
 
 
@@ -131,7 +131,7 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
         return found.measured(shares, {name: int(scores[name]) for name in ("matched", "gold", "found")})
 
 
-def _prediction(text: str, answer: Answer) -> Prediction:
+def _prediction(text: str, answer: WrittenText) -> Prediction:
     symbols, hypothesis = answer
     words = apart(text).split()
     if not words:

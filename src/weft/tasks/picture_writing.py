@@ -21,7 +21,7 @@ from weft.tasks.common_space import named_classes
 from weft.tasks.pictures import given_pictures, in_batches
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Loaded, Prediction
-from weft.tasks.writing import SPARE_TOKENS, Answer
+from weft.tasks.writing import SPARE_TOKENS, WrittenText
 from weft.training.progress import Progress
 
 USUAL_LONGEST = 40  # tokens of the longest caption, where nobody knows what a model learned from
@@ -87,9 +87,9 @@ class PictureWriter:
         self.context = context_of(self.model.config.target)
         self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
 
-    def write(self, frames: Frames, how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
+    def write(self, frames: Frames, how: Decoding, progress: Progress | None = None) -> list[list[WrittenText]]:
         """The best captions of each picture, with their tokens and scores."""
-        found: list[list[Answer]] = [[] for _ in range(len(frames))]
+        found: list[list[WrittenText]] = [[] for _ in range(len(frames))]
         followed = how.beam if how.temperature == 0 else how.best
         for rows, picture in in_batches(self.run, frames, progress, at_once=max(1, MAX_HYPOTHESES // followed)):
             for row, answers in zip(rows, self.written(picture, how), strict=True):
@@ -97,7 +97,7 @@ class PictureWriter:
         return found
 
     @torch.inference_mode()
-    def written(self, picture: Picture, how: Decoding) -> list[list[Answer]]:
+    def written(self, picture: Picture, how: Decoding) -> list[list[WrittenText]]:
         """The same of pictures of one shape. Where captions are drawn, a picture's pixels decide the draw."""
         used: Any = prepared(self.model.eval(), how.precision)
         opening = list(self.marks.written_from)

@@ -12,7 +12,7 @@ from weft.data.readers.places import PlaceRows
 from weft.errors import ConfigError, DataError
 from weft.inspect.figures import coloured, png_of
 from weft.inspect.panels import FieldView, Panel, animation
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.models.stream import Model, Stream
 from weft.tasks.places import AskField, in_a_line, predicted
 from weft.tasks.rasters import Raster, values_at
@@ -68,13 +68,13 @@ def place_view(run: Loaded, codec: PlaceCodec, label: LabelCodec, model: Stream,
     return FieldView(title, shown, words, {"prediction": answer}, answer=_answer(answer))
 
 
-def _answer(prediction: Prediction) -> Answer:
+def _answer(prediction: Prediction) -> LookedAnswer:
     """The value at a place, its colour, or the likeliest classes."""
     if "probabilities" in prediction:
-        return Answer(tuple(prediction["probabilities"].items()), "class")
+        return LookedAnswer(tuple(prediction["probabilities"].items()), "class")
     if "colour" in prediction:
-        return Answer(((" ".join(map(str, prediction["colour"])), None),), "colour")
-    return Answer(((f"{prediction['value']:g}", None),), "value")
+        return LookedAnswer(((" ".join(map(str, prediction["colour"])), None),), "colour")
+    return LookedAnswer(((f"{prediction['value']:g}", None),), "value")
 
 
 def _alike(codec: PlaceCodec, raster: Raster, model: Stream, place: list[float]) -> np.ndarray:

@@ -12,7 +12,7 @@ from weft.config import from_json
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
-from weft.inspect.views import Answer, View
+from weft.inspect.views import LookedAnswer, View
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.tasks.recipes.language import context_of
@@ -20,7 +20,7 @@ from weft.tasks.request import Loaded
 from weft.tasks.settings import SizedTraining, with_settings
 
 T = TypeVar("T", bound=SizedTraining)
-Answers = Callable[[np.ndarray], Answer | None]
+Answers = Callable[[np.ndarray], LookedAnswer | None]
 ANSWERS = 3  # of the likeliest that a look shows
 
 
@@ -50,7 +50,7 @@ def look_at(run: Loaded, given: object, how: LookAtText, answer: Answers | None 
 
 
 @torch.inference_mode()
-def next_tokens(run: Loaded, ids: np.ndarray) -> Answer:
+def next_tokens(run: Loaded, ids: np.ndarray) -> LookedAnswer:
     """The likeliest tokens to follow ids."""
     model, tokenizer = stream_of(run).eval(), text_of(run.codecs).tokenizer
     read = torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device)
@@ -58,7 +58,7 @@ def next_tokens(run: Loaded, ids: np.ndarray) -> Answer:
     named = [
         tokenizer.names[id] if id in tokenizer.special else repr(tokenizer.decode([id])) for id in best[1].tolist()
     ]
-    return Answer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
+    return LookedAnswer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
 
 
 class Embedding(Compute, TextVectors):

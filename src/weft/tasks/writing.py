@@ -28,7 +28,7 @@ USUAL_RATIO = 2.0  # target tokens for each source token, where nobody knows wha
 UNSPACED = re.compile(r"[。！？]$")  # ends a sentence that no space follows
 SHOWN = 5  # examples in an evaluation
 
-Answer = tuple[str, Hypothesis]
+WrittenText = tuple[str, Hypothesis]
 Bound = Callable[[str, int], Rule]  # a text and the most tokens of its answer -> what may be written
 
 
@@ -61,7 +61,7 @@ class TextWriter:
 
     def write(
         self, texts: Sequence[str], how: Decoding, progress: Progress | None = None, bound: Bound | None = None
-    ) -> list[list[Answer]]:
+    ) -> list[list[WrittenText]]:
         """The best answers to each text, with their tokens and scores. A blank text has an empty answer.
 
         `bound` gives the rule under which a text is answered.
@@ -97,7 +97,9 @@ class TextWriter:
         empty = [("", Hypothesis((), 0.0, 0.0, True))]
         return [[self._answer(h) for h in next(found)] if text.strip() else empty for text in texts]
 
-    def write_long(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
+    def write_long(
+        self, texts: Sequence[str], how: Decoding, progress: Progress | None = None
+    ) -> list[list[WrittenText]]:
         """The best answers to texts; one beyond the model's context is answered sentence by sentence."""
         marks = self.source.marks
         lengths = [len(marks.around(ids)) for ids in self.source.ids(texts)]
@@ -109,7 +111,7 @@ class TextWriter:
         """The most tokens of an answer to a source with this number of tokens."""
         return min(self.context, math.ceil(self.ratio * tokens) + SPARE_TOKENS)
 
-    def _answer(self, hypothesis: Hypothesis) -> Answer:
+    def _answer(self, hypothesis: Hypothesis) -> WrittenText:
         return self.target.decode(hypothesis.ids).strip(), hypothesis
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> tuple[float, int]:
@@ -148,7 +150,7 @@ class Found:
         return Measured(len(self.held), metrics, {**more, "tokens": self.tokens, **long, "samples": examples})
 
 
-Write = Callable[[TextWriter, Sequence[str], Decoding, Progress | None], list[list[Answer]]]
+Write = Callable[[TextWriter, Sequence[str], Decoding, Progress | None], list[list[WrittenText]]]
 
 
 def answer_all(
@@ -167,14 +169,14 @@ def answer_all(
     return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 
 
-def answered(text: str, answer: Answer) -> Prediction:
+def answered(text: str, answer: WrittenText) -> Prediction:
     """An answer as the user gets it; one that was cut at its limit says so."""
     found, hypothesis = answer
     cut = {} if hypothesis.ended else {"cut": True}
     return {"source": text, "text": found, "score": round(hypothesis.score, 4) + 0.0, **cut}
 
 
-def _joined(parts: list[list[Answer]]) -> list[Answer]:
+def _joined(parts: list[list[WrittenText]]) -> list[WrittenText]:
     """The answers to the sentences of one text as answers to the text, the n-th best of each with one another."""
     if len(parts) == 1:
         return parts[0]

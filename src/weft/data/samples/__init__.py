@@ -3,7 +3,7 @@
 from weft.data.graphs.graph_set import GraphSet
 from weft.data.grids.grid import Fields
 from weft.data.images.album import Album, Found
-from weft.data.readers.corpus import Given
+from weft.data.readers.corpus import GivenText
 from weft.data.readers.labelled_texts import LabelledTexts
 from weft.data.readers.places import Places
 from weft.data.readers.tagged_texts import TaggedTexts
@@ -11,27 +11,27 @@ from weft.data.readers.word_questions import Analogies
 from weft.errors import DataError
 
 
-def python_topics() -> Given:
+def python_topics() -> GivenText:
     """The help texts of Python itself (`help("LAMBDA")` and so on), about half a megabyte."""
     from pydoc_data import topics
 
     text = "\n\n".join(topics.topics[name].strip("\n") for name in sorted(topics.topics))
-    return Given("python-topics", text + "\n")
+    return GivenText("python-topics", text + "\n")
 
 
-def english_sentences() -> Given:
+def english_sentences() -> GivenText:
     """The English half of the phrasebook, 40,000 short sentences of our own in random order, one a line."""
     from weft.data.samples.phrasebook import drawn
 
     train, _ = drawn()
-    return Given("weft-sentences", "".join(f"{text}\n" for _, _, text in train))
+    return GivenText("weft-sentences", "".join(f"{text}\n" for _, _, text in train))
 
 
-def small_world_sentences() -> Given:
+def small_world_sentences() -> GivenText:
     """Sentences about a small world of our own, in which analogies hold: 60,000 short ones, one a line."""
     from weft.data.samples.small_world import drawn_sentences
 
-    return Given("weft-small-world", "".join(f"{text}\n" for text in drawn_sentences()))
+    return GivenText("weft-small-world", "".join(f"{text}\n" for text in drawn_sentences()))
 
 
 def small_world_questions() -> Analogies:

@@ -88,7 +88,7 @@ ANSWER = Card(
     "or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
     sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
     example="picture.jpg",
-    home="answer.Answer",
+    home="answer.AnswerQuestions",
     reads="questions.AskedPictures",
     training=settings.AnswerTraining,
     models={
