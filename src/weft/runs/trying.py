@@ -21,6 +21,7 @@ from weft.errors import DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.modalities.framing import blanks
 from weft.modalities.image import PictureEmbed
+from weft.tasks.asks import Given
 from weft.tasks.picture_writing import Captioning, PictureWriter
 from weft.tasks.pictures import given_pictures
 from weft.tasks.recipes.language import context_of
@@ -107,7 +108,8 @@ def trial_of(run: Loaded, tolerance: float) -> Trial | None:
 
 def _predicted(run: Loaded, inputs: Sequence[Any], **settings: Any) -> list[dict[str, Any]]:
     task = card_named(run.config["task"]).task
-    return task.predict(run, inputs, with_settings(run.usual(task.Predict), settings), None)  # type: ignore[no-any-return]
+    how = with_settings(run.usual(task.Predict), settings)
+    return [one.values for one in task.predict(run, [Given(one) for one in inputs], how, None)]
 
 
 def _translated(run: Loaded) -> Trial:
@@ -191,7 +193,7 @@ def _pictures(run: Loaded) -> Trial | None:
     if run.config["task"] == "classify-images":
         return Trial("picture label", inputs, _said(run, _predicted(run, inputs)))
     how = _searched(run, Captioning)
-    writer, frames = PictureWriter(run), given_pictures(run, inputs, Ground())[1]
+    writer, frames = PictureWriter(run), given_pictures(run, [Given(one) for one in inputs], Ground())[1]
     plain = _plain(writer.write(frames, how))
     if not plain:  # a model that has learned little: its greedy texts at least
         how = how.replace(beam=1, best=1)

@@ -1,6 +1,6 @@
 """classify-images: learn to tell what is in a picture. Pictures with labels in, a model that labels new ones out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, final
 
@@ -22,13 +22,14 @@ from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks import labels, pictures
+from weft.tasks.asks import Answer, Given, Gives, Ways
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings import PictureLabelTraining, with_settings
+from weft.tasks.settings import PictureLabelTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -45,6 +46,9 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     recipe = recipes.CLASSIFYING
     unit = "picture"
     starts_from = ("reconstruct-images", "distill-images", "caption")
+    asks = (pictures.PICTURES,)
+    embeds = (pictures.PICTURE,)
+    Embed = pictures.Seeing
     Look = LookAtPicture
 
     class Predict(Ground, labels.Labelling):
@@ -113,16 +117,23 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
         return {"labels": kind, **recipes.picture_facts(run)}
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(labels.codec_of(run.codecs))
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        return pictures.opened_pictures(words)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         run, (names, frames) = run.computing(how.precision), pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, pictures.classifier_of(run))
-        return labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
+        found = labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
+        return [Answer(i, one) for i, one in enumerate(found)]
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
 
-    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return pictures.picture_vectors(run, inputs, with_settings(pictures.Seeing(), settings))
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
+        return pictures.picture_vectors(run, inputs, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)
@@ -140,5 +151,5 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         sheet = contact_sheet(pixels, captions, title="the surest mistakes")
         return replace(found, pictures={**found.pictures, "mistakes.png": sheet})
 
-    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, input, how, labels.codec_of(run.codecs))
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, inputs, how, labels.codec_of(run.codecs))

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from weft.codecs import Codecs, LabelCodec, NumberCodec
-from weft.codecs.text import only_texts
 from weft.data.datasets.labelled import LabelledData, read_texts
 from weft.data.encoded.labelled import LabelledIds
 from weft.data.like_lengths import ids_together
@@ -21,13 +20,14 @@ from weft.modalities.framing import frame_ids
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import labels
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.finetuning import start_weights
 from weft.tasks.measuring import counted
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import LabelTraining
-from weft.tasks.streams import look_at, stream_of, text_of, training_of, vectors_of
+from weft.tasks.streams import Embedding, embedded_texts, look_at, stream_of, text_of, training_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -44,7 +44,9 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     recipe = encoders.RECIPE
     unit = "text"
     starts_from = ("fill-mask", "tag-text", "language-model")
-    reads_lines = True
+    asks = (Asks("text", "a text", lines=True),)
+    embeds = (Asks("text", "a text", lines=True),)
+    Embed = Embedding
     Predict = labels.Labelling
     Look = LookAtText
 
@@ -91,17 +93,23 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "texts")
 
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(run.codec("label", LabelCodec))
+
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: labels.Labelling, listen: Listen | None
-    ) -> list[Prediction]:
-        run, codec, texts = run.computing(how.precision), text_of(run.codecs), only_texts(inputs)
+        self, run: Loaded, inputs: Sequence[Given], how: labels.Labelling, listen: Listen | None
+    ) -> list[Answer]:
+        run, codec, texts = run.computing(how.precision), text_of(run.codecs), texts_of(inputs)
         ids = codec.ids(texts)
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
         found = labels.predictions(
             run.codec("label", LabelCodec), text_values(stream_of(run), rows), texts, how.top, how.choices
         )
-        return [{**one, **({"unread_end": n} if n else {})} for one, n in zip(found, unread, strict=True)]
+        return [
+            Answer(i, {**one, **({"unread_end": n} if n else {})})
+            for i, (one, n) in enumerate(zip(found, unread, strict=True))
+        ]
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
@@ -121,12 +129,13 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         values = text_values(stream_of(run), rows, progress)
         return labels.measured(codec, values, truth, excerpts, called="text")
 
-    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         label = run.codec("label", LabelCodec)
-        return look_at(run, input, how, lambda ids: labels.answer(label, text_values(stream_of(run), [ids])))
+        text = only_text(inputs)
+        return look_at(run, text, how, lambda ids: labels.answer(label, text_values(stream_of(run), [ids])))
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return vectors_of(run, inputs, settings)
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+        return embedded_texts(run, inputs, how)
 
 
 @torch.inference_mode()

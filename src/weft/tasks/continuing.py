@@ -19,6 +19,7 @@ class Continuing(Sampling, Compute):
     pattern: str | None = None
     schema: str | None = None
 
+    names_files: ClassVar[tuple[str, ...]] = ("schema",)
     about: ClassVar[Mapping[str, str]] = {
         **Sampling.about,
         **Compute.about,

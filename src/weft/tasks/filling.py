@@ -23,6 +23,7 @@ class Filling(Ground):
     seed: int = 0
     out: str = "."
 
+    names_files: ClassVar[tuple[str, ...]] = ("out",)
     about: ClassVar[Mapping[str, str]] = {
         "hide": "mask ratio: the share of the patches that are hidden; 0 fills in only missing pixels",
         "seed": "random seed; another seed hides other patches",

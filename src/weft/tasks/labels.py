@@ -19,6 +19,7 @@ from weft.inspect.views import LookedAnswer
 from weft.objectives import Classify, Number, Objective
 from weft.objectives.classify import balanced
 from weft.objectives.measures import class_measures, confusion_counts, number_measures, reliability
+from weft.tasks.asks import Gives
 from weft.tasks.request import Measured, Prediction
 
 MISTAKES = 8  # listed in an evaluation
@@ -77,6 +78,15 @@ def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray 
 
 
 # Predicted
+
+
+def gives(codec: LabelCodec, endings: tuple[str, ...] = ()) -> Gives:
+    """The kind of answers by labels: one of some, any of some, or a number."""
+    if isinstance(codec, SeveralCodec):
+        return Gives("labels", endings=endings)
+    if isinstance(codec, ClassCodec):
+        return Gives("choices", endings=endings)
+    return Gives("number" if isinstance(codec, NumberCodec) else "numbers", endings=endings)
 
 
 def predictions(

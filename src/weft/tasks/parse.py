@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import final
 
 from weft.codecs import Codecs, GapCodec
-from weft.codecs.text import only_texts
 from weft.data.datasets.pairs import PairData, grouped, tree_pair
 from weft.data.encoded.gaps import gap_ids
 from weft.data.encoded.pairs import PairIds
@@ -21,6 +20,7 @@ from weft.inspect.tree_view import LookAtTree
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.gap_tagging import GapTagger
 from weft.tasks.recipes.language import context_of
 from weft.tasks.recipes.pairs import batch_in_words
@@ -51,6 +51,7 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     training = ParseTraining
     recipe = RECIPE
     unit = "token"
+    asks = (Asks("text", "a sentence", lines=True),)
     Predict = Decoding
     Look = LookAtTree
 
@@ -93,8 +94,11 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
-        texts = only_texts(inputs)
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("tree")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Decoding, listen: Listen | None) -> list[Answer]:
+        texts = texts_of(inputs)
         if "gaps" in run.codecs:
             if how.best > 1 or how.temperature > 0:
                 problem = "a tagger of gaps finds the one best tree"
@@ -102,15 +106,14 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
             found = GapTagger(run).write([apart(text) for text in texts])
         else:
             found = TreeWriter(run).write([apart(text) for text in texts], how)
-        return [_prediction(text, one) for text, best in zip(texts, found, strict=True) for one in best]
+        return [Answer(i, _prediction(texts[i], one)) for i, best in enumerate(found) for one in best]
 
     def shown(self, prediction: Prediction) -> str:
         return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
-    def look(self, run: Loaded, input: object, how: LookAtTree) -> View:
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTree) -> View:
         """The tree, and which words of the sentence were read for each of its brackets."""
-        (text,) = only_texts([input])
-        return look_at_tree(run, text, how)
+        return look_at_tree(run, only_text(inputs), how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])

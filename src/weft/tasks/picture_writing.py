@@ -17,10 +17,11 @@ from weft.modalities.image import Picture
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.objectives.scoring import scored
+from weft.tasks.asks import Answer, Given
 from weft.tasks.common_space import named_classes
 from weft.tasks.pictures import given_pictures, in_batches
 from weft.tasks.recipes.language import context_of
-from weft.tasks.request import Loaded, Prediction
+from weft.tasks.request import Loaded
 from weft.tasks.writing import SPARE_TOKENS, WrittenText
 from weft.training.progress import Progress
 
@@ -122,14 +123,18 @@ class PictureWriter:
         return scored(TargetToken.Config(), self.model, batches)
 
 
-def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Prediction]:
+def answers(run: Loaded, inputs: Sequence[Given], how: Captioning) -> list[Answer]:
     """Captions of pictures, or with labels the class of each by its name."""
     if how.named:
         return named_classes(run, inputs, how.named, how.templates)
     writer = PictureWriter(run)
     names, frames = given_pictures(run, inputs, Ground())
     return [
-        {"input": name, "text": text, "score": round(one.score, 4) + 0.0, **({} if one.ended else {"cut": True})}
-        for name, best in zip(names, writer.write(frames, how), strict=True)
+        Answer(
+            i,
+            {"input": names[i], "text": text, "score": round(one.score, 4) + 0.0}
+            | ({} if one.ended else {"cut": True}),
+        )
+        for i, best in enumerate(writer.write(frames, how))
         for text, one in best
     ]

@@ -1,6 +1,6 @@
 """Looks into fields: the field around a place, the position code as pictures, the errors; and the field as it is learned."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,8 @@ from weft.inspect.figures import coloured, png_of
 from weft.inspect.panels import FieldView, Panel, animation
 from weft.inspect.views import LookedAnswer
 from weft.models.stream import Model, Stream
-from weft.tasks.places import AskField, in_a_line, predicted
+from weft.tasks.asks import Given, Spot, only_one
+from weft.tasks.places import AskField, in_a_line, place_of_input, predicted
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded, Prediction
 from weft.tasks.streams import stream_of
@@ -39,7 +40,7 @@ class LookAtField(Config):
             raise ConfigError(f"expected {' or '.join(KINDS)}, found {self.what!r}", where="what")
 
 
-def looked(run: Loaded, given: object, how: LookAtField, known: Callable[[], PlaceRows | None]) -> FieldView:
+def looked(run: Loaded, inputs: Sequence[Given], how: LookAtField, known: Callable[[], PlaceRows | None]) -> FieldView:
     """The field around a place, or what was asked for instead."""
     codec, label, model = run.codec("place", PlaceCodec), run.codec("label", LabelCodec), stream_of(run)
     if how.what == "codes":
@@ -50,13 +51,14 @@ def looked(run: Loaded, given: object, how: LookAtField, known: Callable[[], Pla
             problem = "the data of this run is gone or has changed since it was trained"
             raise DataError(problem, where=str(run.folder.path), fix="look at a place instead")
         return error_view(codec, label, model, rows)
-    return place_view(run, codec, label, model, codec.place(given))
+    return place_view(run, codec, label, model, place_of_input(codec, only_one(inputs, "a place")))
 
 
 def place_view(run: Loaded, codec: PlaceCodec, label: LabelCodec, model: Stream, place: list[float]) -> FieldView:
     """The field with a place marked, and how alike the codes of all other places are to its own."""
     raster, near = Raster.usual(codec), Raster.usual(codec, CODE_SIDE)
-    (answer,) = predicted(run, [place], AskField(top=3))
+    (answered,) = predicted(run, [Given(Spot(tuple(place)))], AskField(top=3))
+    answer = answered.values
     mark = raster.marked(place)
     alike = _alike(codec, near, model, place)
     shown = (

@@ -1,6 +1,7 @@
 """reconstruct-images: hide most of each picture and learn to fill it in (MAE). No labels; classifiers start from here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -23,15 +24,15 @@ from weft.models.backbone import embed_of
 from weft.models.stream import Model
 from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct
-from weft.storage.store import write_file
 from weft.tasks import pictures
+from weft.tasks.asks import Answer, Given, Gives, Ways
 from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
 from weft.tasks.finetuning import with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import hiding_cost
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings import HidingTraining, with_settings
+from weft.tasks.settings import HidingTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -48,6 +49,9 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     training = HidingTraining
     recipe = recipes.HIDING
     unit = "patch"
+    asks = (pictures.PICTURES,)
+    embeds = (pictures.PICTURE,)
+    Embed = pictures.Seeing
     Look = LookAtPicture
     Predict = Filling
 
@@ -99,26 +103,31 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.picture_facts(run)
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Filling, listen: Listen | None) -> list[Prediction]:
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("picture")
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        return pictures.opened_pictures(words)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Filling, listen: Listen | None) -> list[Answer]:
         model, (names, frames) = _autoencoder(run), pictures.given_pictures(run, inputs, how)
-        Path(how.out).mkdir(parents=True, exist_ok=True)
-        found: list[Prediction] = [{} for _ in names]
+        found = [Answer(i) for i in range(len(names))]
         for rows, picture in pictures.in_batches(run, frames):
             filled, seen = fill(model, picture, how.hide, seed=how.seed, alike=True)
             errors = squared_errors(picture, filled, seen)
             for row, pixels, error in zip(rows, as_bytes(filled), errors, strict=True):
-                path = Path(how.out) / f"{Path(names[row]).stem}-filled.png"
-                write_file(path, png_of(pixels))
+                path = str(Path(how.out) / f"{Path(names[row]).stem}-filled.png")
                 wrong = {} if error is None else {"rmse": round(error**0.5, 3)}
-                found[row] = {"input": names[row], "output": str(path), **wrong}
+                values = {"input": names[row], "output": path, **wrong}
+                found[row] = Answer(int(row), values, {path: partial(png_of, pixels)})
         return found
 
     def shown(self, prediction: Prediction) -> str:
         error = f" (error on what was hidden: {prediction['rmse']:.1f} of 255)" if "rmse" in prediction else ""
         return f"{prediction['input']} -> {prediction['output']}{error}"
 
-    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return pictures.picture_vectors(run, inputs, with_settings(pictures.Seeing(), settings))
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
+        return pictures.picture_vectors(run, inputs, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=False)
@@ -139,8 +148,8 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         drawn = {"reconstructions.png": sheet(model, first)}
         return Measured(len(held_out), {"loss": total / max(1, seen), **metrics}, {}, drawn)
 
-    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, input, how)
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, inputs, how)
 
 
 def _autoencoder(run: Loaded) -> Autoencoder:

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from weft.codecs import Codecs, TextCodec
-from weft.codecs.text import only_texts
 from weft.config import from_json
 from weft.errors import WeftError
 from weft.generate.compute import Compute
@@ -15,9 +14,10 @@ from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vecto
 from weft.inspect.views import LookedAnswer, View
 from weft.modalities.text import Text
 from weft.models.stream import Stream
+from weft.tasks.asks import Given, texts_of
 from weft.tasks.recipes.language import context_of
-from weft.tasks.request import Loaded
-from weft.tasks.settings import SizedTraining, with_settings
+from weft.tasks.request import Embedded, Loaded
+from weft.tasks.settings import SizedTraining
 
 T = TypeVar("T", bound=SizedTraining)
 Answers = Callable[[np.ndarray], LookedAnswer | None]
@@ -40,10 +40,9 @@ def stream_of(run: Loaded) -> Stream:
     return run.model
 
 
-def look_at(run: Loaded, given: object, how: LookAtText, answer: Answers | None = None) -> View:
+def look_at(run: Loaded, text: str, how: LookAtText, answer: Answers | None = None) -> View:
     """What the run's model reads within a text; `answer` gives what it answers to the ids of the text."""
     codec, model = text_of(run.codecs), stream_of(run)
-    (text,) = only_texts([given])
     (ids,) = codec.encode([text], context_of(model.config)).rows
     said = None if answer is None or how.table or model.head is None else answer(ids)
     return look_at_text(model, codec.tokenizer, ids, text, how, said)
@@ -67,13 +66,13 @@ class Embedding(Compute, TextVectors):
     about: ClassVar[Mapping[str, str]] = {**TextVectors.about, **Compute.about}
 
 
-def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+def embedded_texts(run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
     """One vector for each text."""
-    how = with_settings(run.usual(Embedding, "embed"), settings)
-    texts = [text.lower() if how.lower else text for text in only_texts(inputs)]
+    texts = [text.lower() if how.lower else text for text in texts_of(inputs)]
     context = context_of(run.model.config)
     rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
-    return text_vectors(stream_of(run.computing(how.precision)), rows, how)
+    vectors = text_vectors(stream_of(run.computing(how.precision)), rows, how)
+    return Embedded([one.name for one in inputs], vectors)
 
 
 def training_of(run: Loaded, kind: type[T]) -> T:

@@ -1,16 +1,13 @@
 """translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import final
 
 from weft.codecs import Codecs
 from weft.codecs.languages import ChosenLanguages
-from weft.codecs.text import only_texts
-from weft.data import documents
 from weft.data.datasets.pairs import PairData, grouped
+from weft.data.documents import ENDINGS
 from weft.data.encoded.pairs import PairIds
-from weft.data.files import ending
 from weft.data.languages import language
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.pairs import read_pairs
@@ -21,6 +18,7 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.language_choice import Measuring, Translating, in_languages, in_languages_of_columns
 from weft.tasks.recipes.pairs import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
@@ -39,6 +37,8 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     training = PairTraining
     recipe = RECIPE
     unit = "token"
+    asks = (Asks("text", "a text", lines=True),)
+    documents = ENDINGS
     Predict = Translating
     Evaluate, Export = Measuring, ChosenLanguages
     Look = LookAtTranslation
@@ -72,12 +72,13 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[object], how: Translating, listen: Listen | None
-    ) -> list[Prediction]:
-        texts = only_texts(inputs)
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("text")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Translating, listen: Listen | None) -> list[Answer]:
+        texts = texts_of(inputs)
         found = TextWriter(in_languages(run, how)).write_long(texts, how)
-        return [answered(text, one) for text, best in zip(texts, found, strict=True) for one in best]
+        return [Answer(i, answered(texts[i], one)) for i, best in enumerate(found) for one in best]
 
     def shown(self, prediction: Prediction) -> str:
         return str(prediction["text"])
@@ -97,10 +98,6 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         found = answer_all(run, held_out, TextWriter.write_long, str, progress)
         return found.measured(*translation_measures(found.answers, found.held))
 
-    def document(self, path: Path) -> documents.Document | None:
-        return documents.units(path) if ending(path, documents.ENDINGS) else None
-
-    def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""
-        (text,) = only_texts([input])
-        return look_at_writing(run, text, how, called="translation")
+        return look_at_writing(run, only_text(inputs), how, called="translation")
