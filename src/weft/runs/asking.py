@@ -221,8 +221,7 @@ def predicted(
 
     An error that no prediction goes with is raised.
     """
-    said = dict(settings)
-    ways, how = ways_of(said), checked(run, "predict", settings, files=True)
+    ways, how = ways_of(dict(settings)), checked(run, "predict", settings, files=True)
     with run.used(**ways):
         inputs = list(given(run, words, ways=Ways("predict", how, **ways)))
         found = list(ask(run, inputs, how, listen=listen))

@@ -25,8 +25,7 @@ def embed_inputs(
     Also the inputs that cannot be used, each with its error.
     """
     kind = _checked(out, queries)
-    said = dict(settings)
-    ways, how = ways_of(said), checked(run, "embed", settings, files=True)
+    ways, how = ways_of(dict(settings)), checked(run, "embed", settings, files=True)
     with run.used(**ways):
         inputs = list(given(run, words, ways=Ways("embed", how, **ways, lines=True)))
         if not inputs:

@@ -126,13 +126,8 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
         return [
             Answer(
                 i,
-                {
-                    "input": given.names[one.picture],
-                    "question": one.text,
-                    "text": text,
-                    "score": round(h.score, 4) + 0.0,
-                }
-                | ({} if h.ended else {"cut": True}),
+                {"input": given.names[one.picture], "question": one.text, "text": text}
+                | {"score": round(h.score, 4) + 0.0, **({} if h.ended else {"cut": True})},
             )
             for i, (one, best) in enumerate(zip(given.asked, found, strict=True))
             for text, h in best

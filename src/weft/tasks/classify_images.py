@@ -15,7 +15,6 @@ from weft.data.images.album import Album
 from weft.data.images.batches import labelled_pictures
 from weft.data.images.settings import Ground
 from weft.data.source import Source
-from weft.inspect.sheets import contact_sheet
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.models.backbone import embed_of
@@ -143,13 +142,8 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         codec.encode(true)  # refuses unknown labels before anything is computed
         values = pictures.values_of(run, frames, pictures.classifier_of(run), progress)
         found = labels.measured(codec, values, true, held_out.names, called="picture")
-        wrong = labels.surest_mistakes(codec, values, true, MISTAKES)
-        if not wrong:
-            return found
-        pixels = [one.pixels for one in frames.read([one.row for one in wrong])]
-        captions = [f"{one.label}, {one.sure:.2f} sure it is {one.said}" for one in wrong]
-        sheet = contact_sheet(pixels, captions, title="the surest mistakes")
-        return replace(found, pictures={**found.pictures, "mistakes.png": sheet})
+        sheet = pictures.mistakes(frames, labels.surest_mistakes(codec, values, true, MISTAKES))
+        return replace(found, pictures={**found.pictures, **sheet})
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how, labels.codec_of(run.codecs))

@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from weft.codecs import Codecs, LabelCodec, NumberCodec
 from weft.data.datasets.labelled import LabelledData, read_texts
 from weft.data.encoded.labelled import LabelledIds
-from weft.data.like_lengths import ids_together
 from weft.data.readers.labelled_texts import Example
 from weft.data.source import Source
 from weft.inspect.texts import LookAtText
@@ -22,12 +19,11 @@ from weft.objectives import Objective
 from weft.tasks import labels
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.finetuning import start_weights
-from weft.tasks.measuring import counted
 from weft.tasks.recipes import encoders
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings import LabelTraining
-from weft.tasks.streams import Embedding, embedded_texts, look_at, stream_of, text_of, training_of
+from weft.tasks.streams import Embedding, embedded_texts, look_at, stream_of, text_of, text_values, training_of
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -136,18 +132,6 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)
-
-
-@torch.inference_mode()
-def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
-    """The values of the model's head for each text, texts of like length computed together."""
-    model.eval()
-    found, device = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device
-    with counted(progress, len(rows), "texts") as count:
-        for some, lines in ids_together(rows):
-            found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
-            count(len(some))
-    return found
 
 
 def _wanted(draft: LabelDraft) -> encoders.EncoderWanted:

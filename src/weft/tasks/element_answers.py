@@ -55,8 +55,8 @@ def predicted(run: Loaded, given: Graphs, how: AskElements) -> list[Answer]:
                 found.append(Answer(number, one))
     if found:
         name, classes = how.output or "answers.csv", codec.names if isinstance(codec, ClassCodec) else ()
-        delimiter, values = "\t" if Path(name).suffix.lower() == ".tsv" else ",", [one.values for one in found]
-        found[0] = replace(found[0], files={name: lambda: _table(values, classes, delimiter).encode()})
+        delimiter, answers = "\t" if Path(name).suffix.lower() == ".tsv" else ",", [one.values for one in found]
+        found[0] = replace(found[0], files={name: lambda: _table(answers, classes, delimiter).encode()})
     return found
 
 

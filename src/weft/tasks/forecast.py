@@ -45,8 +45,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     unit = "cell"
     asks = (Asks("file", "fields", NETCDF, may_lack=True),)  # the run's own fields go on where none are given
     slow_rows = False  # `measure` itself keeps to the time
-    Predict = forecasting.Forecasting
-    Look = LookAtPlace
+    Predict, Look = forecasting.Forecasting, LookAtPlace
 
     def codecs(self, data: FieldData, training: ForecastTraining, known: Codecs) -> Codecs:
         if isinstance(codec := known.get("field"), FieldCodec):

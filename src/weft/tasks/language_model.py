@@ -23,7 +23,7 @@ from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
-from weft.tasks.continuing import Continuing
+from weft.tasks.continuing import Continuing, prompts_of, unread
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.planning import check_vocabulary, with_model_settings
 from weft.tasks.recipes.language import RECIPE, context_of, language_model
@@ -47,9 +47,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     unit = "token"
     asks = (Asks("text", "a text", lines=True),)
     embeds = (Asks("text", "a text", lines=True),)
-    Predict = Continuing
-    Look = LookAtText
-    Embed = Embedding
+    Predict, Look, Embed = Continuing, LookAtText, Embedding
 
     def codecs(self, data: TextData, training: TextTraining, known: Codecs) -> Codecs:
         if "text" in known:
@@ -96,10 +94,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         return Gives("text", streams=True)
 
     def rows(self, run: Loaded, inputs: Sequence[Given], how: Continuing) -> list[Prompt]:
-        codec = text_of(run.codecs)
-        prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts_of(inputs))]
-        rule = how.rule(codec.tokenizer)
-        return [Prompt(ids, how, tuple(codec.ends), rule) for ids in prompts]
+        return prompts_of(text_of(run.codecs), texts_of(inputs), how)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Continuing, listen: Listen | None) -> list[Answer]:
         rows, codec, texts = self.rows(run, inputs, how), text_of(run.codecs), texts_of(inputs)
@@ -117,7 +112,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
                     "text": one.text,
                     **({"sample": i} if how.samples > 1 else {}),
                     **({"cut": True} if rule is not None and one.ended == "length" else {}),
-                    **_unread(texts[number], prompts[number], session.window, codec),
+                    **unread(texts[number], prompts[number], session.window, codec),
                 },
             )
             for number, made in enumerate(many)
@@ -152,9 +147,3 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)
-
-
-def _unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:
-    """What of a prompt the model does not see, where there is any: tokens before its context, unknown characters."""
-    late = len(prompt) - window if window is not None and len(prompt) > window else 0
-    return {name: n for name, n in (("unread", late), ("unknown", codec.tokenizer.unknown(text))) if n}

@@ -32,6 +32,7 @@ from weft.generate.stopping import check_stop
 from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.picture_reading import NoAttention
 from weft.inspect.saliency import By, SaliencyView, saliency
+from weft.inspect.sheets import contact_sheet
 from weft.inspect.token_steps import StepView
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture, PictureView
@@ -243,6 +244,15 @@ def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, la
     how.refuse_attention(by)
     found, what = saliency(stream, read, explained, by)
     return SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
+
+
+def mistakes(frames: Frames, wrong: Sequence[labels.Mistake]) -> dict[str, bytes]:
+    """A sheet of pictures whose labels were told wrong, by its file name; nothing where there are none."""
+    if not wrong:
+        return {}
+    pixels = [one.pixels for one in frames.read([one.row for one in wrong])]
+    captions = [f"{one.label}, {one.sure:.2f} sure it is {one.said}" for one in wrong]
+    return {"mistakes.png": contact_sheet(pixels, captions, title="the surest mistakes")}
 
 
 def classifier_of(run: Loaded) -> Stream:

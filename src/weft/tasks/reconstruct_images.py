@@ -1,8 +1,6 @@
 """reconstruct-images: hide most of each picture and learn to fill it in (MAE). No labels; classifiers start from here."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from typing import final
 
 import torch
@@ -16,7 +14,6 @@ from weft.data.images.batches import plain_pictures
 from weft.data.images.frames import by_shape
 from weft.data.source import Source
 from weft.errors import WeftError
-from weft.inspect.figures import png_of
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.models.autoencoder import Autoencoder
@@ -26,7 +23,7 @@ from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct
 from weft.tasks import pictures
 from weft.tasks.asks import Answer, Given, Gives, Ways
-from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
+from weft.tasks.filling import Filling, answers, fill, sheet, squared_errors
 from weft.tasks.finetuning import with_lora
 from weft.tasks.planning import with_model_settings
 from weft.tasks.recipes import pictures as recipes
@@ -110,17 +107,8 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return pictures.opened_pictures(words)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Filling, listen: Listen | None) -> list[Answer]:
-        model, (names, frames) = _autoencoder(run), pictures.given_pictures(run, inputs, how)
-        found = [Answer(i) for i in range(len(names))]
-        for rows, picture in pictures.in_batches(run, frames):
-            filled, seen = fill(model, picture, how.hide, seed=how.seed, alike=True)
-            errors = squared_errors(picture, filled, seen)
-            for row, pixels, error in zip(rows, as_bytes(filled), errors, strict=True):
-                path = str(Path(how.out) / f"{Path(names[row]).stem}-filled.png")
-                wrong = {} if error is None else {"rmse": round(error**0.5, 3)}
-                values = {"input": names[row], "output": path, **wrong}
-                found[row] = Answer(int(row), values, {path: partial(png_of, pixels)})
-        return found
+        names, frames = pictures.given_pictures(run, inputs, how)
+        return answers(_autoencoder(run), names, pictures.in_batches(run, frames), how)
 
     def shown(self, prediction: Prediction) -> str:
         error = f" (error on what was hidden: {prediction['rmse']:.1f} of 255)" if "rmse" in prediction else ""

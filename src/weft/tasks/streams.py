@@ -5,9 +5,11 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from weft.codecs import Codecs, TextCodec
 from weft.config import from_json
+from weft.data.like_lengths import ids_together
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
@@ -15,9 +17,11 @@ from weft.inspect.views import LookedAnswer, View
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.tasks.asks import Given, texts_of
+from weft.tasks.measuring import counted
 from weft.tasks.recipes.language import context_of
 from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings import SizedTraining
+from weft.training.progress import Progress
 
 T = TypeVar("T", bound=SizedTraining)
 Answers = Callable[[np.ndarray], LookedAnswer | None]
@@ -58,6 +62,18 @@ def next_tokens(run: Loaded, ids: np.ndarray) -> LookedAnswer:
         tokenizer.names[id] if id in tokenizer.special else repr(tokenizer.decode([id])) for id in best[1].tolist()
     ]
     return LookedAnswer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
+
+
+@torch.inference_mode()
+def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
+    """The values of the model's head for each text, texts of like length computed together."""
+    model.eval()
+    found, device = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device
+    with counted(progress, len(rows), "texts") as count:
+        for some, lines in ids_together(rows):
+            found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
+            count(len(some))
+    return found
 
 
 class Embedding(Compute, TextVectors):
