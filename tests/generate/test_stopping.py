@@ -57,5 +57,7 @@ def test_rows_are_what_a_language_model_goes_on_from(run: weft.Run) -> None:
     how = checked(run, "predict", {"choices": "a,b"}, files=False)
     rows = run.task.rows(run.loaded, [Given("The"), Given("")], how)
     codec = run.loaded.codecs["text"]
-    assert rows[0].ids == codec.tokenizer.encode("The").tolist() and rows[1].ids == [codec.tokenizer.end]
+    opening = list(codec.marks.before)
+    assert rows[0].ids == [*opening, *codec.tokenizer.encode("The").tolist()]
+    assert rows[1].ids == opening == [codec.tokenizer.end]
     assert all(row.how == how and row.rule is not None and row.ends == tuple(codec.ends) for row in rows)

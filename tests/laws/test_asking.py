@@ -73,8 +73,8 @@ def watched() -> Iterator[list[str]]:
 
 
 def strange(names: list[str], run: weft.Run) -> list[str]:
-    """What was opened besides the run's own files, private ones of weft's, and the pipes of its child processes."""
-    known = (f"{run.folder}{os.sep}", os.path.join(tempfile.gettempdir(), "weft-"), "number ")
+    """What was opened besides the run's own files, private ones of weft's, installed modules, and pipes of child processes."""
+    known = (f"{run.folder}{os.sep}", f"{sys.prefix}{os.sep}", os.path.join(tempfile.gettempdir(), "weft-"), "number ")
     return [name for name in names if not name.startswith(known) and name != os.devnull]
 
 
