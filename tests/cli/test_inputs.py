@@ -1,6 +1,7 @@
 """Inputs of which some are bad, inputs that are piped in, data that moved, and what a run says to do next."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from PIL import Image
 from weft.amounts import counted
 from weft.data.bad_rows import BadRows, check_bad
 from weft.errors import ConfigError, DataError, WeftError
-from weft.runs.partly import answered_partly
+from weft.runs.asking import parted
+from weft.tasks.asks import Given, texts_of
 
 SMALL = ("--preset", "tiny", "--steps", "1", "--out", "run", "--set", "dim=8", "--set", "depth=1", "--set", "heads=1")
 
@@ -93,30 +95,31 @@ def test_an_export_is_a_folder_and_says_so(there: Weft):
 def test_halves_are_tried_until_only_bad_inputs_are_left():
     calls: list[list[str]] = []
 
-    def answer(some: list[str]) -> list[str]:
-        calls.append(some)
-        if any(one.startswith("bad") for one in some):
-            raise DataError("bad", where=some[0])
-        return [one.upper() for one in some]
+    def answer(first: int, some: Sequence[Given]) -> list[str]:
+        texts = texts_of(some)
+        calls.append(texts)
+        if any(one.startswith("bad") for one in texts):
+            raise DataError("bad", where=texts[0])
+        return [one.upper() for one in texts]
 
-    inputs = [f"good{i}" for i in range(31)] + ["bad"] + [f"good{i}" for i in range(32)]
-    found = answered_partly(answer, inputs)
-    assert [one for some in found.answers for one in some] == [one.upper() for one in inputs if one != "bad"]
-    assert [name for name, _ in found.failed] == ["bad"] and len(calls) <= 2 * 6 + 1
-    with pytest.raises(DataError):
-        answered_partly(answer, ["bad1", "bad2"])
+    words = [f"good{i}" for i in range(31)] + ["bad"] + [f"good{i}" for i in range(32)]
+    found = list(parted(answer, [Given(word, word) for word in words]))
+    good = [part for _, part in found if not isinstance(part, WeftError)]
+    assert [one for some in good for one in some] == [one.upper() for one in words if one != "bad"]
+    assert [words[first] for first, part in found if isinstance(part, WeftError)] == ["bad"] and len(calls) <= 2 * 6 + 1
+    assert [first for first, _ in found] == sorted(first for first, _ in found)
 
 
 def test_an_error_that_every_input_meets_is_raised_at_once():
-    calls: list[list[str]] = []
+    calls: list[int] = []
 
-    def answer(some: list[str]) -> list[str]:
-        calls.append(some)
+    def answer(first: int, some: Sequence[Given]) -> None:
+        calls.append(len(some))
         raise ConfigError("no such setting")
 
     with pytest.raises(ConfigError):
-        answered_partly(answer, ["a", "b", "c"])
-    assert len(calls) == 1
+        list(parted(answer, [Given("a"), Given("b"), Given("c")]))
+    assert calls == [3]
 
 
 def test_messages_about_bad_rows_say_what_to_type():

@@ -9,7 +9,7 @@ from torch import nn
 from weft.errors import WeftError
 from weft.inspect import saliency as module
 from weft.inspect.saliency import Explained, SaliencyView, gradient_map, saliency
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.modalities.image import Picture
 
 SHOWN = np.zeros((16, 16, 3), np.uint8)
@@ -69,7 +69,7 @@ def test_a_model_without_a_head_is_looked_at_by_occlusion_and_its_gradient_is_re
 
 
 def test_the_view_shows_the_answer_in_every_form(tmp_path):
-    answer = Answer((("cat", 0.934), ("dog", 0.05)))
+    answer = LookedAnswer((("cat", 0.934), ("dog", 0.05)))
     view = SaliencyView(
         SHOWN, np.eye(4), "gradient (Grad-CAM): what supports cat", by="gradient", title="cat.jpg", answer=answer
     )

@@ -11,7 +11,7 @@ from weft.inspect.alignment import Alignment
 from weft.inspect.translation import Look
 from weft.inspect.tree_crown import brackets
 from weft.inspect.tree_view import TreeView
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.tasks.tree_looking import gap_names, symbol_names
 
 TREE = read_tree("(S (NP (XX The) (XX cat)) (VP (XX slept)) (XX .))")
@@ -22,7 +22,7 @@ ROWS = ["(S", "(NP", "The", "cat", "NP)", "(VP", "slept", "VP)", ".", "S)"]
 def view(**more: Any) -> TreeView:
     weights = np.random.default_rng(0).dirichlet(np.ones(5), (2, 3, len(ROWS))).astype(np.float32)
     reading = Alignment(("The", "cat", "slept", ".", "<end>"), tuple(ROWS), weights)
-    return TreeView(TREE, reading, Look(), Answer(((str(TREE), 0.25),), "tree"), **more)
+    return TreeView(TREE, reading, Look(), LookedAnswer(((str(TREE), 0.25),), "tree"), **more)
 
 
 def test_brackets_stand_above_their_words_the_outer_above_the_inner() -> None:

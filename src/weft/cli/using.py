@@ -43,7 +43,7 @@ def predict(
     """
     output.prepare()
     loaded = load_run(run, broken=broken)
-    from weft.runs.partly import answered_partly
+    from weft.runs.asking import predicted
 
     settings = settings_of(set_, loaded.predict)
     if input is not None and str(input) != "-" and not inputs and not json:
@@ -51,26 +51,24 @@ def predict(
         if document is not None:
             output.document(document[0], output_)
             return 0
-    reads_lines = str(input) == "-" or not loaded.task.reads_files
+    task, gives = loaded.task, loaded.task.gives(loaded.loaded)
+    needs_input = not any(one.may_lack for one in task.asks)
+    reads_lines = str(input) == "-" or any(one.lines for one in task.asks)
     named = [] if input is None else lines_in(input, settings.get("encoding")) if reads_lines else [str(input)]
-    writes = output_ is not None and output_.suffix.lower() in loaded.task.writes
+    writes = output_ is not None and output_.suffix.lower() in gives.endings
     settings |= {"output": str(output_)} if writes else {}
-    asked = [*(inputs or ()), *named] or (piped() if loaded.task.needs_input or not settings else [])
-    if not asked and not loaded.task.streams and (loaded.task.needs_input or not settings):
+    asked = [*(inputs or ()), *named] or (piped() if needs_input or not settings else [])
+    if not asked and not gives.streams and (needs_input or not settings):
         raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
-    asked = asked or ([""] if loaded.task.streams else [])
-    streams = loaded.task.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
+    asked = asked or ([""] if gives.streams else [])
+    streams = gives.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
     stream = output.LiveText(asked[0]) if streams else None
-    if writes:  # one file of all inputs
-        found, failed = loaded.predict(asked, **settings), []
-    else:
-        partly = answered_partly(lambda some: loaded.predict(some, listen=stream, **settings), asked)
-        found, failed = [one for answers in partly.answers for one in answers], partly.failed
-    report = {"run": run, "task": loaded.task.name, "predictions": found, **output.failures(failed)}
+    found, failed = predicted(loaded, asked, settings, listen=stream)
+    report = {"run": run, "task": task.name, "predictions": found, **output.failures(failed)}
     if writes and not json:
         output.say(f"wrote {output_}")
         return 0
-    output.predicted(report, loaded.task.shown, json, None if writes else output_, stream)
+    output.predicted(report, task.shown, json, None if writes else output_, stream)
     return WeftError.exit_code if failed else 0
 
 
@@ -134,7 +132,7 @@ def look(
         check_ending(output_)
     asked = inputs or ([] if what else piped())
     loaded = load_run(run, broken=broken)
-    several = loaded.task.looks_at_several and len(asked) > 1 and not what
+    several = any(one.several for one in loaded.task.asks) and len(asked) > 1 and not what
     if len(asked) != (0 if what else 1) and not several:
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'

@@ -89,16 +89,15 @@ def load_run(folder: str, *, broken: bool = False) -> "Run":
 
 def lines_in(path: Path, encoding: str | None = None) -> list[str]:
     """The lines of a text file, UTF-8 where no encoding is named; or, for the name -, those that are piped in."""
-    from weft.data.decoding import read_text, reading_as
-
     if str(path) == "-":
         if sys.stdin is None or sys.stdin.closed:
             raise WeftError(
                 "nothing is piped in", where="-", fix="name a file, or pipe lines in: cat FILE | weft COMMAND"
             )
         return sys.stdin.read().splitlines()
-    with reading_as(encoding):
-        return "".join(read_text(path)).splitlines()
+    from weft.runs.asking import lines_of
+
+    return lines_of(path, encoding)
 
 
 def piped() -> list[str]:

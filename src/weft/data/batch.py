@@ -24,7 +24,7 @@ class Part(Protocol):
     def __getitem__(self, rows: Any) -> Self: ...
 
 
-class Given(Part, Protocol):
+class ReadPart(Part, Protocol):
     """The side of a batch that a model reads."""
 
     def raw(self) -> Any:
@@ -178,7 +178,7 @@ class AtTokens:
         return firsts[real], self.values[real]
 
 
-G = TypeVar("G", bound=Given)
+G = TypeVar("G", bound=ReadPart)
 W = TypeVar("W")
 
 

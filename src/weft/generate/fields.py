@@ -13,6 +13,7 @@ from weft.codecs.field import FieldCodec
 from weft.data.fields.windows import WindowReader, moments
 from weft.data.grids.grid import Stretch
 from weft.errors import NotNumbers
+from weft.generate.stopping import check_stop
 from weft.modalities.climate import Number
 from weft.models.stream import Stream
 
@@ -81,6 +82,7 @@ class FieldPredictor:
         spreads: list[np.ndarray] = []
         diverged = None
         while len(means) < steps and diverged is None:
+            check_stop()
             at = len(means)
             mean, spread = self._ahead(state, season[at:], hour[at:])
             for lead in range(min(config.ahead, steps - at)):
@@ -124,6 +126,7 @@ class FieldPredictor:
     def filled(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Every field of a stretch with its gaps filled: its number, the values (V Y X) in their units, and their spread."""
         for start, taken in _windows(len(stretch), self.codec.config.times):
+            check_stop()
             for at, field, spread in self._filled(stretch, stretch.start + start, taken):
                 yield at, field, spread
                 if count is not None:
@@ -152,6 +155,7 @@ class FieldPredictor:
         for low, high in reader.pieces:
             low = max(low, stretch.start)
             for start, taken in _windows(2 * (high - low) - 1, config.times):
+                check_stop()
                 values, season, hour = reader.spaced(low, high, start)
                 mean, spread = self.predict(values[None], np.isfinite(values)[None], season[None], hour[None], half)
                 for step in taken:

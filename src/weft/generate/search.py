@@ -14,6 +14,7 @@ from weft.core.threads import suited_threads
 from weft.generate.choices import Rule, limited
 from weft.generate.sampling import Sampling, generator, next_tokens
 from weft.generate.session import Session
+from weft.generate.stopping import check_stop
 from weft.modalities.tokenizer import Tokenizer
 
 SINGLE_THREAD_WEIGHTS = 10_000_000  # weights in matrices, below which a step of decoding is fastest on one thread
@@ -43,12 +44,14 @@ class Strategy(Protocol):
 
 
 def search(session: Session, prompts: list[list[int]], strategy: Strategy) -> None:
-    """Drive a decoder until the strategy is done."""
+    """Drive a decoder until the strategy is done, or until the work is to be stopped."""
     if not prompts:
         return
     with suited_threads(session.model, small=SINGLE_THREAD_WEIGHTS):
+        check_stop()
         logits = session.start(prompts)
         while (move := strategy.advance(logits)) is not None:
+            check_stop()
             if move.rows is not None:
                 session.take(move.rows, move.memory)
             logits = session.step(move.tokens)
@@ -175,6 +178,7 @@ class Drawing:
         """Write in native code where nothing has to be decided between two tokens; the last token is left to `advance`."""
         ends = torch.tensor(sorted(self.rows[0].ends), dtype=torch.long)  # of all rows alike
         while self.going:
+            check_stop()
             alive = [self.rows[i] for i in self.going]
             count = min(session.ahead(), max(row.limit - len(row.ids) for row in alive) - 1)
             if count < 2:

@@ -19,7 +19,7 @@ from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
 from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.token_steps import StepView
 from weft.inspect.translation import readings_of, seq2seq_readers
-from weft.inspect.views import ALL, Answer, AttentionChoice, View, page, svg_figure
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View, page, svg_figure
 from weft.inspect.word_occlusion import covered_sentence, target_score
 from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
@@ -100,7 +100,7 @@ def _step_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how:
     target = [*("<start>" for _ in what.opening[1:]), *piece_labels(tokenizer, what.ids), END]
     found = seq2seq_readers(model, readings, source, target, how.side).steps(how.token or 1, how.chosen)
     said = tokenizer.decode(what.ids).strip()
-    return StepView(found, PurePath(what.title).name, Answer(((said, what.chance),)))
+    return StepView(found, PurePath(what.title).name, LookedAnswer(((said, what.chance),)))
 
 
 def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by: By | None = None) -> PictureWords:

@@ -16,7 +16,7 @@ from weft.inspect.picture_reading import patch_grid, picture_weights
 from weft.inspect.picture_words import By, LookAtWords, PictureWords, Sentence
 from weft.inspect.token_steps import StepView
 from weft.inspect.translation import readings_of, seq2seq_readers
-from weft.inspect.views import Answer, NoAttention
+from weft.inspect.views import LookedAnswer, NoAttention
 from weft.inspect.word_occlusion import covered_sentence, target_score
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer import Tokenizer
@@ -83,7 +83,7 @@ def caption_steps(model: Seq2Seq, tokenizer: Tokenizer, what: Written, how: Look
     target = [*("<start>" for _ in what.opening[1:]), *piece_labels(tokenizer, what.ids), END]
     found = seq2seq_readers(model, readings, names, target, how.side).steps(how.token or 1, how.chosen)
     said = tokenizer.decode(what.ids).strip()
-    return StepView(found, PurePath(what.title).name, Answer(((said, what.chance),), "caption"))
+    return StepView(found, PurePath(what.title).name, LookedAnswer(((said, what.chance),), "caption"))
 
 
 def patch_names(model: Seq2Seq, raw: Picture) -> list[str]:

@@ -19,7 +19,7 @@ from weft.core.recording import Reading
 from weft.data.encoded.graphs import Places, batch_of
 from weft.errors import ConfigError, DataError, nearest
 from weft.inspect.graph_drawing import draw_graph, layout
-from weft.inspect.views import Answer, AttentionChoice, View, page, svg_figure
+from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
 from weft.modalities.graph import Graph, SparseRows
 from weft.models.stream import Stream
 
@@ -51,7 +51,7 @@ class GraphView(View):
     answers: Sequence[str]  # for each node, or one for the whole
     which: str  # whose attention it is, in words
     averages: bool = False  # the model has no attention: shares are those of a mean
-    answer: Answer | None = None  # for the whole, or for the node
+    answer: LookedAnswer | None = None  # for the whole, or for the node
 
     def drawn(self) -> np.ndarray:
         """The nodes that are shown: the one that reads, those that it read most, then its neighbourhood."""
@@ -143,7 +143,7 @@ def look_at_graph(
     said = [one["label"] if isinstance(label, ClassCodec) else f"{one['value']:g}" for one in answers]
     own = answers[node if len(answers) == graph.size else 0]
     chances = own.get("probabilities") or {f"{own.get('value', 0):g}": None}
-    answer = Answer(tuple(chances.items()), "answer" if len(answers) == 1 else f"answer for {graph.node(node)}")
+    answer = LookedAnswer(tuple(chances.items()), "answer" if len(answers) == 1 else f"answer for {graph.node(node)}")
     readings = [some[0] for some in recorder.readings.values()]
     if not readings:
         mine = encoded[0].key[encoded[0].query == node] if len(graph.edges) else np.arange(graph.size)

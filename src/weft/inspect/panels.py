@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.inspect.figures import INK, PALE, SIGNS, Format, Sheet, fitted, shades, sheet
-from weft.inspect.views import Answer, View, page, svg_figure
+from weft.inspect.views import LookedAnswer, View, page, svg_figure
 
 PAGE_INCHES = 7.2  # width of a picture of several panels
 GAP_INCHES = 0.18
@@ -118,7 +118,7 @@ class FieldView(View):
     words: str
     facts: dict[str, Any] = field(default_factory=dict)
     columns: int = 2
-    answer: Answer | None = None
+    answer: LookedAnswer | None = None
 
     @property
     def about(self) -> str:

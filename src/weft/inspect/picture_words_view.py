@@ -13,7 +13,7 @@ from weft.inspect.picture_words import Boxes, LookAtWords, PictureWords, Sentenc
 from weft.inspect.picture_words_film import film
 from weft.inspect.picture_words_page import words_page
 from weft.inspect.picture_words_sheet import EMPTY, METHOD, draw, in_boxes, percent
-from weft.inspect.views import ALL, Answer, AttentionChoice, View
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View
 
 
 class PictureWordsView(View):
@@ -22,7 +22,7 @@ class PictureWordsView(View):
     def __init__(self, shown: PictureWords, choice: AttentionChoice = ALL):
         self.shown, self.choice = shown, choice
         if shown.last.text:
-            self.answer = Answer(((shown.last.text, shown.chance),), shown.last.name)
+            self.answer = LookedAnswer(((shown.last.text, shown.chance),), shown.last.name)
         for sentence in shown.sentences:
             choice.indices(*sentence.weights.shape[:2])
 

@@ -10,7 +10,7 @@ import numpy as np
 from weft.inspect.fieldmaps import Scale, bounds, dress, map_size, spread_out
 from weft.inspect.figures import DOTS_PER_INCH, INK, LINES, PALE, READ, Format, Sheet, breadth, shades, sheet
 from weft.inspect.placereading import PlaceReading, by_layer, by_time, largest, rings
-from weft.inspect.views import Answer, View, picture_page
+from weft.inspect.views import LookedAnswer, View, picture_page
 
 WIDTH, HEIGHT = 5.8, 4.4  # inches: the box of the map
 BAR, BAR_WIDTH, FONT = 0.19, 1.3, 7.5  # inches from one bar to the next and of the longest bar; points
@@ -98,7 +98,7 @@ def _table(on: Sheet, reading: PlaceReading, y: float) -> None:
 class PlaceView(View):
     """What a place read, as a picture, a page, words and plain values. Shows itself in a notebook."""
 
-    def __init__(self, reading: PlaceReading, answer: Answer | None = None):
+    def __init__(self, reading: PlaceReading, answer: LookedAnswer | None = None):
         self.reading, self.answer = reading, answer
 
     @property

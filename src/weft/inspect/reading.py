@@ -13,7 +13,7 @@ from weft.inspect import fonts, matrix
 from weft.inspect.alignment import ROWS, Alignment, most_read, text_labels, weights_of
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import Readers
-from weft.inspect.views import ALL, Answer, AttentionChoice, View, page, svg_figure
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View, page, svg_figure
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
@@ -33,7 +33,7 @@ class ReadingView(View):
         ids: np.ndarray,
         text: str,
         how: AttentionChoice = ALL,
-        answer: Answer | None = None,
+        answer: LookedAnswer | None = None,
     ):
         """`ids` are the text's with its marks; `answer` is what the model answers to it."""
         self.tokenizer, self.ids, self.said, self.how = tokenizer, [int(id) for id in ids], text, how

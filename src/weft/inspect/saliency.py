@@ -18,7 +18,7 @@ from torch import Tensor
 from weft.errors import WeftError
 from weft.inspect.maps import Maps, MapsView
 from weft.inspect.occlusion import covered_scores
-from weft.inspect.views import ALL, Answer, AttentionChoice
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer
 from weft.modalities.convnet import ConvEmbed
 from weft.modalities.image import Picture
 from weft.models.stream import Stream
@@ -53,7 +53,7 @@ class SaliencyView(MapsView):
         *,
         by: By,
         title: str = "",
-        answer: Answer | None = None,
+        answer: LookedAnswer | None = None,
     ):
         """`pixels` is the picture as people see it, `found` (rows, columns) what each part counts, `name` what that is."""
         self.by, self.answer = by, answer

@@ -14,7 +14,7 @@ from weft.data.like_lengths import ids_together
 from weft.inspect.nearest import NearestView, WordSpace
 from weft.inspect.reading import ReadingView
 from weft.inspect.token_steps import TOKEN, StepView
-from weft.inspect.views import Answer, AttentionChoice, View
+from weft.inspect.views import AttentionChoice, LookedAnswer, View
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 
@@ -54,7 +54,7 @@ class TextVectors(Config):
 
 
 def look_at_text(
-    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText, answer: Answer | None = None
+    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText, answer: LookedAnswer | None = None
 ) -> View:
     """What was read within a text, by all tokens or by one step by step, or what lies near it in the table."""
     if how.table:

@@ -11,7 +11,7 @@ from weft.core.recording import Reading
 from weft.errors import ConfigError
 from weft.inspect.steps import Steps, steps
 from weft.inspect.steps_table import table
-from weft.inspect.views import Answer, AttentionChoice, View, page
+from weft.inspect.views import AttentionChoice, LookedAnswer, View, page
 
 PAGE_COLUMNS = 110  # of a table on a page
 USUAL_COLUMNS = 100  # of a table, where nobody knows how wide the terminal is
@@ -84,7 +84,11 @@ class StepView(View):
     """One token of one head, step by step."""
 
     def __init__(
-        self, found: Steps, title: str, answer: Answer | None = None, facts: Mapping[str, str] = MappingProxyType({})
+        self,
+        found: Steps,
+        title: str,
+        answer: LookedAnswer | None = None,
+        facts: Mapping[str, str] = MappingProxyType({}),
     ):
         """`facts` stand beside the steps among the plain values."""
         self.steps, self.title, self.answer, self.facts = found, title, answer, facts

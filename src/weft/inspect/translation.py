@@ -19,7 +19,7 @@ from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, pie
 from weft.inspect.steps import Steps
 from weft.inspect.steps_table import table
 from weft.inspect.token_steps import TOKEN, Readers, StepView
-from weft.inspect.views import Answer, AttentionChoice, View, page, svg_figure
+from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
@@ -83,7 +83,7 @@ class TranslationView(View):
         *,
         marks: TextMarks,
         after: Sequence[int] = (),
-        answer: Answer | None = None,
+        answer: LookedAnswer | None = None,
     ):
         """`source` and `target` are ids without their end; the target is read from the start among its `marks`.
 
@@ -124,7 +124,7 @@ class TranslationView(View):
     def page(self) -> bytes:
         """The alignment as a page that needs nothing else."""
         matrices = svg_figure(matrix.draw(self.alignment, self.how, format="svg"))
-        return page(self.source, matrices, self.answer or Answer(((self.target, None),), "target"))
+        return page(self.source, matrices, self.answer or LookedAnswer(((self.target, None),), "target"))
 
     def text(self) -> str:
         """For each word of the translation, what was read most, in words."""

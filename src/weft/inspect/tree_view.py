@@ -9,7 +9,7 @@ from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, most_read
 from weft.inspect.translation import Look, LookAtWriting
 from weft.inspect.tree_crown import Crown
-from weft.inspect.views import Answer, View, page, probability, svg_figure
+from weft.inspect.views import LookedAnswer, View, page, probability, svg_figure
 
 GIVEN_NOTE = "Framed: the next unread word, whose encoding the decoder is given at each step."
 
@@ -29,7 +29,14 @@ class TreeView(View):
     """A sentence and its tree, with what was read for each bracket and word. Shows itself in a notebook."""
 
     def __init__(
-        self, tree: Tree, reading: Alignment, how: Look, answer: Answer, *, first: int = 0, framed: Sequence[int] = ()
+        self,
+        tree: Tree,
+        reading: Alignment,
+        how: Look,
+        answer: LookedAnswer,
+        *,
+        first: int = 0,
+        framed: Sequence[int] = (),
     ):
         """`reading` has a row for each part of the tree, and a column for each word from number `first` on.
 

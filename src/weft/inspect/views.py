@@ -16,7 +16,7 @@ class NoAttention(WeftError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class LookedAnswer:
     """What a model answers to what is looked at, the likeliest first, each with its probability where it has one.
 
     `called` says what kind of answer it is: answer, next token, translation.
@@ -55,7 +55,7 @@ def check_ending(path: Path) -> None:
 class View(ABC):
     """Something to look at. It shows itself in a notebook, and is written to a file by `save`."""
 
-    answer: Answer | None = None  # what the model answers, where it answers anything
+    answer: LookedAnswer | None = None  # what the model answers, where it answers anything
 
     @property
     @abstractmethod
@@ -128,7 +128,7 @@ class AttentionChoice:
 ALL = AttentionChoice()  # the average over all layers and heads
 
 
-def page(title: str, body: str, answer: Answer | None = None) -> bytes:
+def page(title: str, body: str, answer: LookedAnswer | None = None) -> bytes:
     """An HTML page that needs nothing else; a model's answer stands below the title."""
     style = "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b2733}"
     style += "h1{font-size:1.3rem}svg{max-width:100%;height:auto}pre{overflow-x:auto}"
@@ -144,7 +144,7 @@ def svg_figure(svg: bytes) -> str:
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 
-def picture_page(title: str, png: bytes, *, below: str = "", answer: Answer | None = None) -> bytes:
+def picture_page(title: str, png: bytes, *, below: str = "", answer: LookedAnswer | None = None) -> bytes:
     """A page around a PNG picture, with some HTML below it."""
     data = base64.b64encode(png).decode()
     image = f'<img alt="{html.escape(title)}" style="max-width:100%" src="data:image/png;base64,{data}">'

@@ -19,7 +19,7 @@ from weft.inspect.maps import Maps, MapsView
 from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import TOKEN, Readers
-from weft.inspect.views import Answer, AttentionChoice, NoAttention
+from weft.inspect.views import AttentionChoice, LookedAnswer, NoAttention
 from weft.modalities.image import Picture
 from weft.models.stream import Stream
 
@@ -95,7 +95,7 @@ class PictureView(MapsView):
         pixels: np.ndarray,
         how: Glance = Glance(),
         title: str = "",
-        answer: Answer | None = None,
+        answer: LookedAnswer | None = None,
     ):
         """`raw` is the picture as the model reads it, `pixels` as people see it."""
         self.model, self.raw, self.pixels, self.how, self.title = model, raw, pixels, how, title

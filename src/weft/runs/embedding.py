@@ -7,28 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.decoding import read_text
+from weft.data.ways import ways_of
 from weft.errors import WeftError
 from weft.inspect.sheets import contact_sheet
-from weft.runs.partly import answered_partly
+from weft.runs.asking import checked, embedded, given, parted
 from weft.runs.run import Run
 from weft.storage.store import write_file
+from weft.tasks.asks import Ways
 from weft.tasks.request import Embedded
 
 
 def embed_inputs(
-    run: Run, given: Sequence[str], out: Path | None, queries: Sequence[str], best: int, settings: Mapping[str, Any]
+    run: Run, words: Sequence[str], out: Path | None, queries: Sequence[str], best: int, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[tuple[str, WeftError]]]:
     """What `weft embed --json` says: how many vectors there are and where, and what is nearest to each query.
 
     Also the inputs that cannot be used, each with its error.
     """
     kind = _checked(out, queries)
-    inputs = _lines(run, given)
-    if not inputs:
-        raise WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
-    partly = answered_partly(lambda some: run.embedded(some, **settings), inputs)
-    vectors = _joined(partly.answers)
+    ways, how = ways_of(dict(settings)), checked(run, "embed", settings, files=True)
+    with run.used(**ways):
+        inputs = list(given(run, words, ways=Ways("embed", how, **ways, lines=True)))
+        if not inputs:
+            raise WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
+        parts = list(parted(lambda _, some: embedded(run, some, how), inputs))
+    failed = [(inputs[first].name, part) for first, part in parts if isinstance(part, WeftError)]
+    made = [part for _, part in parts if not isinstance(part, WeftError)]
+    if not made:
+        raise failed[0][1]
+    vectors = _joined(made)
     if queries and len(vectors.vectors) != len(vectors.names):
         problem = (
             f"{len(vectors.vectors)} vectors for {len(vectors.names)} inputs: which is nearest cannot be said by input"
@@ -45,7 +52,7 @@ def embed_inputs(
         found["queries"] = [{"query": query, "nearest": one} for query, one in zip(queries, said, strict=True)]
     if len(queries) == 1:
         found["nearest"] = said[0]
-    return found, partly.failed
+    return found, failed
 
 
 def _joined(parts: Sequence[Embedded]) -> Embedded:
@@ -99,19 +106,6 @@ def _sheet(
     title = f"nearest to: {queries[0]}" if len(queries) == 1 else "nearest to each query, a row each"
     columns = max(map(len, orders))
     return contact_sheet(pictures, captions, columns=columns, title=title, format="svg" if kind == ".svg" else "png")
-
-
-def _lines(run: Run, given: Sequence[str]) -> list[str]:
-    """Texts as they are; of files the lines, where the task reads texts."""
-    if not run.task.reads_lines:
-        return list(given)
-    found: list[str] = []
-    for one in given:
-        if len(one) < 1024 and Path(one).is_file():
-            found += [line for line in "".join(read_text(Path(one))).splitlines() if line.strip()]
-        else:
-            found.append(one)
-    return found
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from weft.codecs.codec import codecs_from_json
-from weft.config import Config, from_json
+from weft.config import from_json
 from weft.data.ways import reading, ways_of
 from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
@@ -18,9 +18,11 @@ from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.runs.asking import NoSettings, answers, checked, document, embedded, given, look, written
 from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown, write_file
+from weft.tasks.asks import Ways
 from weft.tasks.cards.card import Card
 from weft.tasks.parts import check_fit, check_parts
 from weft.tasks.planning import AnyTask, record_of
@@ -48,6 +50,11 @@ class Run:
     def folder(self) -> Path:
         """Where the run lives."""
         return self._loaded.folder.path
+
+    @property
+    def loaded(self) -> Loaded:
+        """What was brought back from the folder, as tasks take it."""
+        return self._loaded
 
     @property
     def model(self) -> nn.Module:
@@ -86,7 +93,7 @@ class Run:
         return task
 
     @contextmanager
-    def _used(self, **ways: Any) -> Iterator[None]:
+    def used(self, **ways: Any) -> Iterator[None]:
         """While the run is used: how files are read, and which of its own is to blame where its model cannot compute."""
         try:
             with reading(**ways):
@@ -107,12 +114,13 @@ class Run:
         With `outside=True`, links and paths in inputs may lead out of the folders that are named; with `encoding="cp1252"`,
         files of text are decoded so. Both hold in all that follows.
         """
+        ways, how = ways_of(settings), checked(self, "predict", settings, files=True)
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
         refuse_headless(self._loaded)
-        with self._used(**ways_of(settings)):
-            return self.task.predict(
-                self._loaded, many, with_settings(self._loaded.usual(self.task.Predict), settings), listen
-            )
+        with self.used(**ways):
+            found = answers(self, list(given(self, many, ways=Ways("predict", how, **ways))), how, listen=listen)
+        written(found, how)
+        return [one.values for one in found]
 
     def evaluate(
         self,
@@ -126,7 +134,7 @@ class Run:
         as_trained = {} if named else ways_of(dict(self.config.get("training") or {}))
         ways = {name: said or as_trained.get(name) for name, said in ways_of(settings).items()}
         run = self.task.prepared(self._loaded, with_settings(self.task.Evaluate(), settings))
-        with self._used(**ways):
+        with self.used(**ways):
             found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
@@ -147,14 +155,13 @@ class Run:
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""
-        with reading(**ways_of(dict(settings))):
-            document = self.task.document(Path(path))
-        if document is None:
+        file = document(self, path, ways=Ways(**ways_of(dict(settings))))
+        if file is None:
             return None
-        found = self.predict(document.texts, **settings) if document.texts else []
-        if len(found) != len(document.texts):
+        found = self.predict(file.texts, **settings) if file.texts else []
+        if len(found) != len(file.texts):
             raise WeftError("a document has room for one answer to each text", where="--set best", fix="leave it out")
-        return document.with_texts([self.task.shown(one) for one in found]), found
+        return file.with_texts([self.task.shown(one) for one in found]), found
 
     def embed(self, inputs: Any, **settings: Any) -> np.ndarray:
         """One vector for each input; for each picture of a folder, where the inputs are pictures."""
@@ -162,9 +169,10 @@ class Run:
 
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
+        ways, how = ways_of(settings), checked(self, "embed", settings, files=True)
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with self._used(**ways_of(settings)):
-            return self.task.embedded(self._loaded, many, settings)
+        with self.used(**ways):
+            return embedded(self, list(given(self, many, ways=Ways("embed", how, **ways))), how)
 
     def export(
         self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf", **settings: Any
@@ -185,8 +193,11 @@ class Run:
 
         Without an input, what was learned from all of them: `run.look(what="filters")` of a model for pictures.
         """
-        with self._used(**ways_of(settings)):
-            return self.task.look(self._loaded, input, with_settings((self.task.Look or NoSettings)(), settings))
+        ways, how = ways_of(settings), checked(self, "look", settings, files=True)
+        several = isinstance(input, list | tuple) and any(one.several for one in self.task.asks)
+        many = input if several else [] if input is None else [input]
+        with self.used(**ways):
+            return look(self, list(given(self, many, ways=Ways("look", how, **ways))), how)
 
     def __repr__(self) -> str:
         task = self._loaded.config.get("task") or "composed by hand"
@@ -202,10 +213,6 @@ class Run:
             data = base64.b64encode(picture.read_bytes()).decode()
             shown = f'<img alt="loss by step" width="560" src="data:image/png;base64,{data}">'
         return f"<p><code>{html.escape(repr(self))}</code></p>{shown}"
-
-
-class NoSettings(Config):
-    """What can be set where there is nothing to set."""
 
 
 def load(folder: str | Path, *, broken: bool = False) -> Run:

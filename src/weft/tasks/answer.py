@@ -1,6 +1,6 @@
 """answer: learn to answer questions about pictures. Pictures with questions and answers in, a model that answers new ones out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 from torch import Tensor
@@ -23,10 +23,11 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks import pictures
-from weft.tasks.answer_inputs import given_questions
+from weft.tasks.answer_inputs import given_questions, opened_questions
 from weft.tasks.answer_looking import look_at_answer
 from weft.tasks.answer_measures import answer_measures
 from weft.tasks.answering import Answering, AnswerWriter
+from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.caption_exchange import caption_outgoing
 from weft.tasks.cards.captions import ANSWER
 from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
@@ -43,7 +44,7 @@ from weft.training.progress import Progress, read_counter
 
 
 @final
-class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
+class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
     """An encoder that reads a picture and a question in one stream, and a decoder that writes the answer."""
 
     card = ANSWER
@@ -62,7 +63,7 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
     recipe = recipes.ANSWERING
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images", "caption")
-    reads_files = True
+    asks = (Asks("picture and question", "a picture with a question", pictures.PICTURE.endings),)
     Predict = Answering
     Look = LookAtAnswer
 
@@ -131,13 +132,24 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['input']}: {one['question']} {one['text']}" for one in measured.more["samples"])
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Answering, listen: Listen | None) -> list[Prediction]:
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("text")
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        if ways.use == "look" and getattr(ways.how, "what", None) is not None:
+            return iter(())
+        return opened_questions(words, getattr(ways.how, "question", None), scenes=ways.use == "look")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Answering, listen: Listen | None) -> list[Answer]:
         given = given_questions(run, inputs, how.question)
         (found,) = AnswerWriter(run).answer(given.frames, given.asked, [how])
         return [
-            {"input": given.names[one.picture], "question": one.text, "text": text, "score": round(h.score, 4) + 0.0}
-            | ({} if h.ended else {"cut": True})
-            for one, best in zip(given.asked, found, strict=True)
+            Answer(
+                i,
+                {"input": given.names[one.picture], "question": one.text, "text": text}
+                | {"score": round(h.score, 4) + 0.0, **({} if h.ended else {"cut": True})},
+            )
+            for i, (one, best) in enumerate(zip(given.asked, found, strict=True))
             for text, h in best
         ]
 
@@ -150,8 +162,8 @@ class Answer(Task[PictureData, SeenQuestions, AnswerTraining]):
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         return answer_measures(AnswerWriter(run), pictures.frames_for(run, held_out), held_out, progress)
 
-    def look(self, run: Loaded, input: object, how: LookAtAnswer) -> View:
-        return look_at_answer(run, input, how)
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> View:
+        return look_at_answer(run, inputs, how)
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return caption_outgoing(run, "answer", None)

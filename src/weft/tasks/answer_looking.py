@@ -1,26 +1,26 @@
 """A look at a picture and a question with a run that answers: its own answer, or one that is given, word by word."""
 
 import math
+from collections.abc import Sequence
 
 from weft.inspect.answering import AnsweredPicture, LookAtAnswer, answer_view
 from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.views import View
-from weft.tasks.answer_inputs import one_question
+from weft.tasks.answer_inputs import one_question, scene_asked
 from weft.tasks.answering import Answering, AnswerWriter, PictureQuestion
-from weft.tasks.named_scenes import named_scene
+from weft.tasks.asks import Given
 from weft.tasks.request import Loaded
 
 
-def look_at_answer(run: Loaded, input: object, how: LookAtAnswer) -> View:
+def look_at_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> View:
     """What counted for each word of the question and of the answer, or what the embedder learned."""
     how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
     writer = AnswerWriter(run)
     if how.what is not None:
         return LearnedView(writer.model.source, learned_names(how.what))
-    scene = named_scene(input)
-    known = () if scene is None else scene.questions[0]
-    question = known[0].text if known and how.question is None else how.question
-    given = one_question(run, input if scene is None else scene.read(0).pixels, question)
+    given = one_question(run, inputs, how.question)
+    scene = scene_asked(inputs[0])
+    known = () if scene is None else scene.album.questions[0]
     asked = [PictureQuestion(0, given.text)]
     codec, score, chance = writer.texts.answer, None, None
     if how.answer is None:
@@ -35,7 +35,7 @@ def look_at_answer(run: Loaded, input: object, how: LookAtAnswer) -> View:
         before=len(writer.texts.question.marks.before),
         opening=tuple(writer.marks.written_from),
         ids=ids,
-        title=given.name if scene is None else str(input),
+        title=given.name,
         score=score,
         chance=chance,
         regions=next((one.regions for one in known if one.text == given.text), ()),

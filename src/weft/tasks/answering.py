@@ -27,7 +27,7 @@ from weft.tasks.pictures import in_batches
 from weft.tasks.recipes.answers import contexts_of
 from weft.tasks.request import Loaded
 from weft.tasks.settings.captions import AnswerTraining
-from weft.tasks.writing import SPARE_TOKENS, Answer, seq2seq
+from weft.tasks.writing import SPARE_TOKENS, WrittenText, seq2seq
 from weft.tokens import Tokens
 from weft.training.progress import Progress
 
@@ -121,9 +121,9 @@ class AnswerWriter:
         asked: Sequence[PictureQuestion],
         ways: Sequence[Answering],
         progress: Progress | None = None,
-    ) -> list[list[list[Answer]]]:
+    ) -> list[list[list[WrittenText]]]:
         """For each way of answering, the best answers to each question, with their tokens and scores."""
-        found: list[list[list[Answer]]] = [[[] for _ in asked] for _ in ways]
+        found: list[list[list[WrittenText]]] = [[[] for _ in asked] for _ in ways]
         lists = [self.choices(how) for how in ways]
         for places, given in self._batches(frames, asked, max(map(_followed, ways), default=1), progress):
             memories: dict[str, Tokens] = {}
@@ -157,7 +157,7 @@ class AnswerWriter:
 
     def _written(
         self, used: Any, memory: Tokens, given: QuestionBatch, how: Answering, choices: AnswerList | None
-    ) -> list[list[Answer]]:
+    ) -> list[list[WrittenText]]:
         """The best answers to questions that are computed at once. Where they are drawn, picture and question decide the draw."""
         opening = list(self.marks.written_from)
         room, rule = self.contexts.answer - len(opening), None if choices is None else choices.rule

@@ -14,7 +14,7 @@ from weft.data.like_lengths import ids_together
 from weft.data.masking import MaskedWindows
 from weft.errors import ConfigError, WeftError
 from weft.generate.compute import Compute
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 from weft.tasks.measuring import windows_in_time
@@ -101,7 +101,7 @@ def _likeliest(
     ]
 
 
-def blank_answer(model: Stream, tokenizer: Tokenizer, ids: np.ndarray) -> Answer | None:
+def blank_answer(model: Stream, tokenizer: Tokenizer, ids: np.ndarray) -> LookedAnswer | None:
     """What fills the blanks of ids: for one the likeliest candidates, of several the likeliest each; None without blanks."""
     places = np.flatnonzero(ids == tokenizer.mask)
     if not len(places) or not isinstance(model.head, PerToken):
@@ -109,7 +109,7 @@ def blank_answer(model: Stream, tokenizer: Tokenizer, ids: np.ndarray) -> Answer
     (found,) = candidates(model, tokenizer, [(ids, places)], ANSWERS)
     best = found[0] if len(found) == 1 else [one[0] for one in found]
     said = tuple((one["token"].strip() or repr(one["token"]), one["probability"]) for one in best)
-    return Answer(said, "in the blank" if len(found) == 1 else "in the blanks")
+    return LookedAnswer(said, "in the blank" if len(found) == 1 else "in the blanks")
 
 
 def score(

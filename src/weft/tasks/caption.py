@@ -1,6 +1,6 @@
 """caption: learn to write about pictures. Pictures with sentences in, a model that writes about new ones out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 from torch import Tensor
@@ -26,8 +26,9 @@ from weft.models.stream import Model
 from weft.objectives import Objective
 from weft.tasks import common_space, known_captions, pictures
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.caption_exchange import adopted_captions, caption_outgoing, caption_proof
-from weft.tasks.caption_looking import look_at_caption
+from weft.tasks.caption_looking import look_at_caption, opened_to_look
 from weft.tasks.caption_measures import known_files, measured_captions
 from weft.tasks.captioners import continued_captioner, new_captioner, taken_over
 from weft.tasks.cards.captions import CAPTION
@@ -62,7 +63,10 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     unit = "token"
     starts_from = ("classify-images", "reconstruct-images", "distill-images")
     keeps = (known_captions.FILE,)
+    asks = (pictures.PICTURES,)
+    embeds = (pictures.PICTURE, Asks("text", "a text"))
     Predict = Captioning
+    Embed = common_space.Comparing
     Look = LookAtCaption
 
     def starting(self, request: Request) -> Request:
@@ -124,16 +128,22 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['input']}: {one['text']}" for one in measured.more["samples"])
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[object], how: Captioning, listen: Listen | None
-    ) -> list[Prediction]:
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("text" if isinstance(run.model, Seq2Seq) else "choices")
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        if isinstance(ways.how, common_space.Comparing):
+            return common_space.opened_to_compare(words, ways.how)
+        return opened_to_look(words) if ways.use == "look" else pictures.opened_pictures(words)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Captioning, listen: Listen | None) -> list[Answer]:
         return answers(run, inputs, how)
 
     def shown(self, prediction: Prediction) -> str:
         return in_a_line(prediction) if "label" in prediction else f"{prediction['input']}: {prediction['text']}"
 
-    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return common_space.embedded(run, inputs, settings)
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: common_space.Comparing) -> Embedded:
+        return common_space.embedded(run, inputs)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         training = from_json(run.config["training"], CaptionTraining)
@@ -143,8 +153,8 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         return measured_captions(run, held_out, progress).beside(*common_space.retrieval(run, held_out))
 
-    def look(self, run: Loaded, input: object, how: LookAtCaption) -> View:
-        return look_at_caption(run, input, how)
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtCaption) -> View:
+        return look_at_caption(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return adopted_captions(model)

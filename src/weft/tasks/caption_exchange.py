@@ -13,6 +13,7 @@ from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Given
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.pair_exchange import plain_answers, searched, their_search
 from weft.tasks.picture_exchange import picture_codec_of, picture_settings, preparation_of, trial_pictures
@@ -80,7 +81,7 @@ def caption_proof(run: Loaded) -> Proof | None:
     if not pictures:
         return None
     how = searched(run, Captioning)
-    writer, frames = PictureWriter(run), given_pictures(run, pictures, Ground())[1]
+    writer, frames = PictureWriter(run), given_pictures(run, [Given(one) for one in pictures], Ground())[1]
     plain = plain_answers(writer.write(frames, how))
     if not plain:  # a model that has learned little: its greedy texts at least
         how = how.replace(beam=1, best=1)

@@ -1,7 +1,7 @@
 """A look at a picture with a run that writes about pictures: its own caption, or one that is given, word by word."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from weft.data.images.album import Album
@@ -14,22 +14,33 @@ from weft.inspect.picture_words_view import look_at_words
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.models.dual_encoder import DualEncoder
-from weft.tasks.named_scenes import named_scene
+from weft.tasks.asks import Given, Opened
+from weft.tasks.named_scenes import named_scene, scene_of
 from weft.tasks.picture_writing import Captioning, PictureWriter
-from weft.tasks.pictures import look_at_picture, one_picture
+from weft.tasks.pictures import look_at_picture, one_picture, opened_pictures
 from weft.tasks.request import Loaded
 
 
-def look_at_caption(run: Loaded, input: object, how: LookAtCaption) -> View:
+def opened_to_look(words: Sequence[object]) -> Iterator[Given]:
+    """The pictures that a user names to look at: files, or scenes of weft's own."""
+    for word in words:
+        scene = named_scene(word)
+        if scene is None:
+            yield from opened_pictures([word])
+        else:
+            yield Given(Opened(scene), str(word))
+
+
+def look_at_caption(run: Loaded, inputs: Sequence[Given], how: LookAtCaption) -> View:
     """What counted for each word, or what the embedder learned."""
     if isinstance(run.model, DualEncoder):
-        return look_at_picture(run, input, _reading(how))
+        return look_at_picture(run, _as_pixels(inputs), _reading(how))
     how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
     writer = PictureWriter(run)
     if how.what is not None:
         return LearnedView(writer.model.source, learned_names(how.what))
-    scene = named_scene(input)
-    name, picture, read = one_picture(run, input if scene is None else scene.read(0).pixels, Ground())
+    name, picture, read = one_picture(run, _as_pixels(inputs), Ground())
+    scene = scene_of(inputs[0])
     if how.caption is None:
         _, best = writer.written(read, Captioning(beam=how.beam))[0][0]
         ids, score, chance = best.ids, best.score, math.exp(best.log_probability)
@@ -37,10 +48,15 @@ def look_at_caption(run: Loaded, input: object, how: LookAtCaption) -> View:
         ids, score, chance = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None, None
     what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score, chance=chance)
     if scene is not None:
-        what = replace(what, title=str(input), regions=_regions(scene, writer.caption.decode(ids).strip()))
+        what = replace(what, regions=_regions(scene.album, writer.caption.decode(ids).strip()))
     if how.token is not None:
         return caption_steps(writer.model, writer.caption.tokenizer, what, how)
     return look_at_words(caption_words(writer.model, writer.caption.tokenizer, what, how.by), how)
+
+
+def _as_pixels(inputs: Sequence[Given]) -> list[Given]:
+    """The inputs, with scenes as their pixels."""
+    return [one if (scene := scene_of(one)) is None else Given(scene.pixels, one.name) for one in inputs]
 
 
 def _reading(how: LookAtCaption) -> LookAtPicture:

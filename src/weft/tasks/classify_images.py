@@ -1,6 +1,6 @@
 """classify-images: learn to tell what is in a picture. Pictures with labels in, a model that labels new ones out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, final
 
@@ -18,7 +18,6 @@ from weft.data.images.album import Album
 from weft.data.images.batches import labelled_pictures
 from weft.data.images.settings import Ground
 from weft.data.source import Source
-from weft.inspect.sheets import contact_sheet
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.interop import Imported
@@ -28,6 +27,7 @@ from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks import labels, pictures
 from weft.tasks.adopting import Adopted, label_codec, label_objective
+from weft.tasks.asks import Answer, Given, Gives, Ways
 from weft.tasks.cards.pictures import CLASSIFY_IMAGES
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import start_weights, with_lora
@@ -39,7 +39,6 @@ from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import labelled_cost
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.pictures import PictureLabelTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -57,6 +56,9 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     recipe = recipes.CLASSIFYING
     unit = "picture"
     starts_from = ("reconstruct-images", "distill-images", "caption")
+    asks = (pictures.PICTURES,)
+    embeds = (pictures.PICTURE,)
+    Embed = pictures.Seeing
     Look = LookAtPicture
 
     class Predict(Ground, labels.Labelling):
@@ -125,16 +127,23 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
         return {"labels": kind, **recipes.picture_facts(run)}
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(labels.codec_of(run.codecs))
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        return pictures.opened_pictures(words)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         run, (names, frames) = run.computing(how.precision), pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, pictures.classifier_of(run))
-        return labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
+        found = labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
+        return [Answer(i, one) for i, one in enumerate(found)]
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
 
-    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return pictures.picture_vectors(run, inputs, with_settings(pictures.Seeing(), settings))
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
+        return pictures.picture_vectors(run, inputs, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=True)
@@ -144,16 +153,11 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         codec.encode(true)  # refuses unknown labels before anything is computed
         values = pictures.values_of(run, frames, pictures.classifier_of(run), progress)
         found = labels.measured(codec, values, true, held_out.names, called="picture")
-        wrong = labels.surest_mistakes(codec, values, true, MISTAKES)
-        if not wrong:
-            return found
-        pixels = [one.pixels for one in frames.read([one.row for one in wrong])]
-        captions = [f"{one.label}, {one.sure:.2f} sure it is {one.said}" for one in wrong]
-        sheet = contact_sheet(pixels, captions, title="the surest mistakes")
-        return replace(found, pictures={**found.pictures, "mistakes.png": sheet})
+        sheet = pictures.mistakes(frames, labels.surest_mistakes(codec, values, true, MISTAKES))
+        return replace(found, pictures={**found.pictures, **sheet})
 
-    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, input, how, labels.codec_of(run.codecs))
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, inputs, how, labels.codec_of(run.codecs))
 
     def adopted(self, model: Imported) -> Adopted:
         label = label_codec(model)

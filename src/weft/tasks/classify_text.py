@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
-import numpy as np
-import torch
 from torch import Tensor
 
 from weft.codecs.codec import Codecs
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
-from weft.codecs.text import TextCodec, only_texts
+from weft.codecs.text import TextCodec
 from weft.data.datasets.labelled import LabelledData, read_texts
 from weft.data.encoded.labelled import LabelledIds
-from weft.data.like_lengths import ids_together
 from weft.data.readers.labelled_texts import Example
 from weft.data.source import Source
 from weft.inspect.texts import LookAtText
@@ -27,16 +24,16 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import labels
 from weft.tasks.adopting import Adopted, label_codec, label_objective
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.cards.texts import CLASSIFY_TEXT
 from weft.tasks.finetuning import start_weights
-from weft.tasks.measuring import counted
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.recipes import encoders
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.texts import LabelTraining
-from weft.tasks.streams import look_at, text_of, vectors_of
+from weft.tasks.streams import Embedding, embedded_texts, look_at, text_of, text_values
 from weft.tasks.task import Task
 from weft.tasks.text_exchange import label_proof, text_codec, text_settings, whole_texts, with_text
 from weft.training.progress import Progress
@@ -54,7 +51,9 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     recipe = encoders.RECIPE
     unit = "text"
     starts_from = ("fill-mask", "tag-text", "language-model")
-    reads_lines = True
+    asks = (Asks("text", "a text", lines=True),)
+    embeds = (Asks("text", "a text", lines=True),)
+    Embed = Embedding
     Predict = labels.Labelling
     Look = LookAtText
 
@@ -101,17 +100,23 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "texts")
 
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(run.codec("label", LabelCodec))
+
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: labels.Labelling, listen: Listen | None
-    ) -> list[Prediction]:
-        run, codec, texts = run.computing(how.precision), text_of(run.codecs), only_texts(inputs)
+        self, run: Loaded, inputs: Sequence[Given], how: labels.Labelling, listen: Listen | None
+    ) -> list[Answer]:
+        run, codec, texts = run.computing(how.precision), text_of(run.codecs), texts_of(inputs)
         ids = codec.ids(texts)
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
         found = labels.predictions(
             run.codec("label", LabelCodec), text_values(run.stream, rows), texts, how.top, how.choices
         )
-        return [{**one, **({"unread_end": n} if n else {})} for one, n in zip(found, unread, strict=True)]
+        return [
+            Answer(i, {**one, **({"unread_end": n} if n else {})})
+            for i, (one, n) in enumerate(zip(found, unread, strict=True))
+        ]
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
@@ -131,12 +136,13 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         values = text_values(run.stream, rows, progress)
         return labels.measured(codec, values, truth, excerpts, called="text")
 
-    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         label = run.codec("label", LabelCodec)
-        return look_at(run, input, how, lambda ids: labels.answer(label, text_values(run.stream, [ids])))
+        text = only_text(inputs)
+        return look_at(run, text, how, lambda ids: labels.answer(label, text_values(run.stream, [ids])))
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return vectors_of(run, inputs, settings)
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+        return embedded_texts(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         label = label_codec(model, unnamed=NumberCodec)
@@ -148,18 +154,6 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
 
     def proof(self, run: Loaded, tolerance: float) -> Proof | None:
         return label_proof(self, run, tolerance)
-
-
-@torch.inference_mode()
-def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
-    """The values of the model's head for each text, texts of like length computed together."""
-    model.eval()
-    found, device = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device
-    with counted(progress, len(rows), "texts") as count:
-        for some, lines in ids_together(rows):
-            found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
-            count(len(some))
-    return found
 
 
 def _wanted(draft: LabelDraft) -> encoders.EncoderWanted:

@@ -1,6 +1,6 @@
 """Pictures and texts in one space, by a run whose model learned it: their vectors, classes by name, and retrieval."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
@@ -23,8 +23,8 @@ from weft.models.backbone import context_of
 from weft.models.common_space import CommonSpace
 from weft.objectives.measures.retrieval import retrieval_measures
 from weft.tasks import pictures
-from weft.tasks.request import Embedded, Loaded, Prediction
-from weft.tasks.settings.limits import with_settings
+from weft.tasks.asks import Answer, Given, texts_of
+from weft.tasks.request import Embedded, Loaded
 
 AT_ONCE = 256  # texts that are computed together
 ARTICLES = ("a ", "an ", "the ")
@@ -50,24 +50,31 @@ def model_of(run: Loaded, where: str) -> CommonSpace:
 # Vectors
 
 
-def embedded(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-    """Vectors of pictures and texts, in their order.
+def opened_to_compare(words: Sequence[object], how: Comparing) -> Iterator[Given]:
+    """The pictures and texts that a user names, in their order.
 
     A string is a picture, or several, where it names a file or folder or ends like a picture's name; the lines of a .txt
     file are texts; any other string is a text. Arrays are pictures.
     """
+    for word in words:
+        if isinstance(word, str) and (how.texts or _is_text(word)):
+            yield from (Given(text, text) for text in _texts(word, how))
+        else:
+            yield from pictures.opened_pictures([word])
+
+
+def embedded(run: Loaded, inputs: Sequence[Given]) -> Embedded:
+    """Vectors of pictures and texts, in their order."""
     model_of(run, "weft embed")
-    how = with_settings(Comparing(), settings)
     names: list[str] = []
     vectors: list[Tensor] = []
     shown: list[tuple[Frames, int] | None] = []
-    for is_text, group in groupby(inputs, lambda one: isinstance(one, str) and (how.texts or _is_text(one))):
+    for is_text, group in groupby(inputs, lambda one: isinstance(one.value, str)):
         some = list(group)
         if is_text:
-            texts = [text for one in some for text in _texts(str(one), how)]
-            names += texts
-            vectors.append(text_vectors(run, texts))
-            shown += [None] * len(texts)
+            names += [one.name for one in some]
+            vectors.append(text_vectors(run, texts_of(some)))
+            shown += [None] * len(some)
         else:
             found, frames = pictures.given_pictures(run, some, Ground())
             names += found
@@ -129,8 +136,8 @@ def text_vectors(run: Loaded, texts: Sequence[str]) -> Tensor:
 
 
 def named_classes(
-    run: Loaded, inputs: Sequence[object], labels: Sequence[str], templates: Sequence[str]
-) -> list[Prediction]:
+    run: Loaded, inputs: Sequence[Given], labels: Sequence[str], templates: Sequence[str]
+) -> list[Answer]:
     """For each picture the label that its vector is nearest to, with the probabilities of all, by the labels' words alone.
 
     A label's vector is the mean over the templates; without any, the label has an article before it, as captions do.
@@ -150,8 +157,8 @@ def named_classes(
     cosines = picture_vectors(run, frames) @ torch.nn.functional.normalize(means, dim=-1).T
     shares = (model.scale.detach().cpu() * cosines).softmax(-1)
     return [
-        {"input": name, "label": classes[int(row.argmax())], "probabilities": _rounded(classes, row)}
-        for name, row in zip(names, shares, strict=True)
+        Answer(i, {"input": names[i], "label": classes[int(row.argmax())], "probabilities": _rounded(classes, row)})
+        for i, row in enumerate(shares)
     ]
 
 

@@ -1,14 +1,16 @@
 """How a text is continued: sampling, precision, and what the continuation must look like."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from weft.codecs.text import TextCodec
 from weft.config import MAX_JSON_BYTES
 from weft.errors import ConfigError
 from weft.generate import Sampling
 from weft.generate.choices import Choices, Rule
 from weft.generate.compute import Compute
+from weft.generate.prompts import Prompt
 from weft.modalities.tokenizer import Tokenizer
 
 
@@ -19,6 +21,7 @@ class Continuing(Sampling, Compute):
     pattern: str | None = None
     schema: str | None = None
 
+    names_files: ClassVar[tuple[str, ...]] = ("schema",)
     about: ClassVar[Mapping[str, str]] = {
         **Sampling.about,
         **Compute.about,
@@ -53,3 +56,16 @@ class Continuing(Sampling, Compute):
             return path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot be read: {error}", where=str(path)) from None
+
+
+def prompts_of(codec: TextCodec, texts: Sequence[str], how: Continuing) -> list[Prompt]:
+    """Texts as a decoder goes on from them; an empty one begins with the end of another."""
+    rule = how.rule(codec.tokenizer)
+    prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts)]
+    return [Prompt(ids, how, tuple(codec.ends), rule) for ids in prompts]
+
+
+def unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:
+    """What of a prompt the model does not see, where there is any: tokens before its context, unknown characters."""
+    late = len(prompt) - window if window is not None and len(prompt) > window else 0
+    return {name: n for name, n in (("unread", late), ("unknown", codec.tokenizer.unknown(text))) if n}

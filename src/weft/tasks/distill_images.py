@@ -1,6 +1,6 @@
 """distill-images: a student learns from its own average to see the whole in the part (DINO). No labels are needed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -29,6 +29,7 @@ from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
 from weft.tasks import pictures
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Given, Gives, Ways
 from weft.tasks.cards.pictures import DISTILL_IMAGES
 from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.measuring import counted
@@ -39,7 +40,6 @@ from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import views_cost
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.pictures import ViewsTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -64,6 +64,9 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
     )
     recipe = recipes.DISTILLING
     unit = "view"
+    asks = (pictures.PICTURES,)
+    embeds = (pictures.PICTURE,)
+    Embed = pictures.Seeing
     Look = LookAtPicture
 
     Predict = pictures.Seeing
@@ -112,16 +115,22 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.picture_facts(run)
 
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("vector")
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        return pictures.opened_pictures(words)
+
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: pictures.Seeing, listen: Listen | None
-    ) -> list[Prediction]:
+        self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing, listen: Listen | None
+    ) -> list[Answer]:
         _student(run)
         found = pictures.picture_vectors(run, inputs, how)
         vectors = [[round(value, 6) for value in vector] for vector in found.vectors.tolist()]
-        return [{"input": name, "vector": vector} for name, vector in zip(found.names, vectors, strict=True)]
+        return [Answer(i, {"input": found.names[i], "vector": vector}) for i, vector in enumerate(vectors)]
 
-    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return pictures.picture_vectors(run, inputs, with_settings(self.Predict(), settings))
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
+        return pictures.picture_vectors(run, inputs, how)
 
     def shown(self, prediction: Prediction) -> str:
         return f"{prediction['input']}: " + " ".join(f"{v:.4g}" for v in prediction["vector"])
@@ -147,8 +156,8 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(held_out))}
         return Measured(len(held_out), metrics, {"batch": SCORED})
 
-    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, input, how)
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(picture_codec_of(model), Distil.Config(), picture_settings(model))

@@ -2,11 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 
 from weft.codecs.classes import ClassCodec
@@ -14,12 +14,12 @@ from weft.codecs.label import LabelCodec
 from weft.core.heads import summary
 from weft.data.graphs.graph_set import GraphSet
 from weft.errors import ConfigError, DataError
-from weft.storage.store import write_file
 from weft.tasks import elements, labels
-from weft.tasks.request import Loaded, Prediction
+from weft.tasks.asks import Answer
+from weft.tasks.request import Embedded, Loaded, Prediction
 
 WRITES = (".csv", ".tsv")
-Given = Iterable[tuple[str, GraphSet]]  # files by their names, with the graphs in them
+Graphs = Sequence[tuple[str, GraphSet]]  # the name of each input, with the graphs in it
 
 
 class AskElements(labels.TopLabels):
@@ -27,6 +27,7 @@ class AskElements(labels.TopLabels):
 
     output: str | None = None
 
+    names_files: ClassVar[tuple[str, ...]] = ("output",)
     about: ClassVar[Mapping[str, str]] = {
         **labels.TopLabels.about,
         "output": "the .csv or .tsv for the answers, a row for each node, graph or set",
@@ -38,23 +39,24 @@ class AskElements(labels.TopLabels):
             raise ConfigError(f"expected one of {', '.join(WRITES)}, found {self.output!r}", where="output")
 
 
-def predicted(run: Loaded, given: Given, how: AskElements) -> list[Prediction]:
-    """The answer for each graph or set, or for each node of each graph; written as a table too, where one is asked for."""
-    codec, found = run.codec("label", LabelCodec), list[Prediction]()
-    for name, some in given:
+def predicted(run: Loaded, given: Graphs, how: AskElements) -> list[Answer]:
+    """The answer for each graph or set, or for each node of each graph; with the first, a table of all."""
+    codec, found = run.codec("label", LabelCodec), list[Answer]()
+    for number, (name, some) in enumerate(given):
         graphs = elements.aligned(some, elements.graph_codec(run.codecs))
         for graph, values in zip(graphs, elements.values_of(run, graphs), strict=True):
             shown = name if len(graphs) == 1 else f"{name}: {graph.name}"
             if elements.is_node_level(run):
                 answers = codec.decode(values, how.top)
                 nodes = [{"node": graph.node(i), **answer} for i, answer in enumerate(answers)]
-                found.append({"input": shown, "nodes": nodes})
+                found.append(Answer(number, {"input": shown, "nodes": nodes}))
             else:
-                found += labels.predictions(codec, values, [shown], how.top, how.choices)
-    if how.output is not None:
-        path = Path(how.output)
-        names = codec.names if isinstance(codec, ClassCodec) else ()
-        write_file(path, _table(found, names, "\t" if path.suffix.lower() == ".tsv" else ",").encode())
+                (one,) = labels.predictions(codec, values, [shown], how.top, how.choices)
+                found.append(Answer(number, one))
+    if found:
+        name, classes = how.output or "answers.csv", codec.names if isinstance(codec, ClassCodec) else ()
+        delimiter, answers = "\t" if Path(name).suffix.lower() == ".tsv" else ",", [one.values for one in found]
+        found[0] = replace(found[0], files={name: lambda: _table(answers, classes, delimiter).encode()})
     return found
 
 
@@ -76,10 +78,8 @@ def _table(found: Sequence[Prediction], classes: Sequence[str], delimiter: str) 
 
 
 @torch.inference_mode()
-def vectors(run: Loaded, given: Given, settings: Mapping[str, object]) -> np.ndarray:
+def embedded(run: Loaded, given: Graphs) -> Embedded:
     """The last layer's vectors: one for each graph or set, the mean over its elements, or one for each node."""
-    if settings:
-        raise ConfigError(f"unknown setting {next(iter(settings))!r}", where="--set", fix="there is nothing to set")
     model, found = run.stream, []
     for _, some in given:
         graphs = elements.aligned(some, elements.graph_codec(run.codecs))
@@ -90,4 +90,4 @@ def vectors(run: Loaded, given: Given, settings: Mapping[str, object]) -> np.nda
         )
     if not found:
         raise DataError("nothing to give vectors of", where="weft embed", fix="name a file")
-    return torch.cat(found).cpu().numpy()
+    return Embedded([name for name, _ in given], torch.cat(found).cpu().numpy())

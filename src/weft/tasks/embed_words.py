@@ -8,7 +8,6 @@ from torch import Tensor
 
 from weft.amounts import count
 from weft.codecs.codec import Codecs
-from weft.codecs.text import only_texts
 from weft.codecs.words import WordCodec
 from weft.config import Config
 from weft.data.ahead import Ahead
@@ -22,12 +21,13 @@ from weft.inspect.word_map import WordMapView
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Objective
+from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
 from weft.tasks.cards.words import EMBED_WORDS
 from weft.tasks.finetuning import start_weights
 from weft.tasks.parts import End, Parts
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.recipes.words import RECIPE, WINDOWS, sized_vectors
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.words import WordTraining
 from weft.tasks.task import Task
 from weft.tasks.words import measured, objective_of, source_of, space_of, vectors_of, words_of
@@ -44,8 +44,8 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
     parts = (Parts({"word": End.of(WordCodec)}, (WordVectors,), None),)
     recipe = RECIPE
     unit = "pair"
-    reads_lines = True
-    looks_at_several = True
+    asks = (Asks("text", "a word", lines=True, several=True),)
+    embeds = (Asks("text", "a word", lines=True),)
 
     class Predict(Config):
         """Settings of a prediction."""
@@ -102,14 +102,18 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         words = words_of(run.codecs).words
         some = [words[i] for i in np.linspace(0, len(words) - 1, 6).astype(int)[1:4]]
-        return "\n".join(self.shown(one) for one in self.predict(run, some, self.Predict(top=5), None))
+        found = self.predict(run, [Given(word, word) for word in some], self.Predict(top=5), None)
+        return "\n".join(self.shown(one.values) for one in found)
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Predict, listen: Listen | None) -> list[Prediction]:
-        space, found = space_of(run), []
-        for text in only_texts(inputs):
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("ranking")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
+        space, found = space_of(run), list[Answer]()
+        for number, text in enumerate(texts_of(inputs)):
             near = space.nearest(text.strip(), how.top, where=str(run.folder.path))
             listed = [{"word": one.token, "similarity": round(one.similarity, 6)} for one in near]
-            found.append({"input": text, "nearest": listed})
+            found.append(Answer(number, {"input": text, "nearest": listed}))
         return found
 
     def shown(self, prediction: Prediction) -> str:
@@ -124,20 +128,19 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
     ) -> Measured:
         return measured(run, held_out, run.training(WordTraining))
 
-    def look(self, run: Loaded, input: object, how: object) -> View:
-        words = only_texts(input if isinstance(input, list | tuple) else [input])
+    def look(self, run: Loaded, inputs: Sequence[Given], how: object) -> View:
+        words = texts_of(inputs)
         if not words:
             raise WeftError("no word to look at", where="weft look", fix="give one word, or several for a map")
         space = space_of(run)
         return NearestView(space, words[0]) if len(words) == 1 else WordMapView(space, words)
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        if settings:
-            raise ConfigError(f"unknown setting {next(iter(settings))!r}", where="--set", fix="there is nothing to set")
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
         codec, table = words_of(run.codecs), vectors_of(run).vectors().float().cpu().numpy()
-        numbers = [(word, codec.find(word)) for word in only_texts(inputs)]
+        numbers = [(word, codec.find(word)) for word in texts_of(inputs)]
         missing = [word for word, number in numbers if number is None]
         if missing:
             problem = f"{count(len(missing))} of {len(numbers)} words have no vector, such as {missing[0]!r:.60}"
             raise WeftError(problem, where=str(run.folder.path), fix="give words, one each")
-        return table[[number for _, number in numbers if number is not None]]
+        vectors = table[[number for _, number in numbers if number is not None]]
+        return Embedded([word for word, _ in numbers], vectors)

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from weft.codecs.codec import Codecs
-from weft.codecs.text import TextCodec, only_texts
+from weft.codecs.text import TextCodec
 from weft.core import PerToken
 from weft.data.datasets.texts import TextData
 from weft.data.encoded.running import RunningIds
@@ -29,15 +29,16 @@ from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.blanks import AskBlanks, blank_answer, candidates, filler, score
 from weft.tasks.cards.texts import FILL_MASK
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.recipes import encoders
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.texts import MaskTraining
-from weft.tasks.streams import text_of, vectors_of
+from weft.tasks.streams import Embedding, embedded_texts, text_of
 from weft.tasks.task import Task
 from weft.tasks.text_exchange import blank_proof, text_codec, text_settings, whole_texts, with_text
 from weft.training.progress import Progress
@@ -53,9 +54,11 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
     parts = (Parts({"text": End.of(TextCodec)}, (Stream,), TextEmbed),)
     recipe = encoders.RECIPE
     unit = "hidden token"
-    reads_lines = True
-    Look = LookAtText
+    asks = (Asks("text", "a text", lines=True),)
+    embeds = (Asks("text", "a text", lines=True),)
     Predict = AskBlanks
+    Look = LookAtText
+    Embed = Embedding
 
     def codecs(self, data: TextData, training: MaskTraining, known: Codecs) -> Codecs:
         size = data.corpus.bytes, data.train.characters
@@ -86,17 +89,21 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return {"tokens": f"{text_of(run.codecs).in_words()}; {run.data.amount('train_tokens')} to train on"}
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: AskBlanks, listen: Listen | None) -> list[Prediction]:
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("ranking")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: AskBlanks, listen: Listen | None) -> list[Answer]:
         model, tokenizer = filler(run.computing(how.precision)), text_of(run.codecs).tokenizer
-        texts = only_texts(inputs)
+        texts = texts_of(inputs)
         framed = [frame_blanks(tokenizer, text, context_of(model.config)) for text in texts]
         for text, (_, places) in zip(texts, framed, strict=True):
             if not len(places):
                 fix = "write ___ where a word is missing"
                 raise WeftError("there is no blank to fill in", where=repr(text[:60]), fix=fix)
+        found = candidates(model, tokenizer, framed, how.top, how.choices)
         return [
-            {"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})}
-            for text, best in zip(texts, candidates(model, tokenizer, framed, how.top, how.choices), strict=True)
+            Answer(i, {"input": text, "candidates": best[0], **({"blanks": best} if len(best) > 1 else {})})
+            for i, (text, best) in enumerate(zip(texts, found, strict=True))
         ]
 
     def shown(self, prediction: Prediction) -> str:
@@ -121,13 +128,13 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(1, seen)}
         return Measured(documents, metrics, {"hidden": seen, **part})
 
-    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        model, tokenizer, (text,) = run.stream, text_of(run.codecs).tokenizer, only_texts([input])
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
+        model, tokenizer, text = run.stream, text_of(run.codecs).tokenizer, only_text(inputs)
         ids, _ = frame_blanks(tokenizer, text, context_of(model.config))
         return look_at_text(model, tokenizer, ids, text, how, blank_answer(model, tokenizer, ids))
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return vectors_of(run, inputs, settings)
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+        return embedded_texts(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(whole_texts(model), MaskedToken.Config(), text_settings(model))

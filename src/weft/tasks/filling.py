@@ -1,6 +1,8 @@
-"""Pictures filled in by an autoencoder: what is hidden or missing is predicted, and how wrong that is. Knows no files."""
+"""Pictures filled in by an autoencoder: what is hidden or missing is predicted, and how wrong that is. Opens and writes no files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +12,12 @@ from torch import Tensor
 
 from weft.data.images.settings import Ground
 from weft.errors import ConfigError
+from weft.inspect.figures import png_of
 from weft.inspect.sheets import reconstructions, veiled
 from weft.modalities.image import Picture, paste
 from weft.models.autoencoder import Autoencoder
 from weft.objectives.reconstruct import draw_shown
+from weft.tasks.asks import Answer
 
 
 class Filling(Ground):
@@ -23,6 +27,7 @@ class Filling(Ground):
     seed: int = 0
     out: str = "."
 
+    names_files: ClassVar[tuple[str, ...]] = ("out",)
     about: ClassVar[Mapping[str, str]] = {
         "hide": "mask ratio: the share of the patches that are hidden; 0 fills in only missing pixels",
         "seed": "random seed; another seed hides other patches",
@@ -70,6 +75,22 @@ def squared_errors(picture: Picture, filled: Tensor, seen: Tensor) -> list[float
     squares = (255 * (filled - picture.pixels)) ** 2
     found = [one[mask.expand_as(one)] for one, mask in zip(squares, hidden, strict=True)]
     return [float(wrong.mean()) if len(wrong) else None for wrong in found]
+
+
+def answers(
+    model: Autoencoder, names: Sequence[str], batches: Iterable[tuple[np.ndarray, Picture]], how: Filling
+) -> list[Answer]:
+    """For each picture the file that it is filled in as, and how wrong that is where the truth is known."""
+    found = [Answer(i) for i in range(len(names))]
+    for rows, picture in batches:
+        filled, seen = fill(model, picture, how.hide, seed=how.seed, alike=True)
+        errors = squared_errors(picture, filled, seen)
+        for row, pixels, error in zip(rows, as_bytes(filled), errors, strict=True):
+            path = str(Path(how.out) / f"{Path(names[row]).stem}-filled.png")
+            wrong = {} if error is None else {"rmse": round(error**0.5, 3)}
+            values = {"input": names[row], "output": path, **wrong}
+            found[row] = Answer(int(row), values, {path: partial(png_of, pixels)})
+    return found
 
 
 def sheet(model: Autoencoder, picture: Picture) -> bytes:

@@ -1,6 +1,6 @@
 """fit-field: learn a picture, or values at places, as a function of the coordinates. Coordinates in, values anywhere out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import final
 
 from torch import Tensor
@@ -18,6 +18,7 @@ from weft.modalities.points import PointEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Number, Objective
 from weft.tasks import labels, place_pictures, places
+from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.cards.places import FIT_FIELD
 from weft.tasks.finetuning import start_weights
 from weft.tasks.parts import End, Parts
@@ -39,9 +40,7 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
     recipe = recipes.RECIPE
     unit = "place"
     slow_rows = False
-    reads_files = True
-    writes = places.WRITES
-    needs_input = False
+    asks = (Asks("place", "a place", (".csv", ".tsv", ".jsonl"), may_lack=True),)
     Predict = places.AskField
     Look = place_pictures.LookAtField
 
@@ -87,9 +86,15 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.field_facts(run)
 
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(labels.codec_of(run.codecs), places.WRITES)
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        return places.opened_places(run, words)
+
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: places.AskField, listen: Listen | None
-    ) -> list[Prediction]:
+        self, run: Loaded, inputs: Sequence[Given], how: places.AskField, listen: Listen | None
+    ) -> list[Answer]:
         return places.predicted(run, inputs, how)
 
     def shown(self, prediction: Prediction) -> str:
@@ -101,5 +106,5 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
     def measure(self, run: Loaded, held_out: PlaceRows, progress: Progress, seconds: float | None = None) -> Measured:
         return places.measured(run, held_out, places.known_places(self, run), progress)
 
-    def look(self, run: Loaded, input: object, how: place_pictures.LookAtField) -> View:
-        return place_pictures.looked(run, input, how, lambda: places.known_places(self, run))
+    def look(self, run: Loaded, inputs: Sequence[Given], how: place_pictures.LookAtField) -> View:
+        return place_pictures.looked(run, inputs, how, lambda: places.known_places(self, run))

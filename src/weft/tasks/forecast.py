@@ -1,6 +1,6 @@
 """forecast: learn how fields on a grid change. netCDF or zarr in, a model that forecasts them and fills their gaps out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 from weft.codecs.codec import Codecs
@@ -12,6 +12,7 @@ from weft.data.encoded.fields import SeenFields
 from weft.data.fields.hiding import Hiding
 from weft.data.fields.learning import learned_codec
 from weft.data.fields.windows import FieldWindows
+from weft.data.grids.formats import NETCDF
 from weft.data.grids.grid import Stretch
 from weft.data.source import Source
 from weft.errors import DataError
@@ -21,6 +22,7 @@ from weft.modalities.field import FieldEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives.hidden_cells import HiddenCells
 from weft.tasks import forecast_output, forecasting
+from weft.tasks.asks import Answer, Asks, Given, Gives, Opened, Ways, only_one
 from weft.tasks.cards.fields import FORECAST
 from weft.tasks.field_measures import measured_model
 from weft.tasks.finetuning import decided as with_head_lr
@@ -44,12 +46,9 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     parts = (Parts({"field": End.of(FieldCodec)}, (Stream,), FieldEmbed),)
     recipe = recipes.FORECASTING
     unit = "cell"
-    writes = forecast_output.FILES
-    reads_files = True
-    needs_input = False  # the run's own fields go on
+    asks = (Asks("file", "fields", NETCDF, may_lack=True),)  # the run's own fields go on where none are given
     slow_rows = False  # `measure` itself keeps to the time
-    Predict = forecasting.Forecasting
-    Look = LookAtPlace
+    Predict, Look = forecasting.Forecasting, LookAtPlace
 
     def codecs(self, data: FieldData, training: ForecastTraining, known: Codecs) -> Codecs:
         if isinstance(codec := known.get("field"), FieldCodec):
@@ -103,14 +102,19 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.field_facts(run)
 
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("fields", endings=forecast_output.FILES)
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        if not words and ways.use == "predict" and ways.how not in (None, self.Predict()):
+            yield Given(Opened(self._own(run).held_out), run.data.described)
+        yield from forecasting.opened_fields(run, words)
+
     def predict(
-        self, run: Loaded, inputs: Sequence[object], how: forecasting.Forecasting, listen: Listen | None
-    ) -> list[Prediction]:
-        output = forecast_output.check_named(how.output, len(inputs))
-        found = [(str(one), forecasting.given_fields(run, [one])) for one in inputs]
-        if not inputs and how != self.Predict():
-            found = [(run.data.described, self._own(run).held_out)]
-        return [forecasting.prediction(run, name, stretch, how, output) for name, stretch in found]
+        self, run: Loaded, inputs: Sequence[Given], how: forecasting.Forecasting, listen: Listen | None
+    ) -> list[Answer]:
+        forecast_output.check_named(how.output, len(inputs))
+        return [forecasting.answer(run, number, one, how) for number, one in enumerate(inputs)]
 
     def shown(self, prediction: Prediction) -> str:
         return forecast_output.in_words(prediction)
@@ -122,8 +126,9 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         train = Stretch(held_out.fields, 0, held_out.start) if held_out.start else self._trained_on(run)
         return measured_model(forecasting.predictor_of(run), held_out, train, progress, seconds)
 
-    def look(self, run: Loaded, input: object, how: LookAtPlace) -> View:
-        return forecasting.place_view(run, forecasting.given_fields(run, [input]), how)
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPlace) -> View:
+        with forecasting.fields_of(run, only_one(inputs, "fields")) as stretch:
+            return forecasting.place_view(run, stretch, how)
 
     def _own(self, run: Loaded) -> FieldData:
         """The run's own data."""

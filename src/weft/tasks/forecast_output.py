@@ -8,12 +8,11 @@ import numpy as np
 from weft.data.grids.calendars import times_of
 from weft.data.grids.conventions import convention_of
 from weft.data.grids.grid import Fields
-from weft.data.grids.writing import Written, check_output, write_fields
+from weft.data.grids.writing import Written, check_output, fields_content
 from weft.errors import WeftError
 from weft.inspect.fieldfilm import forecast_film
 from weft.inspect.fieldseries import FieldSeries
 from weft.inspect.fieldsheets import filling_sheet, forecast_sheet
-from weft.storage.store import write_file
 from weft.tasks.request import Prediction
 
 FILES = (".nc", ".nc4", ".zarr", ".png", ".gif")  # that can be written
@@ -49,13 +48,11 @@ def check_named(output: str | None, inputs: int) -> Path | None:
     return path
 
 
-def write_made(path: Path, fields: Fields, made: Made, variable: str | None) -> None:
-    """Write predicted fields as values, maps or an animation, by the ending of the name."""
-    kind = path.suffix.lower()
+def made_content(kind: str, fields: Fields, made: Made, variable: str | None) -> bytes:
+    """Predicted fields as a file has them: values, maps or an animation, by the ending of its name."""
     if kind not in (".png", ".gif"):
         values = made.values if made.members is None else made.members
-        write_fields(path, fields, Written(values, made.days, made.spread, made.word))
-        return
+        return fields_content(kind, fields, Written(values, made.days, made.spread, made.word))
     names = [layer.name for layer in fields.layers]
     place = (
         0 if variable is None else next((i for i, n in enumerate(names) if variable in (n, n.split(" at ")[0])), None)
@@ -68,12 +65,11 @@ def write_made(path: Path, fields: Fields, made: Made, variable: str | None) -> 
     series = FieldSeries(fields.layers[place], fields.grid, labels)
     values, spread = made.values[:, place], made.spread[:, place]
     if kind == ".gif":
-        write_file(path, forecast_film(series, values))
-    elif made.word == "gaps filled":
+        return forecast_film(series, values)
+    if made.word == "gaps filled":
         given = np.stack([fields.read(at, at + 1)[0, place] for at in range(len(fields))])
-        write_file(path, filling_sheet(series, given, values))
-    else:
-        write_file(path, forecast_sheet(series, values, spread=spread))
+        return filling_sheet(series, given, values)
+    return forecast_sheet(series, values, spread=spread)
 
 
 def as_prediction(name: str, fields: Fields, made: Made, output: Path | None) -> Prediction:

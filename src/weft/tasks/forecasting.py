@@ -1,6 +1,7 @@
 """What is done with a model of fields: forecasts, gaps filled, states between; and what a place read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,10 +17,11 @@ from weft.errors import ConfigError, WeftError
 from weft.generate.fields import FieldPredictor
 from weft.inspect.fieldattention import LookAtPlace, look_at_place
 from weft.inspect.placeview import PlaceView
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.models.stream import Stream
-from weft.tasks.forecast_output import Made, as_prediction, labels_of, write_made
-from weft.tasks.request import Loaded, Prediction
+from weft.tasks.asks import Answer, Content, Given, Opened, in_a_file, unlike
+from weft.tasks.forecast_output import Made, as_prediction, labels_of, made_content
+from weft.tasks.request import Loaded
 from weft.training.progress import Progress, counter
 
 MOST_SAID = 6  # layers whose forecast a look tells
@@ -37,6 +39,7 @@ class Forecasting(Config):
     seed: int = 0
     output: str | None = None
 
+    names_files: ClassVar[tuple[str, ...]] = ("output",)
     about: ClassVar[Mapping[str, str]] = {
         "steps": "fields to forecast after the last one",
         "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed for the spread "
@@ -75,13 +78,30 @@ def grid_of(codec: FieldCodec) -> Grid:
     return Grid(np.array(config.y), np.array(config.x), "sphere" if config.sphere else "plane", config.wraps)
 
 
-def given_fields(run: Loaded, sources: Sequence[object]) -> Stretch:
+def given_fields(run: Loaded, sources: Sequence[str | Path]) -> Stretch:
     """The fields of a user's files, in the order and on the grid of the run's."""
-    for one in sources:
-        if not isinstance(one, str | Path):
-            raise WeftError(f"expected the name of a file, found {type(one).__name__}", where="weft predict")
     codec = run.codec("field", FieldCodec)
     return measured_fields([str(one) for one in sources], layers_of(codec), grid_of(codec), codec.config.step)
+
+
+def opened_fields(run: Loaded, words: Sequence[object]) -> Iterator[Given]:
+    """The fields that a user names, by a file, a zarr store, a folder or a pattern each."""
+    for one in words:
+        if not isinstance(one, str | Path):
+            raise WeftError(f"expected the name of a file, found {type(one).__name__}", where="weft predict")
+        yield Given(Opened(given_fields(run, [one])), str(one))
+
+
+@contextmanager
+def fields_of(run: Loaded, one: Given) -> Iterator[Stretch]:
+    """The fields of an input, to be read within this block: opened already, or bytes of a file."""
+    if isinstance(one.value, Opened) and isinstance(one.value.what, Stretch):
+        yield one.value.what
+    elif isinstance(one.value, Content):
+        with in_a_file(one, one.value) as path:
+            yield given_fields(run, [path])
+    else:
+        raise unlike(one, "fields: the bytes of a netCDF file")
 
 
 def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progress) -> Made:
@@ -143,12 +163,22 @@ def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
             )
             said.append((f"{layer.name} {value:.4g} ± {spread:.2g} {layer.units}".strip(), None))
     when = labels[config.history + len(rolled.mean) - 1]
-    return PlaceView(seen.reading, Answer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
+    return PlaceView(seen.reading, LookedAnswer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
 
 
-def prediction(run: Loaded, name: str, stretch: Stretch, how: Forecasting, output: Path | None) -> Prediction:
-    """What is asked of some fields: predicted, written where a file is named, and in a few plain values."""
-    made = predicted(run, stretch, how, Progress(quiet=output is None))
-    if output is not None:
-        write_made(output, stretch.fields, made, how.variable)
-    return as_prediction(name, stretch.fields, made, output)
+def answer(run: Loaded, number: int, one: Given, how: Forecasting) -> Answer:
+    """What is asked of the fields of an input: in a few plain values, and as files."""
+    output = None if how.output is None else Path(how.output)
+    with fields_of(run, one) as stretch:
+        made = predicted(run, stretch, how, Progress(quiet=output is None))
+        values = as_prediction(one.name, stretch.fields, made, output)
+
+    def content(ending: str) -> Callable[[], bytes]:
+        def give() -> bytes:
+            with fields_of(run, one) as stretch:
+                return made_content(ending, stretch.fields, made, how.variable)
+
+        return give
+
+    names = [str(output)] if output is not None else [f"forecast{ending}" for ending in (".nc", ".png", ".gif")]
+    return Answer(number, values, {name: content(Path(name).suffix.lower()) for name in names})

@@ -23,7 +23,7 @@ from weft.objectives import SplitTags
 from weft.objectives.scoring import scored
 from weft.tasks.request import Loaded
 from weft.tasks.streams import text_of
-from weft.tasks.writing import Answer, Found
+from weft.tasks.writing import Found, WrittenText
 from weft.training.progress import Progress, counter
 
 
@@ -34,7 +34,7 @@ class GapTagger:
         self.model, self.text, self.codec = run.stream.eval(), text_of(run.codecs), run.codec("gaps", GapCodec)
         self.labels = [len(opens.split()) for opens in self.codec.config.opens]
 
-    def write(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[Answer]]:
+    def write(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[WrittenText]]:
         """The tree of each sentence as symbols, with its log-probability. A blank text has an empty answer.
 
         Words have white space between them.
@@ -107,7 +107,7 @@ class GapTagger:
         values = self.model.head.values(at_words).float().cpu()
         return list(values.split([len(rows.places[i]) for i in some]))
 
-    def _tree(self, words: list[str], values: Tensor) -> Answer:
+    def _tree(self, words: list[str], values: Tensor) -> WrittenText:
         scores = self._scores(values)
         best = best_gaps(scores)
         chance = best.score - log_total(scores)
@@ -121,4 +121,4 @@ class GapTagger:
         return GapScores(opening, closing, self.labels, more[0] if self.codec.config.depths else None)
 
 
-_EMPTY: Answer = "", Hypothesis((), 0.0, 0.0, True)
+_EMPTY: WrittenText = "", Hypothesis((), 0.0, 0.0, True)

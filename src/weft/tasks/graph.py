@@ -1,9 +1,8 @@
 """graph: learn labels of nodes or of whole graphs. Graphs in, a model that labels new ones out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import final
 
-import numpy as np
 from torch import Tensor
 
 from weft.codecs.codec import Codecs
@@ -11,9 +10,10 @@ from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.data.datasets.graph_data import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs
-from weft.data.graphs.given import Given, given_graphs
+from weft.data.graphs.given import Named, are_tables, given_graphs
+from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.properties import LabelColumn
-from weft.data.readers.graphs import read_graphs
+from weft.data.readers.graphs import KNOWN, read_graphs
 from weft.data.source import Source
 from weft.inspect.graphs import LookAtGraph, look_at_graph
 from weft.inspect.views import View
@@ -21,6 +21,7 @@ from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import element_answers, elements, labels
+from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
 from weft.tasks.baselines import in_words
 from weft.tasks.cards.graphs import GRAPH
 from weft.tasks.element_answers import AskElements
@@ -29,7 +30,7 @@ from weft.tasks.graph_exchange import with_vectors_in_unit
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.recipes import graphs as recipes
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.graphs import GraphTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -45,8 +46,8 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     parts = (Parts({"graph": End.of(GraphCodec), "label": End.of(LabelCodec)}, (Stream,), GraphEmbed),)
     recipe = recipes.GRAPHS
     unit = "label"
-    reads_files = True
-    writes = element_answers.WRITES
+    asks = (Asks("file", "a graph", KNOWN),)
+    embeds = (Asks("file", "a graph", KNOWN),)
     Predict = AskElements
     Look = LookAtGraph
 
@@ -92,13 +93,23 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return in_words(measured.more.get("baselines", {}))
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[object], how: AskElements, listen: Listen | None
-    ) -> list[Prediction]:
-        return element_answers.predicted(run, self._given(run, inputs), how)
+    def gives(self, run: Loaded) -> Gives:
+        if elements.is_node_level(run):
+            return Gives("table", endings=element_answers.WRITES)
+        return labels.gives(run.codec("label", LabelCodec), element_answers.WRITES)
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return element_answers.vectors(run, self._given(run, inputs), settings)
+    def together(self, words: Sequence[object]) -> Iterable[Sequence[object]]:
+        return [words] if are_tables(words) else [[word] for word in words]
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        for name, found in self._read(run, words):
+            yield Given(Opened(found), name)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: AskElements, listen: Listen | None) -> list[Answer]:
+        return element_answers.predicted(run, [(one.name, self._graphs(run, one)) for one in inputs], how)
+
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
+        return element_answers.embedded(run, [(one.name, self._graphs(run, one)) for one in inputs])
 
     def shown(self, prediction: Prediction) -> str:
         if "nodes" not in prediction:
@@ -113,8 +124,9 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:
         return elements.measured(run, held_out, progress, "graph")
 
-    def look(self, run: Loaded, input: object, how: LookAtGraph) -> View:
-        ((name, found),) = self._given(run, [input])
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtGraph) -> View:
+        one = only_one(inputs, "a graph")
+        name, found = one.name, self._graphs(run, one)
         codec = elements.graph_codec(run.codecs)
         graph = elements.aligned(found, codec)[0]
         recipes.check_size(run.model.config, graph.size, name)
@@ -122,9 +134,19 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
         return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), graph, places, how)
 
     @staticmethod
-    def _given(run: Loaded, inputs: Sequence[object]) -> Given:
+    def _read(run: Loaded, words: Sequence[object]) -> Named:
         asked = run.training(GraphTraining)
-        return given_graphs(inputs, directed=asked.directed, label=asked.label_column)
+        return given_graphs(words, directed=asked.directed, label=asked.label_column)
+
+    def _graphs(self, run: Loaded, one: Given) -> GraphSet:
+        """The graphs of an input: opened already, or bytes of a file."""
+        if isinstance(one.value, Opened) and isinstance(one.value.what, GraphSet):
+            return one.value.what
+        if not isinstance(one.value, Content):
+            raise unlike(one, "a graph")
+        with in_a_file(one, one.value) as path:
+            ((_, found),) = self._read(run, [path])
+        return found
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return with_labels(run, with_vectors_in_unit(run))

@@ -18,12 +18,13 @@ from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
 from weft.inspect.saliency import Explained
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.objectives import Classify, Number, Objective
 from weft.objectives.classify import balanced
 from weft.objectives.measures.calibration import reliability
 from weft.objectives.measures.classes import class_measures, confusion_counts
 from weft.objectives.measures.numbers import number_measures
+from weft.tasks.asks import Gives
 from weft.tasks.request import Measured, Prediction
 
 MISTAKES = 8  # listed in an evaluation
@@ -84,6 +85,15 @@ def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray 
 # Predicted
 
 
+def gives(codec: LabelCodec, endings: tuple[str, ...] = ()) -> Gives:
+    """The kind of answers by labels: one of some, any of some, or a number."""
+    if isinstance(codec, SeveralCodec):
+        return Gives("labels", endings=endings)
+    if isinstance(codec, ClassCodec):
+        return Gives("choices", endings=endings)
+    return Gives("number" if isinstance(codec, NumberCodec) else "numbers", endings=endings)
+
+
 def predictions(
     codec: LabelCodec, values: Tensor, inputs: Sequence[object], top: int = 0, choices: Sequence[str] = ()
 ) -> list[Prediction]:
@@ -116,12 +126,12 @@ def in_a_line(prediction: Prediction) -> str:
     return f"{best} {prediction['probabilities'][best]:.2f}\t{prediction['input']}"
 
 
-def answer(codec: LabelCodec, values: Tensor, top: int = 3) -> Answer:
+def answer(codec: LabelCodec, values: Tensor, top: int = 3) -> LookedAnswer:
     """The answer to one input, given the head's values (1, outputs): the likeliest labels, or a number."""
     (said,) = codec.decode(values, top)
     if "value" in said:
-        return Answer(((f"{said['value']:g}", None),))
-    return Answer(tuple(said["probabilities"].items()))
+        return LookedAnswer(((f"{said['value']:g}", None),))
+    return LookedAnswer(tuple(said["probabilities"].items()))
 
 
 def explained(codec: LabelCodec, values: Tensor, label: str | None) -> Explained:

@@ -6,10 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import cast, final
 
-import numpy as np
-
 from weft.codecs.codec import Codecs
-from weft.codecs.text import TextCodec, only_texts
+from weft.codecs.text import TextCodec
 from weft.data.datasets.texts import TextData
 from weft.data.encoded.running import RunningIds
 from weft.data.readers.corpus import Corpus, read_corpus
@@ -18,6 +16,7 @@ from weft.data.split import CorpusPart
 from weft.data.windows import TextWindows, count_windows, score_windows
 from weft.generate import Session, generate
 from weft.generate.compute import prepared
+from weft.generate.prompts import Prompt
 from weft.inspect.texts import LookAtText
 from weft.inspect.views import View
 from weft.interop import Imported
@@ -29,17 +28,18 @@ from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
 from weft.objectives.scoring import scored
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.cards.texts import LANGUAGE_MODEL
-from weft.tasks.continuing import Continuing
+from weft.tasks.continuing import Continuing, prompts_of, unread
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.recipes.language import RECIPE, language_model
 from weft.tasks.recipes.recipe import check_vocabulary, with_model_settings
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.texts import TextTraining
-from weft.tasks.streams import look_at, next_tokens, text_of, vectors_of
+from weft.tasks.streams import Embedding, embedded_texts, look_at, next_tokens, text_of
 from weft.tasks.task import Task
 from weft.tasks.text_exchange import continuation_proof, generation, lines_of_text, text_codec, text_settings, with_text
 from weft.training.progress import Progress
@@ -56,11 +56,9 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     parts = (Parts({"text": End.of(TextCodec)}, (Stream,), TextEmbed),)
     recipe = RECIPE
     unit = "token"
-    streams = True
-    reads_lines = True
-    Look = LookAtText
-
-    Predict = Continuing
+    asks = (Asks("text", "a text", lines=True),)
+    embeds = (Asks("text", "a text", lines=True),)
+    Predict, Look, Embed = Continuing, LookAtText, Embedding
 
     def codecs(self, data: TextData, training: TextTraining, known: Codecs) -> Codecs:
         if "text" in known:
@@ -101,25 +99,34 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         return {"tokens": text_of(run.codecs).in_words()}
 
     def example(self, run: Loaded, measured: Measured) -> str:
-        return str(self.predict(run, [""], self.Predict(max_tokens=SAMPLE), None)[0]["text"])
+        return str(self.predict(run, [Given("")], self.Predict(max_tokens=SAMPLE), None)[0].values["text"])
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[object], how: Continuing, listen: Listen | None
-    ) -> list[Prediction]:
-        codec, texts = text_of(run.codecs), only_texts(inputs)
-        prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts)]
-        model, rule = cast(Stream, prepared(run.model, how.precision)), how.rule(codec.tokenizer)
-        session = Session(model, capacity=max(map(len, prompts), default=1) + how.max_tokens)
-        many = generate(session, codec.tokenizer, prompts, how, ends=codec.ends, listen=listen, rule=rule)
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("text", streams=True)
+
+    def rows(self, run: Loaded, inputs: Sequence[Given], how: Continuing) -> list[Prompt]:
+        return prompts_of(text_of(run.codecs), texts_of(inputs), how)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Continuing, listen: Listen | None) -> list[Answer]:
+        rows, codec, texts = self.rows(run, inputs, how), text_of(run.codecs), texts_of(inputs)
+        if not rows:
+            return []
+        prompts, rule = [row.ids for row in rows], rows[0].rule
+        model = cast(Stream, prepared(run.model, how.precision))
+        session = Session(model, capacity=max(map(len, prompts)) + how.max_tokens)
+        many = generate(session, codec.tokenizer, prompts, how, ends=rows[0].ends, listen=listen, rule=rule)
         return [
-            {
-                "prompt": text,
-                "text": one.text,
-                **({"sample": i} if how.samples > 1 else {}),
-                **({"cut": True} if rule is not None and one.ended == "length" else {}),
-                **_unread(text, prompt, session.window, codec),
-            }
-            for text, prompt, made in zip(texts, prompts, many, strict=True)
+            Answer(
+                number,
+                {
+                    "prompt": texts[number],
+                    "text": one.text,
+                    **({"sample": i} if how.samples > 1 else {}),
+                    **({"cut": True} if rule is not None and one.ended == "length" else {}),
+                    **unread(texts[number], prompts[number], session.window, codec),
+                },
+            )
+            for number, made in enumerate(many)
             for i, one in enumerate(made)
         ]
 
@@ -146,11 +153,8 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         more = {"tokens": seen, "bytes": round(size), **part, **({"unknown": unknown} if unknown else {})}
         return Measured(documents, metrics, more)
 
-    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        return look_at(run, input, how, partial(next_tokens, run))
-
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return vectors_of(run, inputs, settings)
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
+        return look_at(run, only_text(inputs), how, partial(next_tokens, run))
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(lines_of_text(model), NextToken.Config(), text_settings(model))
@@ -162,8 +166,5 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
     def proof(self, run: Loaded, tolerance: float) -> Proof | None:
         return continuation_proof(self, run)
 
-
-def _unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:
-    """What of a prompt the model does not see, where there is any: tokens before its context, unknown characters."""
-    late = len(prompt) - window if window is not None and len(prompt) > window else 0
-    return {name: n for name, n in (("unread", late), ("unknown", codec.tokenizer.unknown(text))) if n}
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+        return embedded_texts(run, inputs, how)

@@ -16,7 +16,7 @@ from weft.tasks.planning import AnyTask
 from weft.tasks.proof import MOST, Proof
 from weft.tasks.request import Loaded
 from weft.tasks.text_exchange import generation, marks_of, text_codec, tokenizer_of, trial_texts, with_text
-from weft.tasks.writing import SPARE_TOKENS, Answer, TextWriter
+from weft.tasks.writing import SPARE_TOKENS, TextWriter, WrittenText
 
 D = TypeVar("D", bound=Decoding)
 
@@ -99,7 +99,7 @@ def their_search(how: Decoding) -> dict[str, Any]:
     return {"do_sample": False, "num_beams": how.beam, "length_penalty": how.length_penalty}
 
 
-def plain_answers(found: Sequence[Sequence[Answer]]) -> dict[int, str]:
+def plain_answers(found: Sequence[Sequence[WrittenText]]) -> dict[int, str]:
     """The best answers by row, without those of which only some ended before the limit: there the libraries differ."""
     every = {i: {one.ended for _, one in best} for i, best in enumerate(found)}
     return {i: found[i][0][0] for i, ended in every.items() if len(ended) == 1}

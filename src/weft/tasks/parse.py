@@ -7,7 +7,7 @@ from typing import final
 from weft.codecs.codec import Codecs
 from weft.codecs.gaps import GapCodec
 from weft.codecs.symbols import SymbolCodec
-from weft.codecs.text import TextCodec, only_texts
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pairs import PairData, grouped
 from weft.data.datasets.trees import tree_pair
 from weft.data.encoded.gaps import gap_ids
@@ -27,6 +27,7 @@ from weft.models.backbone import context_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.cards.trees import PARSE
 from weft.tasks.gap_tagging import GapTagger
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -50,7 +51,7 @@ from weft.tasks.task import Task
 from weft.tasks.text_exchange import generation, text_codec, with_text
 from weft.tasks.tree_looking import look_at_tree
 from weft.tasks.tree_writing import TreeWriter, spelling
-from weft.tasks.writing import Answer
+from weft.tasks.writing import WrittenText
 from weft.training.progress import Progress
 
 
@@ -69,6 +70,7 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     )
     recipe = RECIPE
     unit = "token"
+    asks = (Asks("text", "a sentence", lines=True),)
     Predict = Decoding
     Look = LookAtTree
 
@@ -111,8 +113,11 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Decoding, listen: Listen | None) -> list[Prediction]:
-        texts = only_texts(inputs)
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("tree")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Decoding, listen: Listen | None) -> list[Answer]:
+        texts = texts_of(inputs)
         if "gaps" in run.codecs:
             if how.best > 1 or how.temperature > 0:
                 problem = "a tagger of gaps finds the one best tree"
@@ -120,15 +125,14 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
             found = GapTagger(run).write([apart(text) for text in texts])
         else:
             found = TreeWriter(run).write([apart(text) for text in texts], how)
-        return [_prediction(text, one) for text, best in zip(texts, found, strict=True) for one in best]
+        return [Answer(i, _prediction(texts[i], one)) for i, best in enumerate(found) for one in best]
 
     def shown(self, prediction: Prediction) -> str:
         return draw(read_tree(prediction["text"])) if prediction["text"] else ""
 
-    def look(self, run: Loaded, input: object, how: LookAtTree) -> View:
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTree) -> View:
         """The tree, and which words of the sentence were read for each of its brackets."""
-        (text,) = only_texts([input])
-        return look_at_tree(run, text, how)
+        return look_at_tree(run, only_text(inputs), how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])
@@ -158,7 +162,7 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
         return answer_proof(self, run)
 
 
-def _prediction(text: str, answer: Answer) -> Prediction:
+def _prediction(text: str, answer: WrittenText) -> Prediction:
     symbols, hypothesis = answer
     words = apart(text).split()
     if not words:

@@ -18,10 +18,11 @@ from weft.models.backbone import context_of
 from weft.models.seq2seq import Seq2Seq
 from weft.objectives import TargetToken
 from weft.objectives.scoring import scored
+from weft.tasks.asks import Answer, Given
 from weft.tasks.common_space import named_classes
 from weft.tasks.pictures import given_pictures, in_batches
-from weft.tasks.request import Loaded, Prediction
-from weft.tasks.writing import SPARE_TOKENS, Answer
+from weft.tasks.request import Loaded
+from weft.tasks.writing import SPARE_TOKENS, WrittenText
 from weft.training.progress import Progress
 
 USUAL_LONGEST = 40  # tokens of the longest caption, where nobody knows what a model learned from
@@ -87,9 +88,9 @@ class PictureWriter:
         self.context = context_of(self.model.config.target)
         self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
 
-    def write(self, frames: Frames, how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
+    def write(self, frames: Frames, how: Decoding, progress: Progress | None = None) -> list[list[WrittenText]]:
         """The best captions of each picture, with their tokens and scores."""
-        found: list[list[Answer]] = [[] for _ in range(len(frames))]
+        found: list[list[WrittenText]] = [[] for _ in range(len(frames))]
         followed = how.beam if how.temperature == 0 else how.best
         for rows, picture in in_batches(self.run, frames, progress, at_once=max(1, MAX_HYPOTHESES // followed)):
             for row, answers in zip(rows, self.written(picture, how), strict=True):
@@ -97,7 +98,7 @@ class PictureWriter:
         return found
 
     @torch.inference_mode()
-    def written(self, picture: Picture, how: Decoding) -> list[list[Answer]]:
+    def written(self, picture: Picture, how: Decoding) -> list[list[WrittenText]]:
         """The same of pictures of one shape. Where captions are drawn, a picture's pixels decide the draw."""
         used: Any = prepared(self.model.eval(), how.precision)
         opening = list(self.marks.written_from)
@@ -122,14 +123,18 @@ class PictureWriter:
         return scored(TargetToken.Config(), self.model, batches)
 
 
-def answers(run: Loaded, inputs: Sequence[object], how: Captioning) -> list[Prediction]:
+def answers(run: Loaded, inputs: Sequence[Given], how: Captioning) -> list[Answer]:
     """Captions of pictures, or with labels the class of each by its name."""
     if how.named:
         return named_classes(run, inputs, how.named, how.templates)
     writer = PictureWriter(run)
     names, frames = given_pictures(run, inputs, Ground())
     return [
-        {"input": name, "text": text, "score": round(one.score, 4) + 0.0, **({} if one.ended else {"cut": True})}
-        for name, best in zip(names, writer.write(frames, how), strict=True)
+        Answer(
+            i,
+            {"input": names[i], "text": text, "score": round(one.score, 4) + 0.0}
+            | ({} if one.ended else {"cut": True}),
+        )
+        for i, best in enumerate(writer.write(frames, how))
         for text, one in best
     ]

@@ -1,7 +1,7 @@
 """Pictures in use: handed over or held out, read as the run's model reads them, computed in batches of one shape."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,18 +18,22 @@ from weft.core.heads import summary
 from weft.data.ahead import Ahead
 from weft.data.datasets.pictures import PictureData
 from weft.data.encoded.pictures import SeenPictures, codec_for
-from weft.data.images.album import Album
+from weft.data.images.album import Album, Listed
 from weft.data.images.batches import PictureSource
 from weft.data.images.decoding import Decoded
+from weft.data.images.formats import ENDINGS
 from weft.data.images.frames import ROOM, Frames, by_shape, frames_of, in_channels
+from weft.data.images.places import MemoryPlace
 from weft.data.images.preparing import prepared, read_prepared
 from weft.data.images.reading import find_pictures, read_images
 from weft.data.images.settings import Ground
 from weft.data.source import Source
 from weft.errors import ConfigError, WeftError
 from weft.generate.compute import Compute
+from weft.generate.stopping import check_stop
 from weft.inspect.learned_view import LearnedView, learned_names
 from weft.inspect.saliency import By, SaliencyView, saliency
+from weft.inspect.sheets import contact_sheet
 from weft.inspect.token_steps import StepView
 from weft.inspect.views import NoAttention, View
 from weft.inspect.vision import LookAtPicture, PictureView
@@ -38,12 +42,15 @@ from weft.modalities.preparation import Preparation
 from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.tasks import labels
+from weft.tasks.asks import Asks, Content, Given, Opened, unlike
 from weft.tasks.measuring import counted
 from weft.tasks.recipes.pictures import USUAL
 from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings.pictures import PictureTraining
 from weft.training.progress import Progress, read_counter
 
+PICTURE = Asks("picture", "a picture", tuple(sorted(ENDINGS)))
+PICTURES = replace(PICTURE, lines=True)  # named in the lines of a file
 AT_ONCE = 64  # pictures that are computed together
 MANY = 256  # pictures, from which on a prediction shows how far it is
 
@@ -70,9 +77,9 @@ def read_ahead(source: PictureSource[Any], seen: SeenPictures) -> Source:
 
 @dataclass(frozen=True)
 class _Handed(Sequence[Decoded]):
-    """Pictures of albums, by row, and arrays; read when they are needed."""
+    """Pictures of albums, which have one each, and arrays; read when they are needed."""
 
-    places: Sequence[tuple[Album, int] | Decoded]
+    places: Sequence[Album | Decoded]
     side: int
     channels: int
     preparation: Preparation | None
@@ -85,44 +92,47 @@ class _Handed(Sequence[Decoded]):
         if isinstance(place, Decoded):
             picture = place if how is None else prepared(place, how, where=f"picture {row + 1}")
         else:
-            picture = place[0].read(place[1], side=self.side) if how is None else read_prepared(place[0], place[1], how)
+            picture = place.read(0, side=self.side) if how is None else read_prepared(place, 0, how)
         return in_channels(picture, self.channels)
 
 
-def given_pictures(run: Loaded, inputs: Sequence[object], ground: Ground) -> tuple[list[str], Frames]:
-    """What a user hands over: names of files, folders and patterns, or arrays. Their names, and the pictures."""
-    names, frames, _ = pictures_of_each(run, inputs, ground)
-    return names, frames
+def opened_pictures(words: Sequence[object]) -> Iterator[Given]:
+    """The pictures that a user names by files, folders, archives and patterns, none of them read yet; or hands over as arrays."""
+    for one in words:
+        if isinstance(one, str | Path):
+            album = find_pictures([one])
+            for row, name in enumerate(album.names):
+                yield Given(Opened(album.take([row])), name)
+        else:
+            pixels = _array(one).pixels  # refuses what is no picture
+            yield Given(one if isinstance(one, np.ndarray) else pixels)
 
 
-def pictures_of_each(
-    run: Loaded, inputs: Sequence[object], ground: Ground
-) -> tuple[list[str], Frames, list[Sequence[int]]]:
-    """The same, and for each input the rows of its pictures: a folder has several."""
+def given_pictures(run: Loaded, inputs: Sequence[Given], ground: Ground) -> tuple[list[str], Frames]:
+    """The names of pictures, and the pictures as the run's model reads them."""
     embed, codec = embed_of(run.model.config), run.codec("picture", PictureCodec).config
     if ground.metres is not None and "south" not in getattr(embed.place and embed.place.code, "axes", ()):
         problem, fix = "the places of this model are not in metres", "train one with --model scale-mae"
         raise ConfigError(problem, where="--set metres", fix=fix)
-    names: list[str] = []
-    scales: list[float] = []
-    places: list[tuple[Album, int] | Decoded] = []
-    rows: list[Sequence[int]] = []
-    for one in inputs:
-        first = len(names)
-        if isinstance(one, str | Path):
-            album = find_pictures([one])
-            names += album.names
-            scales += [picture.scale for picture in album.pictures]
-            places += [(album, row) for row in range(len(album))]
-        else:
-            names.append(f"picture {len(names) + 1}")
-            scales.append(np.nan)
-            places.append(_array(one))
-        rows.append(range(first, len(names)))
+    names = [one.name or f"picture {number + 1}" for number, one in enumerate(inputs)]
+    places = [_place(one, name) for one, name in zip(inputs, names, strict=True)]
+    scales = [place.pictures[0].scale if isinstance(place, Album) else np.nan for place in places]
     metres = np.array(scales) if ground.metres is None else np.full(len(scales), ground.metres)
     known = metres if np.isfinite(metres).any() else None
     handed = _Handed(places, round(ROOM * codec.size), embed.channels, codec.preparation)
-    return names, Frames(handed, codec.size, embed.channels, known), rows
+    return names, Frames(handed, codec.size, embed.channels, known)
+
+
+def _place(one: Given, name: str) -> Album | Decoded:
+    """Where the picture of an input is read from: memory, or what was opened for the user."""
+    value = one.value
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, Content):
+        return Album((Listed(name, MemoryPlace(name, value.data)),))
+    if isinstance(value, Opened) and isinstance(value.what, Album):
+        return value.what
+    raise unlike(one, "a picture")
 
 
 def _array(given: object) -> Decoded:
@@ -158,6 +168,7 @@ def in_batches(
     device = next(run.model.parameters()).device
     with counted(progress, len(frames), "pictures") as count:
         for rows, picture in by_shape(frames, codec, stride, at_once):
+            check_stop()
             yield rows, picture.to(device)
             count(len(rows))
 
@@ -183,7 +194,7 @@ class Seeing(Compute, Ground):
     about: ClassVar[Mapping[str, str]] = {**Ground.about, **Compute.about}
 
 
-def picture_vectors(run: Loaded, inputs: Sequence[object], how: Seeing) -> Embedded:
+def picture_vectors(run: Loaded, inputs: Sequence[Given], how: Seeing) -> Embedded:
     """A vector for each picture: what a head would read, the class token or the mean of all tokens (pooled features)."""
     run, (names, frames) = run.computing(how.precision), given_pictures(run, inputs, how)
     seer = backbone_in(run.model)
@@ -200,22 +211,22 @@ def backbone_in(model: Model) -> Stream:
     return stream
 
 
-def one_picture(run: Loaded, input: object, ground: Ground) -> tuple[str, Decoded, Picture]:
+def one_picture(run: Loaded, inputs: Sequence[Given], ground: Ground) -> tuple[str, Decoded, Picture]:
     """The one picture that is looked at: its name, as people see it, and as the model reads it."""
-    names, frames = given_pictures(run, [] if input is None else [input], ground)
+    names, frames = given_pictures(run, inputs, ground)
     if len(frames) != 1:
-        problem = "no picture" if input is None else f"expected one picture, found {len(frames)}"
+        problem = f"expected one picture, found {len(frames)}" if inputs else "no picture"
         raise WeftError(problem, where="weft look", fix="name one, or ask for --what filters,positions")
     ((_, read),) = in_batches(run, frames)
     return names[0], frames.pictures[0], read
 
 
-def look_at_picture(run: Loaded, input: object, how: LookAtPicture, label: LabelCodec | None = None) -> View:
+def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, label: LabelCodec | None = None) -> View:
     """What was read of a picture or what the answer depends on, or what the embedder learned; `label` reads the answer."""
     stream = backbone_in(run.model)
     if how.what is not None:
         return LearnedView(stream, learned_names(how.what))
-    name, picture, read = one_picture(run, input, how)
+    name, picture, read = one_picture(run, inputs, how)
     title, answer, explained = Path(name).name, None, None
     if label is not None and stream.head is not None:
         with torch.inference_mode():
@@ -235,6 +246,15 @@ def look_at_picture(run: Loaded, input: object, how: LookAtPicture, label: Label
     how.refuse_attention(by)
     found, what = saliency(stream, read, explained, by)
     return SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
+
+
+def mistakes(frames: Frames, wrong: Sequence[labels.Mistake]) -> dict[str, bytes]:
+    """A sheet of pictures whose labels were told wrong, by its file name; nothing where there are none."""
+    if not wrong:
+        return {}
+    pixels = [one.pixels for one in frames.read([one.row for one in wrong])]
+    captions = [f"{one.label}, {one.sure:.2f} sure it is {one.said}" for one in wrong]
+    return {"mistakes.png": contact_sheet(pixels, captions, title="the surest mistakes")}
 
 
 def classifier_of(run: Loaded) -> Stream:

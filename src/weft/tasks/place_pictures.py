@@ -1,6 +1,6 @@
 """Looks into fields: the field around a place, the position code as pictures, the errors; and the field as it is learned."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -16,9 +16,10 @@ from weft.data.readers.places import PlaceRows
 from weft.errors import ConfigError, DataError
 from weft.inspect.figures import coloured, png_of
 from weft.inspect.panels import FieldView, Panel, animation
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.models.stream import Model, Stream
-from weft.tasks.places import AskField, in_a_line, predicted
+from weft.tasks.asks import Given, Spot, only_one
+from weft.tasks.places import AskField, in_a_line, place_of_input, predicted
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded, Prediction
 
@@ -42,7 +43,7 @@ class LookAtField(Config):
             raise ConfigError(f"expected {' or '.join(KINDS)}, found {self.what!r}", where="what")
 
 
-def looked(run: Loaded, given: object, how: LookAtField, known: Callable[[], PlaceRows | None]) -> FieldView:
+def looked(run: Loaded, inputs: Sequence[Given], how: LookAtField, known: Callable[[], PlaceRows | None]) -> FieldView:
     """The field around a place, or what was asked for instead."""
     codec, label, model = run.codec("place", PlaceCodec), run.codec("label", LabelCodec), run.stream
     if how.what == "codes":
@@ -53,13 +54,14 @@ def looked(run: Loaded, given: object, how: LookAtField, known: Callable[[], Pla
             problem = "the data of this run is gone or has changed since it was trained"
             raise DataError(problem, where=str(run.folder.path), fix="look at a place instead")
         return error_view(codec, label, model, rows)
-    return place_view(run, codec, label, model, codec.place(given))
+    return place_view(run, codec, label, model, place_of_input(codec, only_one(inputs, "a place")))
 
 
 def place_view(run: Loaded, codec: PlaceCodec, label: LabelCodec, model: Stream, place: list[float]) -> FieldView:
     """The field with a place marked, and how alike the codes of all other places are to its own."""
     raster, near = Raster.usual(codec), Raster.usual(codec, CODE_SIDE)
-    (answer,) = predicted(run, [place], AskField(top=3))
+    (answered,) = predicted(run, [Given(Spot(tuple(place)))], AskField(top=3))
+    answer = answered.values
     mark = raster.marked(place)
     alike = _alike(codec, near, model, place)
     shown = (
@@ -71,13 +73,13 @@ def place_view(run: Loaded, codec: PlaceCodec, label: LabelCodec, model: Stream,
     return FieldView(title, shown, words, {"prediction": answer}, answer=_answer(answer))
 
 
-def _answer(prediction: Prediction) -> Answer:
+def _answer(prediction: Prediction) -> LookedAnswer:
     """The value at a place, its colour, or the likeliest classes."""
     if "probabilities" in prediction:
-        return Answer(tuple(prediction["probabilities"].items()), "class")
+        return LookedAnswer(tuple(prediction["probabilities"].items()), "class")
     if "colour" in prediction:
-        return Answer(((" ".join(map(str, prediction["colour"])), None),), "colour")
-    return Answer(((f"{prediction['value']:g}", None),), "value")
+        return LookedAnswer(((" ".join(map(str, prediction["colour"])), None),), "colour")
+    return LookedAnswer(((f"{prediction['value']:g}", None),), "value")
 
 
 def _alike(codec: PlaceCodec, raster: Raster, model: Stream, place: list[float]) -> np.ndarray:
@@ -86,7 +88,7 @@ def _alike(codec: PlaceCodec, raster: Raster, model: Stream, place: list[float])
 
     embed = model.embed
     with torch.inference_mode():
-        own = embed.code(embed.coords(torch.from_numpy(codec.encode(np.array([place])))))[0, 0].numpy()  # type: ignore[operator, union-attr]
+        own = embed.code(embed.coords(torch.from_numpy(codec.encode(np.array([place])))))[0, 0].numpy()
     codes = raster.codes(model)
     size = np.linalg.norm(codes, axis=-1) * np.linalg.norm(own)
     return codes @ own / np.maximum(size, 1e-12)
@@ -151,7 +153,7 @@ def growing(encoded: EncodedPlaces) -> Callable[[Model], Mapping[str, bytes]] | 
 
     def draw(model: Model) -> Mapping[str, bytes]:
         assert isinstance(model, Stream)
-        pixels = raster.pixels(label, raster.values(model), span)  # type: ignore[arg-type]
+        pixels = raster.pixels(label, raster.values(model), span)
         frames.append(np.ascontiguousarray(coloured(pixels)))
         return {"field.png": png_of(pixels), "learning.gif": animation(frames)}
 

@@ -2,7 +2,9 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,8 +24,8 @@ from weft.errors import ConfigError, DataError, WeftError
 from weft.inspect.figures import png_of
 from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
-from weft.storage.store import write_file
 from weft.tasks import labels
+from weft.tasks.asks import Answer, Content, Given, Spot, in_a_file, unlike
 from weft.tasks.rasters import Raster, values_at
 from weft.tasks.request import Loaded, Measured, Prediction
 from weft.tasks.settings.places import PlaceTraining
@@ -41,6 +43,7 @@ class AskField(labels.TopLabels):
     size: str | None = None
     output: str | None = None
 
+    names_files: ClassVar[tuple[str, ...]] = ("output",)
     about: ClassVar[Mapping[str, str]] = {
         **labels.TopLabels.about,
         "size": "draw the whole field with this width and height in pixels, as in 2048x1536",
@@ -93,49 +96,73 @@ def ability(run: Loaded) -> str:
 # Predicted
 
 
-def predicted(run: Loaded, inputs: Sequence[object], how: AskField) -> list[Prediction]:
+def opened_places(run: Loaded, words: Sequence[object]) -> Iterator[Given]:
+    """The places that a user asks for: one by one, or as tables, which need no values; a bad row is named."""
+    codec = run.codec("place", PlaceCodec)
+    for one in words:
+        if isinstance(one, str) and is_table(one):
+            yield from (Given(Spot(place), _named(place)) for place in _in_table(run, codec, Path(one)))
+        elif isinstance(one, str):
+            yield Given(one, one)
+        else:
+            place = tuple(codec.place(one))
+            yield Given(Spot(place), _named(place))
+
+
+def predicted(run: Loaded, inputs: Sequence[Given], how: AskField) -> list[Answer]:
     """The value at each place asked for, or the whole field as a picture."""
     codec, label = run.codec("place", PlaceCodec), run.codec("label", LabelCodec)
     kind = Path(how.output or "").suffix.lower()
     if how.size is not None or (kind == ".png" and not inputs):
         return [_drawn(run, how)]
-    places, names = _asked(run, codec, inputs)
-    if not len(places):
+    asked = [(number, place, name) for number, one in enumerate(inputs) for place, name in _places_of(run, codec, one)]
+    if not asked:
         return []
+    places = np.array([place for _, place, _ in asked], np.float64).reshape(len(asked), len(codec.axes))
     values = values_at(run.stream, codec.encode(places))
-    found = labels.predictions(label, values, names, how.top, how.choices)
+    found = labels.predictions(label, values, [name for *_, name in asked], how.top, how.choices)
     if kind == ".png":
         raise ConfigError(
             "a picture is of the whole field", where="output", fix="leave the places out, or write a .csv"
         )
-    if how.output is not None:
-        write_file(Path(how.output), _table(codec, places, found, "\t" if kind == ".tsv" else ",").encode())
-    return found
+    name, separator = how.output or "values.csv", "\t" if kind == ".tsv" else ","
+    answers = [Answer(number, one) for (number, _, _), one in zip(asked, found, strict=True)]
+    answers[0] = replace(answers[0], files={name: lambda: _table(codec, places, found, separator).encode()})
+    return answers
 
 
-def _asked(run: Loaded, codec: PlaceCodec, inputs: Sequence[object]) -> tuple[np.ndarray, list[object]]:
-    """The coordinates of places as people give them, one by one or as tables, and what to call each."""
-    where, names = list[list[float]](), list[object]()
-    for one in inputs:
-        if isinstance(one, str) and is_table(one):
-            rows = _table_places(run, codec, one)
-            where += rows
-            names += [", ".join(f"{value:g}" for value in row) for row in rows]
-        else:
-            where.append(codec.place(one))
-            names.append(", ".join(f"{value:g}" for value in where[-1]) if not isinstance(one, str) else one)
-    return np.array(where, np.float64).reshape(len(where), len(codec.axes)), names
+def place_of_input(codec: PlaceCodec, one: Given) -> list[float]:
+    """The coordinates of one place, given in numbers or in words."""
+    if isinstance(one.value, Spot):
+        return codec.place(list(one.value.coordinates))
+    if isinstance(one.value, str):
+        return codec.place(one.value)
+    raise unlike(one, "a place")
 
 
-def _table_places(run: Loaded, codec: PlaceCodec, path: str) -> list[list[float]]:
+def _places_of(run: Loaded, codec: PlaceCodec, one: Given) -> Iterator[tuple[Sequence[float], str]]:
+    """The places of an input, each with a name: one, or those of a table."""
+    if isinstance(one.value, Content):
+        with in_a_file(one, one.value) as path:
+            yield from ((place, _named(place)) for place in _in_table(run, codec, path))
+    else:
+        place = place_of_input(codec, one)
+        yield place, one.name or _named(place)
+
+
+def _named(place: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in place)
+
+
+def _in_table(run: Loaded, codec: PlaceCodec, path: Path) -> list[tuple[float, ...]]:
     """The places of a table, which needs no values; a bad row is named."""
     from weft.data.readers.place_tables import read_coordinates
 
     training = from_json(run.config["training"], PlaceTraining)
-    return read_coordinates(Path(path), training, codec.axes).tolist()
+    return [tuple(row) for row in read_coordinates(path, training, codec.axes).tolist()]
 
 
-def _drawn(run: Loaded, how: AskField) -> Prediction:
+def _drawn(run: Loaded, how: AskField) -> Answer:
     """The whole field as a PNG."""
     codec, label = run.codec("place", PlaceCodec), run.codec("label", LabelCodec)
     raster = Raster.usual(codec, 1024) if how.size is None else Raster.asked(codec, how.size)
@@ -144,8 +171,7 @@ def _drawn(run: Loaded, how: AskField) -> Prediction:
     if path.suffix.lower() != ".png":
         raise ConfigError(f"a field is drawn as .png, found {path.name!r}", where="output")
     pixels = raster.pixels(label, raster.values(run.stream))
-    write_file(path, png_of(pixels))
-    return {"input": size, "output": str(path)}
+    return Answer(0, {"input": size, "output": str(path)}, {str(path): partial(png_of, pixels)})
 
 
 def _table(codec: PlaceCodec, places: np.ndarray, found: Sequence[Prediction], separator: str) -> str:

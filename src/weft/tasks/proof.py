@@ -13,6 +13,7 @@ import numpy as np
 from weft.codecs.label import LabelCodec
 from weft.codecs.numbers import NumberCodec
 from weft.errors import DataError
+from weft.tasks.asks import Given
 from weft.tasks.request import Loaded
 from weft.tasks.settings.limits import with_settings
 
@@ -63,7 +64,8 @@ class Proof:
 
 def predicted(task: "Task[Any, Any, Any]", run: Loaded, inputs: Sequence[Any], **settings: Any) -> list[dict[str, Any]]:
     """What a run predicts with its usual settings and these."""
-    return task.predict(run, inputs, with_settings(run.usual(task.Predict), settings), None)
+    how = with_settings(run.usual(task.Predict), settings)
+    return [one.values for one in task.predict(run, [Given(one) for one in inputs], how, None)]
 
 
 def label_answers(run: Loaded, found: Iterable[Mapping[str, Any]]) -> list[Any]:

@@ -1,8 +1,7 @@
 """reconstruct-images: hide most of each picture and learn to fill it in (MAE). No labels; classifiers start from here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import final
 
 import torch
@@ -17,7 +16,6 @@ from weft.data.images.batches import plain_pictures
 from weft.data.images.frames import by_shape
 from weft.data.source import Source
 from weft.errors import WeftError
-from weft.inspect.figures import png_of
 from weft.inspect.views import View
 from weft.inspect.vision import LookAtPicture
 from weft.interop import Imported
@@ -27,11 +25,11 @@ from weft.models.backbone import embed_of
 from weft.models.stream import Model
 from weft.models.zoo.vision import autoencoder
 from weft.objectives.reconstruct import Reconstruct
-from weft.storage.store import write_file
 from weft.tasks import pictures
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Given, Gives, Ways
 from weft.tasks.cards.pictures import RECONSTRUCT_IMAGES
-from weft.tasks.filling import Filling, as_bytes, fill, sheet, squared_errors
+from weft.tasks.filling import Filling, answers, fill, sheet, squared_errors
 from weft.tasks.finetuning import with_lora
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
@@ -40,7 +38,6 @@ from weft.tasks.recipes import pictures as recipes
 from weft.tasks.recipes.picture_costs import hiding_cost
 from weft.tasks.recipes.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.pictures import HidingTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -58,6 +55,9 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     parts = (Parts({"picture": End.of(PictureCodec)}, (Autoencoder,), PictureEmbed),)
     recipe = recipes.HIDING
     unit = "patch"
+    asks = (pictures.PICTURES,)
+    embeds = (pictures.PICTURE,)
+    Embed = pictures.Seeing
     Look = LookAtPicture
     Predict = Filling
 
@@ -109,26 +109,22 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.picture_facts(run)
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Filling, listen: Listen | None) -> list[Prediction]:
-        model, (names, frames) = _autoencoder(run), pictures.given_pictures(run, inputs, how)
-        Path(how.out).mkdir(parents=True, exist_ok=True)
-        found: list[Prediction] = [{} for _ in names]
-        for rows, picture in pictures.in_batches(run, frames):
-            filled, seen = fill(model, picture, how.hide, seed=how.seed, alike=True)
-            errors = squared_errors(picture, filled, seen)
-            for row, pixels, error in zip(rows, as_bytes(filled), errors, strict=True):
-                path = Path(how.out) / f"{Path(names[row]).stem}-filled.png"
-                write_file(path, png_of(pixels))
-                wrong = {} if error is None else {"rmse": round(error**0.5, 3)}
-                found[row] = {"input": names[row], "output": str(path), **wrong}
-        return found
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("picture")
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        return pictures.opened_pictures(words)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Filling, listen: Listen | None) -> list[Answer]:
+        names, frames = pictures.given_pictures(run, inputs, how)
+        return answers(_autoencoder(run), names, pictures.in_batches(run, frames), how)
 
     def shown(self, prediction: Prediction) -> str:
         error = f" (error on what was hidden: {prediction['rmse']:.1f} of 255)" if "rmse" in prediction else ""
         return f"{prediction['input']} -> {prediction['output']}{error}"
 
-    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        return pictures.picture_vectors(run, inputs, with_settings(pictures.Seeing(), settings))
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
+        return pictures.picture_vectors(run, inputs, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         return pictures.measured_album(run, sources, labels=False)
@@ -149,8 +145,8 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         drawn = {"reconstructions.png": sheet(model, first)}
         return Measured(len(held_out), {"loss": total / max(1, seen), **metrics}, {}, drawn)
 
-    def look(self, run: Loaded, input: object, how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, input, how)
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(picture_codec_of(model), Reconstruct.Config(), picture_settings(model))

@@ -1,9 +1,8 @@
 """sets: learn labels of sets of vectors, in which order means nothing. Sets in, a model that labels new ones out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
-import numpy as np
 from torch import Tensor
 
 from weft.codecs.codec import Codecs
@@ -11,9 +10,10 @@ from weft.codecs.graph import GraphCodec
 from weft.codecs.label import LabelCodec
 from weft.data.datasets.graph_data import GraphData, Rows
 from weft.data.encoded.graphs import EncodedGraphs, Places
-from weft.data.graphs.given import Given, given_sets
+from weft.data.graphs.given import Named, given_sets, set_in_words
+from weft.data.graphs.graph_set import GraphSet
 from weft.data.graphs.properties import LabelColumn
-from weft.data.readers.sets import read_set_files
+from weft.data.readers.sets import KNOWN, read_set_files
 from weft.data.source import Source
 from weft.inspect.graphs import LookAtGraph, look_at_graph
 from weft.inspect.views import View
@@ -21,6 +21,7 @@ from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks import element_answers, elements, labels
+from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
 from weft.tasks.baselines import in_words
 from weft.tasks.cards.graphs import SETS
 from weft.tasks.element_answers import AskElements
@@ -29,7 +30,7 @@ from weft.tasks.graph_exchange import with_vectors_in_unit
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.recipes import graphs as recipes
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.graphs import SetTraining
 from weft.tasks.task import Task
 from weft.training.progress import Progress
@@ -45,7 +46,8 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
     parts = (Parts({"graph": End.of(GraphCodec), "label": End.of(LabelCodec)}, (Stream,), GraphEmbed),)
     recipe = recipes.SETS
     unit = "set"
-    writes = element_answers.WRITES
+    asks = (Asks("file", "a set of vectors", KNOWN, lines=True),)
+    embeds = (Asks("file", "a set of vectors", KNOWN),)
     Predict = AskElements
     Look = LookAtGraph
 
@@ -84,13 +86,18 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return in_words(measured.more.get("baselines", {}))
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[object], how: AskElements, listen: Listen | None
-    ) -> list[Prediction]:
-        return element_answers.predicted(run, self._given(run, inputs), how)
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(run.codec("label", LabelCodec), element_answers.WRITES)
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return element_answers.vectors(run, self._given(run, inputs), settings)
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        for name, found in self._read(run, words):
+            yield Given(Opened(found), name)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: AskElements, listen: Listen | None) -> list[Answer]:
+        return element_answers.predicted(run, [(one.name, self._sets(run, one)) for one in inputs], how)
+
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
+        return element_answers.embedded(run, [(one.name, self._sets(run, one)) for one in inputs])
 
     def shown(self, prediction: Prediction) -> str:
         return labels.in_a_line(prediction)
@@ -103,16 +110,28 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
     def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:
         return elements.measured(run, held_out, progress, "set")
 
-    def look(self, run: Loaded, input: object, how: LookAtGraph) -> View:
-        ((_, found),) = self._given(run, [input])
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtGraph) -> View:
+        found = self._sets(run, only_one(inputs, "a set"))
         codec = elements.graph_codec(run.codecs)
         one = elements.aligned(found, codec)[0]
         return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), one, Places(), how)
 
     @staticmethod
-    def _given(run: Loaded, inputs: Sequence[object]) -> Given:
+    def _read(run: Loaded, words: Sequence[object]) -> Named:
         asked = run.training(SetTraining)
-        return given_sets(inputs, set_column=asked.set_column, label=asked.label_column)
+        return given_sets(words, set_column=asked.set_column, label=asked.label_column)
+
+    def _sets(self, run: Loaded, one: Given) -> GraphSet:
+        """The sets of an input: opened already, or bytes of a file."""
+        if isinstance(one.value, str):
+            return set_in_words(one.value)
+        if isinstance(one.value, Opened) and isinstance(one.value.what, GraphSet):
+            return one.value.what
+        if not isinstance(one.value, Content):
+            raise unlike(one, "a set of vectors")
+        with in_a_file(one, one.value) as path:
+            ((_, found),) = self._read(run, [path])
+        return found
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return with_labels(run, with_vectors_in_unit(run))

@@ -1,25 +1,28 @@
 """Runs whose model is one stream of text, continued or read whole: what it is looked at and compared by."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from weft.codecs.codec import Codecs
-from weft.codecs.text import TextCodec, only_texts
+from weft.codecs.text import TextCodec
+from weft.data.like_lengths import ids_together
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.inspect.texts import LookAtText, TextVectors, look_at_text, text_vectors
-from weft.inspect.views import Answer, View
+from weft.inspect.views import LookedAnswer, View
 from weft.modalities.text import Text
 from weft.models.backbone import context_of
-from weft.tasks.request import Loaded
-from weft.tasks.settings.limits import with_settings
-from weft.tasks.settings.sized import SizedTraining
+from weft.models.stream import Stream
+from weft.tasks.asks import Given, texts_of
+from weft.tasks.measuring import counted
+from weft.tasks.request import Embedded, Loaded
+from weft.training.progress import Progress
 
-T = TypeVar("T", bound=SizedTraining)
-Answers = Callable[[np.ndarray], Answer | None]
+Answers = Callable[[np.ndarray], LookedAnswer | None]
 ANSWERS = 3  # of the likeliest that a look shows
 
 
@@ -33,17 +36,16 @@ def text_of(codecs: Codecs) -> TextCodec:
     return codec
 
 
-def look_at(run: Loaded, given: object, how: LookAtText, answer: Answers | None = None) -> View:
+def look_at(run: Loaded, text: str, how: LookAtText, answer: Answers | None = None) -> View:
     """What the run's model reads within a text; `answer` gives what it answers to the ids of the text."""
     codec, model = text_of(run.codecs), run.stream
-    (text,) = only_texts([given])
     (ids,) = codec.encode([text], context_of(model.config)).rows
     said = None if answer is None or how.table or model.head is None else answer(ids)
     return look_at_text(model, codec.tokenizer, ids, text, how, said)
 
 
 @torch.inference_mode()
-def next_tokens(run: Loaded, ids: np.ndarray) -> Answer:
+def next_tokens(run: Loaded, ids: np.ndarray) -> LookedAnswer:
     """The likeliest tokens to follow ids."""
     model, tokenizer = run.stream.eval(), text_of(run.codecs).tokenizer
     read = torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device)
@@ -51,7 +53,19 @@ def next_tokens(run: Loaded, ids: np.ndarray) -> Answer:
     named = [
         tokenizer.names[id] if id in tokenizer.special else repr(tokenizer.decode([id])) for id in best[1].tolist()
     ]
-    return Answer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
+    return LookedAnswer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
+
+
+@torch.inference_mode()
+def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
+    """The values of the model's head for each text, texts of like length computed together."""
+    model.eval()
+    found, device = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device
+    with counted(progress, len(rows), "texts") as count:
+        for some, lines in ids_together(rows):
+            found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
+            count(len(some))
+    return found
 
 
 class Embedding(Compute, TextVectors):
@@ -60,10 +74,10 @@ class Embedding(Compute, TextVectors):
     about: ClassVar[Mapping[str, str]] = {**TextVectors.about, **Compute.about}
 
 
-def vectors_of(run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
+def embedded_texts(run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
     """One vector for each text."""
-    how = with_settings(run.usual(Embedding, "embed"), settings)
-    texts = [text.lower() if how.lower else text for text in only_texts(inputs)]
+    texts = [text.lower() if how.lower else text for text in texts_of(inputs)]
     context = context_of(run.model.config)
     rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
-    return text_vectors(run.computing(how.precision).stream, rows, how)
+    vectors = text_vectors(run.computing(how.precision).stream, rows, how)
+    return Embedded([one.name for one in inputs], vectors)

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
-import numpy as np
 from torch import Tensor
 
 from weft.codecs.codec import Codecs
 from weft.codecs.tags import TagCodec
-from weft.codecs.text import TextCodec, only_texts
+from weft.codecs.text import TextCodec
 from weft.data.datasets.tagged import TaggedData, read_sentences
 from weft.data.encoded.tagged import TaggedIds
 from weft.data.readers.schemes import entities
@@ -28,15 +27,16 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.objectives.measures.tags import tag_measures
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.cards.texts import TAG_TEXT
 from weft.tasks.finetuning import start_weights
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.recipes import encoders
-from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.settings.texts import TagTraining
-from weft.tasks.streams import look_at, text_of, vectors_of
+from weft.tasks.streams import Embedding, embedded_texts, look_at, text_of
 from weft.tasks.tagging import tagged, tagged_surely, tags_in_words
 from weft.tasks.task import Task
 from weft.tasks.text_exchange import tag_proof, text_codec, text_settings, whole_texts, with_text
@@ -54,10 +54,11 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     recipe = encoders.RECIPE
     unit = "word"
     starts_from = ("fill-mask", "classify-text", "language-model")
-    reads_lines = True
-    Look = LookAtText
-
+    asks = (Asks("text", "a text", lines=True),)
+    embeds = (Asks("text", "a text", lines=True),)
     Predict = Compute
+    Look = LookAtText
+    Embed = Embedding
 
     def codecs(self, data: TaggedData, training: TagTraining, known: Codecs) -> Codecs:
         texts = [" ".join(one.words) for one in data.train]
@@ -98,16 +99,20 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "sentences")
 
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Compute, listen: Listen | None) -> list[Prediction]:
-        for text in (texts := only_texts(inputs)):
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("tags")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Compute, listen: Listen | None) -> list[Answer]:
+        for text in (texts := texts_of(inputs)):
             if not text.strip():
                 raise WeftError(f"expected a text, found {text!r}")
         sentences = [words(text) for text in texts]
         return [
-            {"input": text, "words": list(said), "tags": tags,
-             "entities": [{"text": " ".join(said[e.start : e.end]), "kind": e.kind} for e in entities(tags)]}
-            for text, said, tags in zip(texts, sentences, tagged(run.computing(how.precision), sentences), strict=True)
-        ]  # fmt: skip
+            Answer(i, {"input": texts[i], "words": list(said), "tags": tags, "entities": _entities(said, tags)})
+            for i, (said, tags) in enumerate(
+                zip(sentences, tagged(run.computing(how.precision), sentences), strict=True)
+            )
+        ]
 
     def shown(self, prediction: Prediction) -> str:
         pairs = zip(prediction["words"], prediction["tags"], strict=True)
@@ -124,13 +129,13 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         found = tagged(run, [one.words for one in held_out], progress)
         return Measured(len(held_out), *tag_measures(found, truth, spans=codec.spans))
 
-    def look(self, run: Loaded, input: object, how: LookAtText) -> View:
-        (text,) = only_texts([input])
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
+        text = only_text(inputs)
         said = words(text)
         return look_at(run, text, how, lambda ids: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        return vectors_of(run, inputs, settings)
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+        return embedded_texts(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         names = tuple(model.labels)
@@ -145,6 +150,11 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
 
     def proof(self, run: Loaded, tolerance: float) -> Proof | None:
         return tag_proof(self, run)
+
+
+def _entities(said: Sequence[str], tags: Sequence[str]) -> list[dict[str, str]]:
+    """The named things that tags mark in a text."""
+    return [{"text": " ".join(said[one.start : one.end]), "kind": one.kind} for one in entities(tags)]
 
 
 def _wanted(draft: TagDraft) -> encoders.EncoderWanted:

@@ -7,7 +7,7 @@ import torch
 from weft.codecs.tags import TagCodec
 from weft.data.encoded.tagged import framed, tagged_ids
 from weft.data.like_lengths import together
-from weft.inspect.views import Answer
+from weft.inspect.views import LookedAnswer
 from weft.models.backbone import context_of
 from weft.tasks.measuring import counted
 from weft.tasks.request import Loaded
@@ -15,10 +15,10 @@ from weft.tasks.streams import text_of
 from weft.training.progress import Progress
 
 
-def tags_in_words(said: Sequence[str], tags: Sequence[tuple[str, float]]) -> Answer:
+def tags_in_words(said: Sequence[str], tags: Sequence[tuple[str, float]]) -> LookedAnswer:
     """The tags of the words that have one, with their probabilities."""
     found = [(f"{word} {tag}", sure) for word, (tag, sure) in zip(said, tags, strict=True) if tag != "O"]
-    return Answer(tuple(found) or (("no word is tagged", None),), "tags")
+    return LookedAnswer(tuple(found) or (("no word is tagged", None),), "tags")
 
 
 def tagged(run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None) -> list[list[str]]:

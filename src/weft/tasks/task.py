@@ -5,24 +5,23 @@ predict | measure | look | vectors                                              
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
-import numpy as np
 from torch import Tensor
 
 from weft.codecs.codec import Codecs
 from weft.config import Config
-from weft.data.documents import Document
 from weft.data.source import Source
 from weft.errors import WeftError
 from weft.generate.compute import Compute
+from weft.generate.prompts import Prompt
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.cards.card import Card
 from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -45,18 +44,16 @@ class Task(ABC, Generic[D, E, S]):
     recipe: ClassVar[AnyRecipe]
     unit: ClassVar[str]  # what the loss is per
     starts_from: ClassVar[tuple[str, ...]] = ()  # other tasks whose runs can be started from
-    streams: ClassVar[bool] = False  # whether a prediction can be shown as it is made
-    looks_at_several: ClassVar[bool] = False  # whether `weft look` takes several inputs at once
-    reads_lines: ClassVar[bool] = False  # whether each line of a file is an input of `weft embed`
+    asks: ClassVar[tuple[Asks, ...]]  # inputs of a prediction and of a look
+    embeds: ClassVar[tuple[Asks, ...]] = ()  # inputs that vectors are given of
+    documents: ClassVar[tuple[str, ...]] = ()  # endings of files whose texts can be predicted in place
     slow_rows: ClassVar[bool] = True  # whether a run by minutes measures only as many rows as there is time for
-    reads_files: ClassVar[bool] = False  # whether the name of a file is itself an input of `weft predict`
-    writes: ClassVar[tuple[str, ...]] = ()  # endings of the files that `predict` writes itself, as its setting `output`
-    needs_input: ClassVar[bool] = True  # whether `weft predict` has nothing to answer where no input is given
     keeps: ClassVar[tuple[str, ...]] = ()  # names of the files that a run keeps of its training data (`kept_files`)
     Predict: ClassVar[type[Config]]  # settings of a prediction
     Evaluate: ClassVar[type[Compute]] = Compute  # settings of an evaluation
     Export: ClassVar[type[Config] | None] = None  # settings of an export
     Look: ClassVar[type[Config] | None] = None  # settings of a look inside
+    Embed: ClassVar[type[Config] | None] = None  # settings of vectors
 
     @property
     def name(self) -> str:
@@ -135,8 +132,27 @@ class Task(ABC, Generic[D, E, S]):
     # What is done with a run
 
     @abstractmethod
-    def predict(self, run: Loaded, inputs: Sequence[object], how: Any, listen: Listen | None) -> list[Prediction]:
-        """Objects for each input; `how` is a `Predict`."""
+    def gives(self, run: Loaded) -> Gives:
+        """The kind of the run's answers."""
+
+    def together(self, words: Sequence[object]) -> Iterable[Sequence[object]]:
+        """Words in groups, each of which is opened as one; by default each word is alone."""
+        return [[word] for word in words]
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        """The inputs that a group of words stands for: by default each is a text. Only here are names opened."""
+        for word in words:
+            if not isinstance(word, str):
+                raise WeftError(f"expected a text, found {word!r}")
+            yield Given(word, word)
+
+    @abstractmethod
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Any, listen: Listen | None) -> list[Answer]:
+        """One answer or more for each input, in their order; `how` is a `Predict`. Opens and writes nothing."""
+
+    def rows(self, run: Loaded, inputs: Sequence[Given], how: Any) -> list[Prompt]:
+        """The prompt of each input, for whoever steps a decoder of one stream itself; `how` is a `Predict`."""
+        raise WeftError(f"a run of the task {self.name} continues no prompts", where=str(run.folder.path))
 
     @abstractmethod
     def shown(self, prediction: Prediction) -> str:
@@ -158,21 +174,13 @@ class Task(ABC, Generic[D, E, S]):
         takes as many as there is time for.
         """
 
-    def look(self, run: Loaded, input: object, how: Any) -> View:
-        """What the model does inside with an input; `how` is a `Look`."""
+    def look(self, run: Loaded, inputs: Sequence[Given], how: Any) -> View:
+        """What the model does inside with an input, or several where the task asks for several; `how` is a `Look`."""
         raise WeftError(f"there is nothing to look at yet for the task {self.name}", where="weft look")
 
-    def vectors(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> np.ndarray:
-        """One vector for each input."""
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Any) -> Embedded:
+        """Vectors with the names of what they are of; `how` is an `Embed`."""
         raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
-
-    def embedded(self, run: Loaded, inputs: Sequence[object], settings: Mapping[str, object]) -> Embedded:
-        """Vectors with the names of what they are of. An input may stand for several, as a folder of pictures does."""
-        return Embedded([str(one) for one in inputs], self.vectors(run, inputs, settings))
-
-    def document(self, path: Path) -> Document | None:
-        """A file whose texts are to be predicted in place, if the task can do that; otherwise each line is an input."""
-        return None
 
     # To and from other libraries
 

@@ -1,16 +1,14 @@
 """translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import final
 
 from weft.codecs.codec import Codecs
 from weft.codecs.languages import ChosenLanguages
-from weft.codecs.text import TextCodec, only_texts
-from weft.data import documents
+from weft.codecs.text import TextCodec
 from weft.data.datasets.pairs import PairData, grouped
+from weft.data.documents import ENDINGS
 from weft.data.encoded.pairs import PairIds
-from weft.data.files import ending
 from weft.data.languages import language
 from weft.data.readers.pair_texts import Held
 from weft.data.readers.pairs import read_pairs
@@ -25,6 +23,7 @@ from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.objectives.measures.translation import translation_measures
 from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.cards.pairs import TRANSLATE
 from weft.tasks.language_choice import Measuring, Translating, in_languages, in_languages_of_columns
 from weft.tasks.outgoing import Outgoing
@@ -49,6 +48,8 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     parts = (Parts({"source": End.of(TextCodec), "target": End.of(TextCodec, side="target")}, (Seq2Seq,), TextEmbed),)
     recipe = RECIPE
     unit = "token"
+    asks = (Asks("text", "a text", lines=True),)
+    documents = ENDINGS
     Predict = Translating
     Evaluate, Export = Measuring, ChosenLanguages
     Look = LookAtTranslation
@@ -82,12 +83,13 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     def example(self, run: Loaded, measured: Measured) -> str:
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
-    def predict(
-        self, run: Loaded, inputs: Sequence[object], how: Translating, listen: Listen | None
-    ) -> list[Prediction]:
-        texts = only_texts(inputs)
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("text")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Translating, listen: Listen | None) -> list[Answer]:
+        texts = texts_of(inputs)
         found = TextWriter(in_languages(run, how)).write_long(texts, how)
-        return [answered(text, one) for text, best in zip(texts, found, strict=True) for one in best]
+        return [Answer(i, answered(texts[i], one)) for i, best in enumerate(found) for one in best]
 
     def shown(self, prediction: Prediction) -> str:
         return str(prediction["text"])
@@ -108,13 +110,9 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         found = answer_all(writer, held_out, writer.write_long, run.usual(Decoding), str, progress)
         return found.measured(*translation_measures(found.answers, found.held))
 
-    def document(self, path: Path) -> documents.Document | None:
-        return documents.units(path) if ending(path, documents.ENDINGS) else None
-
-    def look(self, run: Loaded, input: object, how: LookAtTranslation) -> View:
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""
-        (text,) = only_texts([input])
-        return look_at_writing(run, text, how, called="translation")
+        return look_at_writing(run, only_text(inputs), how, called="translation")
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(pair_codecs_of(model), TargetToken.Config(), text_settings(model))

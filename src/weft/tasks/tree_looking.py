@@ -21,7 +21,7 @@ from weft.inspect.steps import Steps
 from weft.inspect.token_steps import StepView
 from weft.inspect.translation import readings_of, seq2seq_readers
 from weft.inspect.tree_view import LookAtTree, TreeView
-from weft.inspect.views import Answer, View
+from weft.inspect.views import LookedAnswer, View
 from weft.modalities.text import TextEmbed
 from weft.tasks.gap_tagging import GapTagger
 from weft.tasks.request import Loaded
@@ -56,12 +56,12 @@ def _of_symbols(run: Loaded, sentence: str, given: Tree | None, how: LookAtTree)
     if given is None:
         symbols, best = trees.write([sentence], Decoding(beam=how.beam))[0][0]
         ids, tree = list(best.ids), parse_linear(symbols, sentence.split()).tree
-        answer = Answer(((str(tree), math.exp(best.log_probability)),), "tree")
+        answer = LookedAnswer(((str(tree), math.exp(best.log_probability)),), "tree")
     else:
         tree, spelt = given, trees.spelt(str(given))
         ids = writer.target_ids([spelt])[0].tolist()
         loss, _ = writer.score([(sentence, spelt)])
-        answer = Answer(((str(tree), math.exp(-loss)),), "given tree")
+        answer = LookedAnswer(((str(tree), math.exp(-loss)),), "given tree")
     reading = SymbolReading(writer, sentence, ids)
     if how.token is not None:
         return StepView(reading.steps(how), sentence, answer)
@@ -142,7 +142,7 @@ def _of_gaps(run: Loaded, sentence: str, given: Tree | None, how: LookAtTree) ->
         tree, chance, called = parse_linear(symbols, words).tree, best.log_probability, "tree"
     else:
         tree, chance, called = given, tagger.score(sentence, given), "given tree"
-    answer = Answer(((str(tree), math.exp(chance)),), called)
+    answer = LookedAnswer(((str(tree), math.exp(chance)),), called)
     ids, places = tagger.framed(sentence)
     view = ReadingView(tagger.model, tagger.text.tokenizer, ids, sentence, how.chosen, answer)
     if how.token is not None:

@@ -16,7 +16,7 @@ from weft.errors import DataError
 from weft.generate.decode import Decoding
 from weft.generate.trees import Alphabet, TreeRule
 from weft.tasks.request import Loaded
-from weft.tasks.writing import Answer, Bound, Found, TextWriter, answer_all
+from weft.tasks.writing import Bound, Found, TextWriter, WrittenText, answer_all
 from weft.training.progress import Progress
 
 
@@ -62,7 +62,7 @@ class TreeWriter:
         self.writer, self.alphabet = TextWriter(run), alphabet_of(run.codecs)
         self.spelt = spelling(run.codecs)
 
-    def write(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
+    def write(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[WrittenText]]:
         """Trees of sentences, whose words have white space between them, as symbols.
 
         `how.max_tokens` may be too few for any tree of a sentence: what was written up to there is then the answer.

@@ -29,7 +29,7 @@ USUAL_RATIO = 2.0  # target tokens for each source token, where nobody knows wha
 UNSPACED = re.compile(r"[。！？]$")  # ends a sentence that no space follows
 SHOWN = 5  # examples in an evaluation
 
-Answer = tuple[str, Hypothesis]
+WrittenText = tuple[str, Hypothesis]
 Bound = Callable[[str, int], Rule]  # a text and the most tokens of its answer -> what may be written
 
 
@@ -66,7 +66,7 @@ class TextWriter:
 
     def write(
         self, texts: Sequence[str], how: Decoding, progress: Progress | None = None, bound: Bound | None = None
-    ) -> list[list[Answer]]:
+    ) -> list[list[WrittenText]]:
         """The best answers to each text, with their tokens and scores. A blank text has an empty answer.
 
         `bound` gives the rule under which a text is answered.
@@ -102,7 +102,9 @@ class TextWriter:
         empty = [("", Hypothesis((), 0.0, 0.0, True))]
         return [[self._answer(h) for h in next(found)] if text.strip() else empty for text in texts]
 
-    def write_long(self, texts: Sequence[str], how: Decoding, progress: Progress | None = None) -> list[list[Answer]]:
+    def write_long(
+        self, texts: Sequence[str], how: Decoding, progress: Progress | None = None
+    ) -> list[list[WrittenText]]:
         """The best answers to texts; one beyond the model's context is answered sentence by sentence."""
         after = len(self.source.marks.after)
         lengths = [len(ids) + after for ids in self.source_ids(texts)]
@@ -114,7 +116,7 @@ class TextWriter:
         """The most tokens of an answer to a source with this number of tokens."""
         return min(self.context, math.ceil(self.ratio * tokens) + SPARE_TOKENS)
 
-    def _answer(self, hypothesis: Hypothesis) -> Answer:
+    def _answer(self, hypothesis: Hypothesis) -> WrittenText:
         return self.target.decode(hypothesis.ids).strip(), hypothesis
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> tuple[float, int]:
@@ -153,7 +155,7 @@ class Found:
         return Measured(len(self.held), metrics, {**more, "tokens": self.tokens, **long, "samples": examples})
 
 
-Write = Callable[[Sequence[str], Decoding, Progress | None], list[list[Answer]]]
+Write = Callable[[Sequence[str], Decoding, Progress | None], list[list[WrittenText]]]
 
 
 def answer_all(
@@ -179,14 +181,14 @@ def answer_all(
     return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 
 
-def answered(text: str, answer: Answer) -> Prediction:
+def answered(text: str, answer: WrittenText) -> Prediction:
     """An answer as the user gets it; one that was cut at its limit says so."""
     found, hypothesis = answer
     cut = {} if hypothesis.ended else {"cut": True}
     return {"source": text, "text": found, "score": round(hypothesis.score, 4) + 0.0, **cut}
 
 
-def _joined(parts: list[list[Answer]]) -> list[Answer]:
+def _joined(parts: list[list[WrittenText]]) -> list[WrittenText]:
     """The answers to the sentences of one text as answers to the text, the n-th best of each with one another."""
     if len(parts) == 1:
         return parts[0]

@@ -4,7 +4,7 @@ import math
 
 from weft.generate.decode import Decoding
 from weft.inspect.translation import LookAtTranslation, TranslationView
-from weft.inspect.views import Answer, View
+from weft.inspect.views import LookedAnswer, View
 from weft.tasks.language_choice import in_languages
 from weft.tasks.request import Loaded
 from weft.tasks.writing import TextWriter
@@ -17,11 +17,11 @@ def look_at_writing(run: Loaded, text: str, how: LookAtTranslation, *, called: s
     if how.target is None:
         said, best = writer.write([text], Decoding(beam=how.beam))[0][0]
         target = [*marks.written_from[1:], *best.ids]
-        answer = Answer(((said, math.exp(best.log_probability)),), called)
+        answer = LookedAnswer(((said, math.exp(best.log_probability)),), called)
     else:
         target = writer.target_ids([how.target])[0].tolist()
         loss, _ = writer.score([(text, how.target)])
-        answer = Answer(((how.target, math.exp(-loss)),), f"given {called}")
+        answer = LookedAnswer(((how.target, math.exp(-loss)),), f"given {called}")
     source = writer.source_ids([text])[0].tolist()
     tokenizer, after = writer.source.tokenizer, writer.source.marks.after
     view = TranslationView(writer.model, tokenizer, source, target, how.chosen, marks=marks, after=after, answer=answer)

@@ -8,7 +8,7 @@ from weft.amounts import amount
 from weft.data.datasets.dataset import Count, Dataset, Reader, held_in
 from weft.data.decoding import shown
 from weft.data.readers import corpus
-from weft.data.readers.corpus import Corpus, Given, read_corpus
+from weft.data.readers.corpus import Corpus, GivenText, read_corpus
 from weft.data.samples import shipped_texts
 from weft.data.split import CorpusPart, split
 from weft.data.survey import Judgement, Survey, Surveyed
@@ -28,7 +28,7 @@ class TextData(Dataset[Corpus | CorpusPart, Corpus | CorpusPart]):
     corpus: Corpus
 
 
-def read_texts(sources: Sequence[str | Given], valid: str | None, most: int | None) -> TextData:
+def read_texts(sources: Sequence[str | GivenText], valid: str | None, most: int | None) -> TextData:
     """The text in files or at hand; of what is held out of it, at most `most` bytes."""
     whole = read_corpus(sources)
     train: Corpus | CorpusPart
@@ -57,7 +57,7 @@ class TextReader(Reader[TextData]):
     """Text in .txt, .md and .jsonl files."""
 
     sample: ClassVar[str]
-    text: Callable[[], Given]  # that ships
+    text: Callable[[], GivenText]  # that ships
 
     def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> TextData:
         return read_texts(sources or [self.text()], valid, asked.held_out)

@@ -17,13 +17,18 @@ from weft.data.readers.sets import read_set_files
 from weft.data.tables import is_table
 from weft.errors import DataError
 
-Given = Iterator[tuple[str, GraphSet]]
+Named = Iterator[tuple[str, GraphSet]]  # graphs by the name of what they were given as
 
 
-def given_graphs(inputs: Sequence[object], *, directed: bool | None, label: str | None) -> Given:
+def are_tables(inputs: Sequence[object]) -> bool:
+    """Whether all inputs are names of tables, which together are one graph."""
+    return bool(inputs) and all(isinstance(one, str | Path) and is_table(one) for one in inputs)
+
+
+def given_graphs(inputs: Sequence[object], *, directed: bool | None, label: str | None) -> Named:
     """Each input by its name with its graphs; tables that are named together are one graph. They need no labels."""
     column = LabelColumn(label, needed=False)
-    if inputs and all(isinstance(one, str | Path) and is_table(one) for one in inputs):
+    if are_tables(inputs):
         names = [str(one) for one in inputs]
         yield ", ".join(names), read_graphs(names, directed=directed, label=column)
         return
@@ -38,12 +43,12 @@ def given_graphs(inputs: Sequence[object], *, directed: bool | None, label: str 
             raise DataError(problem, where="input", fix="name a file, or give node-link data as a dictionary")
 
 
-def given_sets(inputs: Sequence[object], *, set_column: str | None, label: str | None) -> Given:
+def given_sets(inputs: Sequence[object], *, set_column: str | None, label: str | None) -> Named:
     """Each input by its name with its sets: a file, or a list of vectors, as JSON or in Python. They need no labels."""
     column = LabelColumn(label, needed=False)
     for one in inputs:
         if isinstance(one, str) and one.lstrip().startswith("["):
-            yield one, GraphSet(graphs=[set_of(_vectors(one), "input")])
+            yield one, set_in_words(one)
         elif isinstance(one, str | Path):
             yield str(one), read_set_files([str(one)], set_column=set_column, label=column)
         elif isinstance(one, list | tuple | np.ndarray):
@@ -51,6 +56,11 @@ def given_sets(inputs: Sequence[object], *, set_column: str | None, label: str |
         else:
             problem = f"expected the name of a file or a list of vectors, found {type(one).__name__}"
             raise DataError(problem, where="input", fix="for example: '[[1.0, 2.0], [0.5, 1.5]]'")
+
+
+def set_in_words(text: str) -> GraphSet:
+    """One set, given as a list of vectors in JSON."""
+    return GraphSet(graphs=[set_of(_vectors(text), "input")])
 
 
 def _vectors(text: str) -> object:

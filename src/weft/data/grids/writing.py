@@ -4,8 +4,11 @@ A file is there whole or not at all. Missing values are NaN, declared as `_FillV
 """
 
 import contextlib
+import io
 import os
 import shutil
+import tempfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +25,7 @@ from weft.data.grids.parts import Variable
 from weft.errors import DataError
 from weft.storage.disk import require_space, storage_error
 from weft.storage.lock import temporary
-from weft.storage.store import sync_folder
+from weft.storage.store import sync_folder, write_file
 from weft.version import VERSION
 
 if TYPE_CHECKING:
@@ -47,22 +50,45 @@ class Written:
 def write_fields(path: Path, like: Fields, written: Written) -> None:
     """Write values as a file of the layout of `like`, from which they were made: netCDF, or zarr by the ending."""
     check_output(path)
+    content = fields_content(path.suffix.lower(), like, written)
+    if path.suffix.lower() == ".zarr":
+        put_store(path, content)
+    else:
+        write_file(path, content)
+
+
+def fields_content(ending: str, like: Fields, written: Written) -> bytes:
+    """Values in the layout of `like` as the bytes of a netCDF file, or of a zip file of a zarr store by the ending."""
     dataset = as_dataset(like, written)
-    require_space(path, dataset.nbytes)
+    with tempfile.TemporaryDirectory(prefix="weft-made-") as folder:
+        path = Path(folder) / f"fields{ending}"
+        try:
+            if ending != ".zarr":
+                dataset.to_netcdf(path, engine="h5netcdf", format="NETCDF4")
+                return path.read_bytes()
+            dataset.to_zarr(path, mode="w-", zarr_format=2, consolidated=True)  # what most programs read
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+                for file in sorted(one for one in path.rglob("*") if one.is_file()):
+                    archive.write(file, file.relative_to(path).as_posix())
+            return packed.getvalue()
+        except OSError as error:
+            raise storage_error(error, path, needed=dataset.nbytes) from error
+
+
+def put_store(path: Path, packed: bytes) -> None:
+    """Write a zarr store, given as the bytes of a zip file, as a folder: whole or not at all."""
+    require_space(path, len(packed))
     unfinished = temporary(path.parent)
     try:
-        if path.suffix.lower() == ".zarr":
-            dataset.to_zarr(unfinished, mode="w-", zarr_format=2, consolidated=True)  # what most programs read
-        else:
-            dataset.to_netcdf(unfinished, engine="h5netcdf", format="NETCDF4")
-            with open(unfinished, "rb+") as file:
-                os.fsync(file.fileno())
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            archive.extractall(unfinished)
         if is_store(path) and path.is_dir():
             shutil.rmtree(path)
         os.replace(unfinished, path)
         sync_folder(path.parent)
     except OSError as error:
-        raise storage_error(error, path, needed=dataset.nbytes) from error
+        raise storage_error(error, path, needed=len(packed)) from error
     finally:
         with contextlib.suppress(OSError):
             shutil.rmtree(unfinished) if unfinished.is_dir() else os.unlink(unfinished)

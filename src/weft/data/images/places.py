@@ -77,6 +77,24 @@ class FilePlace(Place):
                 raise DataError(f"cannot be read: {error.strerror}", where=self.where) from None
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryPlace(Place):
+    """Bytes that somebody has already, under a name for messages."""
+
+    name: str
+    data: bytes = field(repr=False)
+    in_memory = True
+
+    @property
+    def where(self) -> str:
+        return shown(self.name)
+
+    def content(self) -> bytes:
+        if len(self.data) > LARGEST:
+            raise too_large(len(self.data), self.where)
+        return self.data
+
+
 @dataclass(frozen=True)
 class Spotted:
     """A picture that a source holds: its path within it, and where that is."""

@@ -39,7 +39,7 @@ FIX = 'every line must be an object with a text, as in {"text": "Once upon a tim
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenText:
     """A text that is at hand, read as a file of that name would be."""
 
     name: str
@@ -53,7 +53,7 @@ class Given:
 class SourceFile:
     """A file that was read: the size of its text in UTF-8, its documents, and the digest of them in order."""
 
-    path: Path | Given
+    path: Path | GivenText
     bytes: int
     documents: int
     digest: str
@@ -113,12 +113,12 @@ class _Digest:
         return self.all.hexdigest()
 
 
-def read_corpus(sources: Sequence[str | Path | Given]) -> Corpus:
+def read_corpus(sources: Sequence[str | Path | GivenText]) -> Corpus:
     """Read all files once: check every line, count, and take the fingerprint."""
-    given = [source for source in sources if isinstance(source, Given)]
-    named = [source for source in sources if not isinstance(source, Given)]
+    given = [source for source in sources if isinstance(source, GivenText)]
+    named = [source for source in sources if not isinstance(source, GivenText)]
     found = find(named, ENDINGS, others=True) if named or not given else Found((), ())
-    paths: list[Path | Given] = [*given, *found.paths]
+    paths: list[Path | GivenText] = [*given, *found.paths]
     files, skipped = [], list(found.skipped)
     whole, marks, seen = hashlib.sha256(), array("Q"), np.zeros(0x110000, bool)
     for path in paths:
@@ -146,7 +146,9 @@ def read_corpus(sources: Sequence[str | Path | Given]) -> Corpus:
     )
 
 
-def _scan(path: Path | Given, whole: Callable[[bytes], Any], marks: array, seen: np.ndarray) -> tuple[SourceFile, int]:
+def _scan(
+    path: Path | GivenText, whole: Callable[[bytes], Any], marks: array, seen: np.ndarray
+) -> tuple[SourceFile, int]:
     """Read one file, adding to what is known of all; also how many of its documents were empty."""
     digest, characters, total, documents, empty = _Digest(), 0, 0, 0, 0
     for piece in _documents(path):
@@ -164,9 +166,9 @@ def _scan(path: Path | Given, whole: Callable[[bytes], Any], marks: array, seen:
     return SourceFile(path, total, documents, digest.hex()), empty
 
 
-def _documents(path: Path | Given, encoding: str | None = None) -> Iterator[str | None]:
+def _documents(path: Path | GivenText, encoding: str | None = None) -> Iterator[str | None]:
     """Pieces of the documents of a file, and None at the end of each."""
-    if isinstance(path, Given):
+    if isinstance(path, GivenText):
         yield from (path.text, None)
     elif ending(path, ENDINGS) == ".jsonl":
         for number, line in numbered(path, encoding):

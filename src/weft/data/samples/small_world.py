@@ -7,7 +7,7 @@ what goes with the family and what goes with the place, so that the vector of a 
 import random
 from itertools import permutations
 
-from weft.data.readers.corpus import Given
+from weft.data.readers.corpus import GivenText
 from weft.data.readers.word_questions import Analogies
 
 SENTENCES = 60_000
@@ -121,9 +121,9 @@ def questions() -> dict[str, list[tuple[str, str, str, str]]]:
     }
 
 
-def small_world_sentences() -> Given:
+def small_world_sentences() -> GivenText:
     """Sentences about a small world of our own, in which analogies hold: 60,000 short ones, one a line."""
-    return Given("weft-small-world", "".join(f"{text}\n" for text in drawn_sentences()))
+    return GivenText("weft-small-world", "".join(f"{text}\n" for text in drawn_sentences()))
 
 
 def small_world_questions() -> Analogies:

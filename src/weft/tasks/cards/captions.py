@@ -34,7 +34,7 @@ ANSWER = Card(
     "or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
     sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
     example="picture.jpg",
-    home="weft.tasks.answer.Answer",
+    home="weft.tasks.answer.AnswerQuestions",
     reads="weft.data.datasets.questions.AskedPictures",
     training=AnswerTraining,
     models={

@@ -1,11 +1,11 @@
 """Tasks on graphs of nodes and on sets of vectors."""
 
 from weft.tasks.cards.card import Card
-from weft.tasks.presets.graphs import GRAPHS
+from weft.tasks.presets.graphs import ELEMENTS
 from weft.tasks.presets.preset import in_words
 from weft.tasks.settings.graphs import GraphTraining, SetTraining
 
-ELEMENT_PRESETS = in_words(GRAPHS)
+ELEMENT_PRESETS = in_words(ELEMENTS)
 
 GRAPH = Card(
     name="graph",

@@ -2,7 +2,7 @@
 
 from weft.tasks.presets.preset import Preset
 
-GRAPHS = {
+ELEMENTS = {
     "tiny": Preset(dim=64, depth=2, heads=4, note=": trains in seconds"),
     "mini": Preset(dim=64, depth=3, heads=4),
     "small": Preset(dim=128, depth=4, heads=8),

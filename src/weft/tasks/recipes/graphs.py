@@ -13,7 +13,7 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
 from weft.models.zoo.graphs import GRAPH_MODELS, SET_MODELS, Wanted
 from weft.position import Kinds
-from weft.tasks.presets.graphs import GRAPHS
+from weft.tasks.presets.graphs import ELEMENTS
 from weft.tasks.recipes.recipe import OF_A_TRUNK, Recipe, Rounds, sized, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.settings.graphs import ElementTraining
@@ -26,7 +26,7 @@ LADDER = (
     Size(dim=96, depth=4, heads=6, context=1),
     Size(dim=128, depth=6, heads=8, context=1),
 )
-PRESETS = {name: sized(preset) for name, preset in GRAPHS.items()}
+PRESETS = {name: sized(preset) for name, preset in ELEMENTS.items()}
 MOST_FOR_ALL = 1500  # nodes of a graph up to which all of them read all
 WAVES = 8  # eigenvectors
 DEGREES = 16  # degrees that are told apart

@@ -1,0 +1,218 @@
+"""The laws of asking, over every task: inputs that are values open nothing, a bad input costs itself, work can be stopped.
+
+No string is ever the name of a file: what is given as a value is refused, or read as it is.
+"""
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from trials import DATA, PIXELS, TRIALS, train
+
+import weft
+from weft.config import field_types
+from weft.domains.registry import CARDS
+from weft.errors import ConfigError, WeftError
+from weft.runs.asking import ask, checked, embedded, given, look
+from weft.tasks.asks import Answer, Content, Given, Questioned, Spot, Value, Ways
+
+HOSTILE = ("/etc/passwd", "~/x.png", "*", "/", "http://127.0.0.1/x.png", "{}", "/etc/*")
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """A picture as a file has it."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+PICTURE = Content(png(np.tile(PIXELS, (1, 1, 1))), ".png")
+VALUES: dict[str, tuple[Value, ...]] = {
+    "classify-images": (PIXELS, PICTURE),
+    "reconstruct-images": (PIXELS, PICTURE),
+    "distill-images": (PIXELS, PICTURE),
+    "caption": (PIXELS, PICTURE),
+    "answer": (Questioned(PIXELS, "What colour is it?"), Questioned(PICTURE, "What colour is it?")),
+    "forecast": (Content((DATA / "waves.nc").read_bytes(), ".nc"),),
+    "fit-field": ("48.1, 11.6", Spot((48.1, 11.6)), Content(b"lat,lon\n48.1,11.6\n", ".csv")),
+    "graph": (Content((DATA / "villages.json").read_bytes(), ".json"),),
+    "sets": (TRIALS["sets"].input,),
+}  # of other tasks a text
+LOOKED = {"fit-field": 2}  # how many of the values can be looked at, where that is not all
+
+opened: list[str] | None = None  # what is opened while somebody watches
+
+
+def watch(event: str, args: tuple[Any, ...]) -> None:
+    """Note the names of files and folders that are opened."""
+    if opened is not None and event in ("open", "os.listdir", "os.scandir", "glob.glob"):
+        name = args[0] if args else None
+        opened.append(os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else f"number {name}")
+
+
+sys.addaudithook(watch)
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """Within this block, the names of what is opened are noted."""
+    global opened
+    opened = found = []
+    try:
+        yield found
+    finally:
+        opened = None
+
+
+def strange(names: list[str], run: weft.Run) -> list[str]:
+    """What was opened besides the run's own files, private ones of weft's, installed modules, and pipes of child processes."""
+    known = (f"{run.folder}{os.sep}", f"{sys.prefix}{os.sep}", os.path.join(tempfile.gettempdir(), "weft-"), "number ")
+    return [name for name in names if not name.startswith(known) and name != os.devnull]
+
+
+LONG = {"forecast"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in TRIALS],
+)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
+    """A tiny run of each task."""
+    return train(request.param, TRIALS[request.param].data, out=tmp_path_factory.mktemp("asked") / "run")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of its own, which stays empty."""
+    monkeypatch.chdir(tmp_path)
+
+
+def values_of(run: weft.Run) -> tuple[Value, ...]:
+    """Inputs of the run's task, as values."""
+    name = run.task.name
+    return VALUES.get(name, (TRIALS[name].input,))
+
+
+def settings_of(run: weft.Run) -> dict[str, Any]:
+    """Settings that make a prediction short."""
+    known = field_types(run.task.Predict)
+    return {name: value for name, value in (("max_tokens", 4), ("steps", 1)) if name in known}
+
+
+def use_all(run: weft.Run, one: Given, *, looked: bool) -> list[Answer]:
+    """Predict, with all files that are offered; look, drawn; embed, where the task does."""
+    found = list(ask(run, [one], checked(run, "predict", settings_of(run), files=False)))
+    for answer in found:
+        assert answer.error is None, answer.error
+        for content in answer.files.values():
+            assert content()
+    if looked:
+        look(run, [one], checked(run, "look", {}, files=False)).picture()
+    if run.task.embeds and TRIALS[run.task.name].embeds:
+        assert len(embedded(run, [one], checked(run, "embed", {}, files=False)).vectors)
+    return found
+
+
+def test_inputs_that_are_values_open_nothing(run: weft.Run, tmp_path: Path) -> None:
+    for number, value in enumerate(values_of(run)):
+        looked = number < LOOKED.get(run.task.name, len(values_of(run)))
+        use_all(run, Given(value, "an input"), looked=looked)  # modules, fonts and tables are loaded by now
+        with watched() as names:
+            found = use_all(run, Given(value, "an input"), looked=looked)
+        assert not strange(names, run)
+        assert found and not list(tmp_path.iterdir()), "nothing is written"
+
+
+def test_a_text_is_never_the_name_of_a_file(run: weft.Run, tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_bytes(PICTURE.data)
+    how = checked(run, "predict", settings_of(run), files=False)
+    for text in (*HOSTILE, str(tmp_path / "x.png"), str(DATA / "waves.nc"), str(DATA / "villages.json")):
+        with watched() as names:
+            for answer in ask(run, [Given(text, text)], how):
+                assert answer.error is not None or run.task.asks[0].kind == "text"
+            for use in (look, embedded):
+                try:
+                    use(run, [Given(text, text)], checked(run, "look" if use is look else "embed", {}, files=False))
+                except WeftError:
+                    continue
+        assert not strange(names, run), text
+
+
+def test_values_are_answered_as_what_a_user_names(run: weft.Run) -> None:
+    trial = TRIALS[run.task.name]
+    named = run.predict(trial.input, **settings_of(run))
+    (given_,) = given(run, [trial.input], ways=Ways("predict", run.task.Predict()))
+    how = checked(run, "predict", settings_of(run), files=True)
+    assert [one.values for one in ask(run, [given_], how)] == named
+
+
+def test_a_bad_input_is_an_answer_with_an_error_in_its_place(run: weft.Run) -> None:
+    good, how = Given(values_of(run)[0], "good"), checked(run, "predict", settings_of(run), files=False)
+    bad = Given(Spot(()), "bad")
+    unopened = Given(WeftError("not there"), "unopened")
+    for rows in (None, 1, 2):
+        found = list(ask(run, [good, bad, unopened, good], how, rows=rows))
+        assert [one.input for one in found] == sorted(one.input for one in found)
+        assert {one.input for one in found if one.error is not None} == {1, 2}
+        assert {one.input for one in found if one.error is None} == {0, 3}
+    assert list(ask(run, [], how)) == []
+
+
+def test_work_is_stopped_between_two_inputs(run: weft.Run) -> None:
+    taken: list[int] = []
+
+    def inputs() -> Iterator[Given]:
+        for number in range(5):
+            taken.append(number)
+            yield Given(values_of(run)[0], str(number))
+
+    how = checked(run, "predict", settings_of(run), files=False)
+    found = ask(run, inputs(), how, rows=1)
+    assert next(found).input == 0
+    found.close()
+    assert taken == [0]
+    assert list(ask(run, inputs(), how, rows=1, stop=lambda: len(taken) > 2)) and taken == [0, 0, 1]
+
+
+def test_settings_that_name_files_are_refused(run: weft.Run) -> None:
+    named = set(getattr(run.task.Predict, "names_files", ()))
+    assert named == {"schema", "output", "out"} & set(field_types(run.task.Predict))
+    for use in ("predict", "look", "embed"):
+        for name in ({*named, "outside", "encoding"}) if use == "predict" else ("outside", "encoding"):
+            with pytest.raises(ConfigError, match="names a file or says how files are read"):
+                checked(run, use, {name: "x.csv"}, files=False)  # type: ignore[arg-type]
+    assert checked(run, "predict", {"outside": True}, files=True) == run.loaded.usual(run.task.Predict)
+
+
+def test_what_a_task_asks_for_and_gives_is_said(run: weft.Run) -> None:
+    task = run.task
+    assert task.asks and bool(task.embeds) == (TRIALS[task.name].embeds or task.name == "caption")
+    gives = task.gives(run.loaded)
+    assert gives.streams == (task.name == "language-model")
+    assert bool(gives.endings) == ("output" in field_types(task.Predict))
+    if task.name != "language-model":
+        with pytest.raises(WeftError, match="continues no prompts"):
+            task.rows(run.loaded, [], task.Predict())
+
+
+def test_every_setting_about_files_is_known_as_one() -> None:
+    for card in CARDS.values():
+        for kind in (card.task.Predict, card.task.Look, card.task.Embed):
+            about = getattr(kind, "about", {})
+            told = {
+                name
+                for name, text in about.items()
+                if any(
+                    word in text for word in ("a .json file", "the folder", "the file to write", "the .csv", "the .png")
+                )
+            }
+            assert told <= set(getattr(kind, "names_files", ())), kind
