@@ -5,6 +5,7 @@ from typing import final
 
 from torch import Tensor
 
+from weft.tasks.decoders import language_weights
 from weft.codecs.codec import Codecs
 from weft.codecs.picture import PictureCodec
 from weft.codecs.text import TextCodec
@@ -101,6 +102,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
             return start_weights(origin, backbone=False, same_head=True)
         weights = start_weights(origin, backbone=True, same_head=False)
         return {f"source.{name}": tensor for name, tensor in weights.items()}
+
+    def start_decoder(self, origin: Loaded, model: Model.Config) -> Mapping[str, Tensor]:
+        return language_weights(origin, model)
 
     def model_name(self, request: Request) -> str:
         return recipes.writer_name(request)

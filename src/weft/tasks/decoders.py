@@ -16,7 +16,7 @@ from weft.errors import ConfigError, WeftError
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline, own_tensors
 from weft.models.seq2seq import Seq2Seq
-from weft.models.stream import Stream
+from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
 from weft.tasks.finetuning import plain_model
 from weft.tasks.request import Loaded
@@ -83,7 +83,7 @@ def _reading(own: Block.Config, like: Block.Config) -> Block.Config:
     return own.replace(read=None if like.read is None else own.mix.replace(turn=None, bias=None, rules=()))
 
 
-def language_weights(run: Loaded, config: Seq2Seq.Config) -> Mapping[str, Tensor]:
+def language_weights(run: Loaded, config: Model.Config) -> Mapping[str, Tensor]:
     """The weights of a language model under the names of the decoder that begins with it.
 
     Where a map of the decoder also takes what was read from the memory, that part of it begins with zeros.

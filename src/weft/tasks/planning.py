@@ -15,10 +15,8 @@ from weft.codecs.codec import Codecs, codecs_from_json
 from weft.config import from_json
 from weft.data.datasets.dataset import Dataset
 from weft.models.describing import in_words
-from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.tasks.decoders import language_weights
 from weft.tasks.finetuning import first_training, frozen_parts, with_learned_parts
 from weft.tasks.parts import check_fit
 from weft.tasks.recipes.recipe import choose_budget
@@ -122,8 +120,7 @@ def _start(task: AnyTask, request: Request, codecs: Codecs, model: Model.Config)
     if request.origin is not None:
         found |= task.start(request.origin, codecs)
     if request.decoder is not None:
-        assert isinstance(model, Seq2Seq.Config)
-        found |= language_weights(request.decoder, model)
+        found |= task.start_decoder(request.decoder, model)
     return found if request.runs else None
 
 

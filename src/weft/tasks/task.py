@@ -91,6 +91,10 @@ class Task(ABC, Generic[D, E, S]):
         """The weights of the run to start from that this one begins with."""
         return start_weights(origin, backbone=False, same_head=True)
 
+    def start_decoder(self, origin: Loaded, model: Model.Config) -> Mapping[str, Tensor]:
+        """The weights of a language model that this one's decoder begins with."""
+        raise WeftError(f"the task {self.name} has no decoder to begin with", where="--set decoder", fix="leave it out")
+
     @abstractmethod
     def objective(self, encoded: E, codecs: Codecs, training: S) -> Objective.Config:
         """What is learned."""
