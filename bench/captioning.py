@@ -21,12 +21,12 @@ from report import Table, arguments, hand_in, with_bf16
 from torch import nn
 from torch.nn import functional as F
 
-from weft.codecs.text import TextCodec
-from weft.data.datasets.pictures import PictureData
-from weft.data.encoded.captions import SeenCaptions, captioned_pictures
-from weft.data.encoded.pictures import SeenPictures, codec_for
-from weft.data.images.arrays import album_of
-from weft.data.images.augment import Augment
+from weft.domains.captions.encoded.captions import SeenCaptions, captioned_pictures
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.encoded.augment import Augment
+from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
+from weft.domains.pictures.reading.arrays import album_of
+from weft.domains.texts.codec.text import TextCodec
 from weft.generate.compute import prepared
 from weft.generate.decode import Decoding, written
 from weft.interop import read_folder

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from report import Table, arguments, hand_in
 
+from weft.domains.captions.measures.captions import CaptionScorer
+from weft.domains.captions.measures.words import caption_words
 from weft.inspect.curves import chart
 from weft.inspect.figures import sheet
-from weft.objectives.measures.caption_words import caption_words
-from weft.objectives.measures.captions import CaptionScorer
 from weft.objectives.measures.resampling import bootstrap
 
 BASELINES = {"shuffled_cider_d": "shuffled", "constant_cider_d": "one for all", "nearest_cider_d": "nearest"}
@@ -127,8 +127,8 @@ def drawn(found: list[dict[str, Any]]) -> bytes:
 def captions_by(path: str, sources: list[str]) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
     """A run's captions for the pictures of a test, and the references."""
     import weft as library
-    from weft.tasks.picture_writing import Captioning, PictureWriter
-    from weft.tasks.pictures import frames_for
+    from weft.domains.captions.writing import Captioning, PictureWriter
+    from weft.domains.pictures.given import frames_for
 
     run = library.load(path)._loaded
     album = library.load(path).task.held_out(run, sources)

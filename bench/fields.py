@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 import weft
-from weft.codecs.field import FieldCodec
-from weft.data.grids.grid import Stretch
-from weft.data.samples.atmosphere import SampleFields
-from weft.generate.fields import FieldPredictor
-from weft.objectives.measures.interpolation import between_times
+from weft.domains.fields.codec.anomalies import FieldCodec
+from weft.domains.fields.measures.interpolation import between_times
+from weft.domains.fields.predictor import FieldPredictor
+from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.sample import SampleFields
 from weft.training.progress import Progress
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from weft.data.source import Source
+from weft.batches.source import Source
 from weft.objectives import Objective
 from weft.training.loop import Fit, Job, State
 from weft.training.progress import Progress

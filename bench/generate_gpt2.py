@@ -14,11 +14,11 @@ from race import Timing, race
 from report import Table, arguments, hand_in, with_bf16
 from torch import Tensor, nn
 
+from weft.domains.texts.recipe.language import PRESETS
 from weft.generate import Session
 from weft.generate.compute import prepared
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS
-from weft.tasks.recipes.language import PRESETS
 from weft.training.precision import Weights
 
 VOCAB = 50257

@@ -17,16 +17,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.codecs.classes import ClassCodec
-from weft.codecs.graph import GraphCodec
-from weft.data.datasets.graph_data import graphs_of
-from weft.data.datasets.graphs import LabelledGraphs
-from weft.data.encoded.graphs import EncodedGraphs, Places, batch_of
+from weft.domains.graphs.codec import GraphCodec
+from weft.domains.graphs.dataset.data import graphs_of
+from weft.domains.graphs.dataset.reader import LabelledGraphs
+from weft.domains.graphs.encoded.rows import EncodedGraphs, Places, batch_of
+from weft.domains.graphs.settings import GraphTraining
 from weft.modalities.graph import SparseRows
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.zoo import Size
 from weft.models.zoo.graphs import GRAPH_MODELS, Wanted
-from weft.tasks.settings.graphs import GraphTraining
+from weft.tasks.labels.classes import ClassCodec
 
 WIDTH, HEADS, DROPOUT = 64, 8, 0.5
 EPOCHS = 5  # in a round

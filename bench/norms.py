@@ -14,10 +14,10 @@ import torch
 from report import Table, arguments, hand_in
 
 import weft
-from weft.codecs.picture import PictureCodec
 from weft.config import from_json
-from weft.data.images.frames import by_shape, frames_of
-from weft.data.images.reading import read_images
+from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.encoded.frames import by_shape, frames_of
+from weft.domains.pictures.reading.trying import read_images
 
 
 @torch.no_grad()

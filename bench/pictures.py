@@ -15,10 +15,10 @@ from PIL import Image
 from race import race
 from report import Table, arguments, hand_in
 
-from weft.data.images.augment import Augment
-from weft.data.images.decoding import decode
-from weft.data.images.frames import frames_of
-from weft.data.images.reading import read_images
+from weft.domains.pictures.encoded.augment import Augment
+from weft.domains.pictures.encoded.frames import frames_of
+from weft.domains.pictures.reading.trying import read_images
+from weft.files.pictures.decoding import decode
 
 PICTURES = 128
 

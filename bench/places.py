@@ -11,10 +11,10 @@ import argparse
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from weft.data.datasets.places import PlaceData, PlacesWithValues
-from weft.tasks.places import place_codec
+from weft.domains.places.dataset import PlaceData, PlacesWithValues
+from weft.domains.places.fitted import place_codec
+from weft.domains.places.settings import PlaceTraining
 from weft.tasks.settings.limits import with_settings
-from weft.tasks.settings.places import PlaceTraining
 
 NEIGHBOURS = (1, 2, 3, 5, 8, 12)
 

@@ -102,7 +102,7 @@ def fit_peer(model: nn.Module, ids: np.ndarray, seconds: float) -> int:
 @torch.inference_mode()
 def score_peer(model: nn.Module, ids: np.ndarray, size: int) -> tuple[float, float]:
     """Nats a token and bits a byte, over the windows in which weft scores its own models."""
-    from weft.data.windows import score_windows
+    from weft.batches.windows import score_windows
 
     total, seen = 0.0, 0
     model.eval()

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from report import Table, arguments, hand_in
 
-from weft.data.readers.labelled import read_labelled
-from weft.data.readers.labelled_texts import Example
+from weft.domains.texts.reading.labelled import read_labelled
+from weft.domains.texts.reading.labelled_texts import Example
 from weft.inspect.curves import chart
 from weft.inspect.figures import sheet
 from weft.objectives.measures.classes import wilson

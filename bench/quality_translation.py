@@ -23,11 +23,11 @@ from marian import loss, marian, padded
 from report import Table, arguments, hand_in
 
 import weft
-from weft.data.readers.pair_texts import Held, split_pairs
-from weft.data.readers.pairs import read_pairs
+from weft.domains.pairs.measures import translation_measures
+from weft.domains.pairs.reading.pairs import read_pairs
+from weft.domains.pairs.reading.texts import Held, split_pairs
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.zoo import Size
-from weft.objectives.measures.translation import translation_measures
 
 BATCH, RATE, WARMUP = 128, 1e-3, 200  # of the peer
 STRETCHES = ((1, 6), (7, 9), (10, 12), (13, 16), (17, 20), (21, 99))  # words of a source

@@ -21,11 +21,11 @@ import numpy as np
 from report import Table, arguments, hand_in
 
 from weft.config import from_json
-from weft.data.images.reading import read_images
+from weft.domains.pictures.reading.trying import read_images
+from weft.domains.pictures.recipe.costs import operations
 from weft.inspect.curves import chart
 from weft.inspect.figures import png_of, sheet
 from weft.models.stream import Stream
-from weft.tasks.recipes.picture_costs import operations
 
 
 def weft_train(*words: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from weft.tasks.recipes.language import LADDER, RECIPE, for_budget, step_operations, with_batch
+from weft.domains.texts.recipe.language import LADDER, RECIPE, for_budget, step_operations, with_batch
 from weft.tasks.sizing import Sizing
 from weft.training.precision import pick_device, pick_precision, product_rate
 

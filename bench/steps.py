@@ -31,7 +31,7 @@ def work(size: str, seed: int, text: str) -> None:
     import torch
     from fitting import fit_step
 
-    from weft.data.windows import TextWindows
+    from weft.batches.windows import TextWindows
     from weft.models.zoo import LANGUAGE_MODELS, Size
     from weft.objectives import NextToken
     from weft.training.settings import Training

@@ -16,7 +16,7 @@ from report import Table, arguments, hand_in, with_bf16
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.data.windows import TextWindows
+from weft.batches.windows import TextWindows
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 from weft.training.settings import Training

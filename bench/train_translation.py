@@ -13,9 +13,9 @@ from marian import loss, marian, padded
 from race import Call, race
 from report import Table, arguments, hand_in, with_bf16
 
-from weft.data.batch import Microbatches
-from weft.data.encoded.pairs import PairRows
-from weft.data.like_lengths import LikeLengthSource
+from weft.batches.like_lengths import LikeLengthSource
+from weft.batches.samples import Microbatches
+from weft.domains.pairs.encoded import PairRows
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.objectives import TargetToken

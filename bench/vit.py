@@ -19,14 +19,14 @@ from report import Table, arguments, hand_in, with_bf16
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.data.batch import Classes
-from weft.data.datasets.pictures import PictureData
-from weft.data.encoded.pictures import SeenPictures, codec_for
-from weft.data.images.arrays import album_of
-from weft.data.images.augment import Augment
-from weft.data.images.batches import labelled_pictures, plain_pictures
+from weft.batches.samples import Classes
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.encoded.augment import Augment
+from weft.domains.pictures.encoded.batches import labelled_pictures, plain_pictures
+from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
+from weft.domains.pictures.reading.arrays import album_of
+from weft.domains.pictures.views.vision import readings_in
 from weft.inspect.rollout import rollout
-from weft.inspect.vision import readings_in
 from weft.modalities.image import Picture
 from weft.models.zoo.vision import Sight, VisionSize, autoencoder, mae, vit
 from weft.objectives.classify import Classify

@@ -6,11 +6,10 @@ import re
 import sys
 from pathlib import Path
 
-import disks
 import numpy as np
 import pytest
-import shape_checks
 import torch
+from helpers import disks, shape_checks
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -19,21 +18,21 @@ from weft.config import Config
 # Shapes such as Float[Tensor, "B H Q d"] are checked at every call while tests run: of these modules, imported below.
 CHECKED = [
     "weft.core",
-    "weft.data.images.augment",
-    "weft.data.images.geometry",
-    "weft.data.images.mixing",
-    "weft.data.images.tone",
-    "weft.data.encoded.labelled",
-    "weft.data.masking",
-    "weft.data.encoded.tagged",
-    "weft.data.windows",
-    "weft.codecs.first_guess",
-    "weft.data.fields.windows",
+    "weft.domains.pictures.encoded.augment",
+    "weft.domains.pictures.encoded.geometry",
+    "weft.domains.pictures.encoded.mixing",
+    "weft.domains.pictures.encoded.tone",
+    "weft.domains.texts.encoded.labelled",
+    "weft.domains.texts.encoded.masking",
+    "weft.domains.texts.encoded.tagged",
+    "weft.batches.windows",
+    "weft.domains.fields.codec.first_guess",
+    "weft.domains.fields.encoded.windows",
     "weft.modalities.field",
     "weft.generate",
-    "weft.data.encoded.captions",
-    "weft.data.images.batches",
-    "weft.data.images.frames",
+    "weft.domains.captions.encoded.captions",
+    "weft.domains.pictures.encoded.batches",
+    "weft.domains.pictures.encoded.frames",
     "weft.inspect.rollout",
     "weft.modalities.convnet",
     "weft.modalities.embedder",
@@ -64,7 +63,8 @@ threadpool_limits(1)  # threads of numpy's products wait by spinning: two test p
 
 # Tests that start commands by fork, send POSIX signals or draw on a terminal cannot run on Windows.
 POSIX = re.compile(
-    r"^(?:import|from) (?:commands|fresh|processes|pty|fcntl|resource)\b|\bos\.(?:fork|mkfifo|getuid|geteuid)\b", re.M
+    r"^from helpers(?: import|\.)(?:.*\b)?(?:commands|fresh|processes)\b|^(?:import|from) (?:pty|fcntl|resource)\b|\bos\.(?:fork|mkfifo|getuid|geteuid)\b",
+    re.M,
 )
 
 
@@ -75,7 +75,7 @@ def needing_posix() -> list[str]:
 
 
 # Folders whose files take long. They come first, so that no worker is left with a long file when the other has ended.
-LONG = ("laws", "tasks", "cli", "training", "parity", "campaigns", "interop", "data", "generate")
+LONG = ("laws", "runs", "domains", "tasks", "cli", "training", "parity", "campaigns", "interop", "files", "generate")
 
 
 def place_in_order(item: pytest.Item) -> int:

@@ -3,11 +3,12 @@
 import ast
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 
-import processes
 import pytest
+from helpers import processes
 
 import weft
 from weft.domains.registry import CARDS
@@ -23,8 +24,8 @@ ORDER = [
     {"position"},
     {"core"},
     {"modalities"},
-    {"codecs"},
-    {"models", "data"},
+    {"models"},
+    {"batches", "files"},
     {"generate"},
     {"objectives"},
     {"training", "inspect", "interop"},
@@ -36,21 +37,20 @@ ORDER = [
 LAYER = {name: number for number, row in enumerate(ORDER) for name in row}
 FACADE = {"__init__", "__main__"}  # the public names, and `python -m weft`
 FILES = {file: file.relative_to(SOURCE).parts for file in sorted(SOURCE.rglob("*.py"))}
-# Files of general packages that know one domain: texts, pairs, trees, words, pictures, captions, fields, places or graphs.
-OF_ONE_DOMAIN = {
-    "inspect": {
-        *("texts", "reading", "nearest", "translation", "tree_view", "tree_crown", "word_map"),
-        *("vision", "learned", "learned_view", "picture_reading", "captioning", "answering", "attention_inside"),
-        *("picture_words", "picture_words_film", "picture_words_page", "picture_words_sheet", "picture_words_view"),
-        *("word_occlusion", "fieldattention", "fieldfilm", "fieldmaps", "fieldseries", "fieldsheets", "placereading"),
-        *("placeview", "skill", "winds", "panels", "graphs", "graph_drawing"),
-    },
-    "objectives/measures": {
-        *("tags", "translation", "words", "captions", "caption_words", "answers", "looking", "dineof"),
-        *("field_baselines", "field_scores", "field_table", "gap_baselines", "interpolation"),
-    },
-    "generate": {"fields", "trees", "gap_trees"},
+# Which other domains a domain may import. `registry` and `recognising` stand above all of them.
+DOMAINS: dict[str, set[str]] = {
+    "texts": set(),
+    "pairs": {"texts"},
+    "trees": {"texts", "pairs"},
+    "words": {"texts"},
+    "pictures": set(),
+    "captions": {"pictures", "pairs", "texts"},
+    "fields": set(),
+    "places": set(),
+    "graphs": set(),
 }
+ABOVE_DOMAINS = {"registry", "recognising"}
+TORCH_FREE = ("cards", "settings", "presets", "reading", "dataset", "sample")  # roles of a domain
 NAMES = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
 
 
@@ -108,24 +108,49 @@ def test_the_order_is_tried_by_a_file_that_breaks_it(tmp_path: Path):
     assert LAYER["tasks"] > LAYER["training"] > LAYER["core"] > LAYER["tokens"] > LAYER["config"]
 
 
+def domain_of(parts: tuple[str, ...]) -> str:
+    return parts[1].removesuffix(".py")
+
+
 @pytest.mark.parametrize(
-    "package, own",
-    [(package, file) for package, files in OF_ONE_DOMAIN.items() for file in sorted(files)],
+    "file", [file for file, parts in FILES.items() if parts[0] == "domains"], ids=lambda f: "/".join(FILES[f])
 )
-def test_what_is_one_domains_own_is_known_to_no_general_file(package: str, own: str):
-    folder = SOURCE / package
-    assert (folder / f"{own}.py").exists()
-    general = [file for file in folder.glob("*.py") if file.stem not in OF_ONE_DOMAIN[package]]
-    name = f"weft.{package.replace('/', '.')}.{own}"
-    knowing = [file.stem for file in general if any(f"{one}.".startswith(f"{name}.") for one in imports(file))]
-    assert not knowing, f"{name} is imported by {', '.join(knowing)}"
+def test_a_domain_imports_only_those_it_is_built_on(file: Path):
+    mine = domain_of(FILES[file])
+    if mine in ABOVE_DOMAINS | {"__init__"}:
+        return
+    for name in imports(file):
+        if name.startswith("weft.domains."):
+            theirs = name.split(".")[2]
+            assert theirs == mine or theirs in DOMAINS[mine], f"{'/'.join(FILES[file])} imports {name}"
 
 
-def test_the_drawing_kit_knows_no_codec_and_no_data():
-    kit = [file for file in (SOURCE / "inspect").glob("*.py") if file.stem not in OF_ONE_DOMAIN["inspect"]]
-    assert {"views", "figures", "matrix", "maps", "steps"} <= {file.stem for file in kit}
-    knowing = {file.stem for file in kit for name in imports(file) if name.split(".")[1] in ("codecs", "data")}
-    assert not knowing
+def test_every_domain_has_its_place_in_the_order():
+    assert {
+        path.name for path in (SOURCE / "domains").iterdir() if path.is_dir() and path.name != "__pycache__"
+    } == set(DOMAINS)
+
+
+FOLDERS = sorted({file.parent for file in FILES})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: str(f.relative_to(SOURCE)))
+def test_the_front_of_a_folder_is_a_map_that_names_every_file(folder: Path):
+    page = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    inside = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    missing = {name for name in inside - {"__init__", "__main__"} if not re.search(rf"\b{name}\b", page)}
+    assert not missing, f"the map of {folder.relative_to(SOURCE)} does not name {', '.join(sorted(missing))}"
+
+
+def test_few_classes_share_a_name():
+    """A reader should need one meaning for a name."""
+    homes: dict[str, list[str]] = {}
+    for file, parts in FILES.items():
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append("/".join(parts))
+    twice = {name: places for name, places in homes.items() if len(places) > 1}
+    assert len(twice) <= 12, twice
 
 
 @pytest.mark.parametrize("module", ["weft", "weft.cli.app", "weft.config"])
@@ -138,7 +163,8 @@ def test_importing_is_light(module: str):
 
 def test_a_model_is_made_ready_and_steps_without_torchs_compiler():
     code = """if True:
-        import sys, torch, tiny
+        import sys, torch
+        from helpers import tiny
         from weft.generate.session import Session
         from weft.models.outline import outline
         for name in tiny.ZOO:
@@ -171,7 +197,7 @@ def test_a_process_that_opens_runs_knows_every_part_of_a_model():
 
 
 def test_a_process_that_opens_runs_loads_no_reader_of_files():
-    code = "import sys, weft.runs.run; print(*(name for name in sys.modules if name.startswith(('weft.data.samples', 'weft.data.images.reading'))))"
+    code = "import sys, weft.runs.run; print(*(name for name in sys.modules if name.startswith('weft.domains.') and name.split('.')[2] not in ('registry', 'recognising') and not name.endswith(('cards', 'settings', 'presets'))))"
     environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == []

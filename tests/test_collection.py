@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-import processes
 import pytest
+from helpers import processes
 
 ROOT = Path(__file__).parents[1]
 ANOTHER_SECOND = 1.1  # seconds, so that the two collections never begin in the same one

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
+from helpers.tiny import SIZE
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import SIZE
 
 import weft.runs.importing  # noqa: F401  (defines every part there is)
 from weft import config as configs

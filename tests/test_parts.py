@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from part_table import TABLE, kept, part_table
+from helpers.part_table import TABLE, kept, part_table
 
 KNOWN: dict[str, Any] = json.loads(TABLE.read_text())
 
@@ -21,7 +21,7 @@ def test_no_name_is_lost_or_changed(found: dict[str, Any]) -> None:
 
 
 def test_every_name_is_in_the_table(found: dict[str, Any]) -> None:
-    assert found == KNOWN, "new names are added to the table by: python tests/part_table.py"
+    assert found == KNOWN, "new names are added to the table by: python -m helpers.part_table"
 
 
 def test_types_name_no_module() -> None:

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import processes
 import pytest
+from helpers import processes
 
 TESTS = Path(__file__).parent
 STARTED = "import signal; print(signal.getsignal(signal.{name}).name)"
@@ -14,7 +14,7 @@ IGNORING = """
 import signal, sys
 signal.signal(signal.{name}, signal.SIG_IGN)
 sys.path.insert(0, sys.argv[1])
-import processes
+from helpers import processes
 print(processes.run([sys.executable, "-c", sys.argv[2]], capture_output=True, text=True).stdout)
 """
 

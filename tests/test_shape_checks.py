@@ -2,10 +2,10 @@
 
 import jaxtyping
 import pytest
-import shape_checks
 import torch
 from beartype import beartype
 from beartype.roar import BeartypeCallHintViolation
+from helpers import shape_checks
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 

@@ -5,8 +5,8 @@ import math
 
 import pytest
 import torch
+from helpers.tiny import ids, numbers
 from jaxtyping import TypeCheckError
-from tiny import ids, numbers
 
 from weft.tokens import Order, Tokens, join
 

@@ -8,8 +8,8 @@ import venv
 import zipfile
 from pathlib import Path
 
-import processes
 import pytest
+from helpers import processes
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from foreign import TOLERANCE, built, changed, difference, greedy, same_files, saved
-from foreign_models import (
+from helpers.foreign import TOLERANCE, built, changed, difference, greedy, same_files, saved
+from helpers.foreign_models import (
     captions,
     decoders,
     encoders,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import trials
+from helpers import trials
 
 import weft
 from campaigns.judging import warm
@@ -35,7 +35,10 @@ def kills(count: int | None, place: Path, *, first: int = 1) -> Tally:
     """Kill at `count` calls, evenly spread over the run from the call `first` on; at every call where that is None."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    with mock.patch("weft.tasks.language_model.SAMPLE", 5), mock.patch("weft.runs.training.loss_curve", _no_picture):
+    with (
+        mock.patch("weft.domains.texts.language_model.SAMPLE", 5),
+        mock.patch("weft.runs.training.loss_curve", _no_picture),
+    ):
         warm([lambda: train(place / "warm")], place)  # first: some libraries write files when they are used first
         kinds = _calls(place / "straight")
         tally = Tally()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from foreign_models.newer_pictures import CLIP_PICTURES, CLIP_TEXT
+from helpers.foreign_models.newer_pictures import CLIP_PICTURES, CLIP_TEXT
 
 Refusal = tuple[str, dict[str, Any]]  # in words for the page, and the keys
 

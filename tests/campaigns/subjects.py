@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import trials
+from helpers import trials
 
 import weft
 from weft.runs.verifying import verify_run

@@ -9,9 +9,9 @@ import subprocess
 import time
 from pathlib import Path
 
-import processes
 import pytest
-from commands import TINY, WEFT, Done, Weft, lines, text
+from helpers import processes
+from helpers.commands import TINY, WEFT, Done, Weft, lines, text
 
 import weft as package
 
@@ -122,7 +122,7 @@ def test_evaluate_as_json(there: Weft) -> None:
 
 
 SMALL_PHRASEBOOK = """
-import weft.data.samples.phrasebook as p, weft.data.datasets.pairs as t, weft.runs.demo as d
+import weft.domains.pairs.sample.phrasebook as p, weft.domains.pairs.dataset as t, weft.runs.demo as d
 book = p.phrasebook("fr")
 small = p.Phrasebook(book.train[:300], book.held_out[:10])
 t.phrasebook = d.phrasebook = lambda language="fr": small

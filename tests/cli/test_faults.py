@@ -10,10 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import processes
 import pytest
-from commands import TINY, WEFT, Done, Weft, lines, text
-from sealing import unsealed
+from helpers import processes
+from helpers.commands import TINY, WEFT, Done, Weft, lines, text
+from helpers.seals import unsealed
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 BRIEF = (*TINY, "--steps", "2")

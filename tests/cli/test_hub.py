@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from commands import Weft
+from helpers.commands import Weft
 
 from weft.interop import Marks, write_folder
 from weft.modalities import tokenizer_making

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import TINY, Weft
+from helpers.commands import TINY, Weft
 from PIL import Image
 
 from weft.amounts import counted
-from weft.data.bad_rows import BadRows, check_bad
 from weft.errors import ConfigError, DataError, WeftError
+from weft.files.bad_rows import BadRows, check_bad
 from weft.runs.asking import parted
 from weft.tasks.asks import Given, texts_of
 

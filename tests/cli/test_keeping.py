@@ -4,9 +4,9 @@ import json
 import sys
 from pathlib import Path
 
-import processes
 import pytest
 import torch
+from helpers import processes
 
 from weft.cli.config_file import with_file
 from weft.errors import ConfigError, WeftError

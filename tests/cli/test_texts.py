@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import Weft
+from helpers.commands import Weft
 
 TINY = ["--steps", "4", "--set", "dim=16", "--set", "depth=1", "--set", "heads=2"]
 

@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-import processes
 import pytest
-from commands import Weft
+from helpers import processes
+from helpers.commands import Weft
 from typer.main import get_command
 
 from weft.cli.app import app

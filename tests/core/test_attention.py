@@ -3,7 +3,7 @@
 import pytest
 import torch
 from einops import rearrange
-from tiny import close, numbers, randomised
+from helpers.tiny import close, numbers, randomised
 from torch import nn
 
 from weft.core import Additive, Attention, Capped, Dot, LayerNorm, Out, RmsNorm, Window, record

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from helpers.tiny import numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import numbers
 
 from weft.core import Cache
 from weft.tokens import Order, Tokens

@@ -7,9 +7,9 @@ from unittest import mock
 
 import pytest
 import torch
+from helpers.tiny import close, numbers
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tiny import close, numbers
 from torch import Tensor
 
 from weft.core import (

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tiny import close, numbers, randomised
+from helpers.tiny import close, numbers, randomised
 
 from weft.core import Average, Cache, NeighbourShift, Same, TokenShift
 from weft.core.scope import Pass

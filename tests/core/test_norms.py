@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny import close, numbers, randomised
+from helpers.tiny import close, numbers, randomised
 from torch import nn
 
 from weft.core import LayerNorm, OnePlusRmsNorm, RmsNorm

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from einops import rearrange
-from tiny import close, numbers, randomised
+from helpers.tiny import close, numbers, randomised
 
 from weft.core import Additive, Attention, Block, Capped, Lstm, Mlp, Trunk, Window, record
 from weft.core.recording import active

@@ -5,7 +5,7 @@ from threading import Barrier, get_ident
 import pytest
 import torch
 
-from weft.core.tables import RowTable
+from weft.core.row_table import RowTable
 from weft.core.threads import each_on_one_thread, suited_threads
 
 

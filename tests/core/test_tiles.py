@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 import torch
+from helpers.tiny import close, numbers
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import close, numbers
 
 from weft.core import Attention, Block, Mlp, Tile, Trunk, kernels, record
 from weft.core.scope import Scope, Shape

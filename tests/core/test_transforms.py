@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny import close, numbers, randomised
+from helpers.tiny import close, numbers, randomised
 from torch.nn import functional as F
 
 from weft.core import Block, Gated, Layer, Mlp, Out, Plain, ReluInit, SineInit, Trunk

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-import processes
+from helpers import processes
 
 import weft
 from weft.domains.registry import CARDS

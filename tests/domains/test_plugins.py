@@ -4,9 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-import processes
 import pytest
-from trials import DATA
+from helpers import processes
+from helpers.trials import DATA
 
 import weft
 from weft.domains import registry
@@ -16,8 +16,8 @@ from weft.errors import WeftError
 
 SOURCE = Path(weft.__file__).parents[1]
 CARD = """
-from weft.tasks.cards.card import Card
-from weft.tasks.settings.texts import TextTraining
+from weft.tasks.card import Card
+from weft.domains.texts.settings import TextTraining
 
 def card(name):
     return Card(name=name, summary="learn bells", files=".bell", sample="none", example="ding",
@@ -25,7 +25,7 @@ def card(name):
                 models={"one": "the default"}, presets={"tiny": "1 layer, 8 wide"})
 """
 READER = """
-from weft.data.survey import Judgement
+from weft.files.survey import Judgement
 
 class Bells:
     def judge(self, survey):

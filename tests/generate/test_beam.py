@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from tiny import PAIR_ZOO, VOCAB, close, translation_model
+from helpers.tiny import PAIR_ZOO, VOCAB, close, translation_model
 
 from weft.core.attention import Attention
 from weft.errors import ConfigError, WeftError

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from tiny import VOCAB, ids, translation_model
+from helpers.tiny import VOCAB, ids, translation_model
 
 from weft.errors import DataError
 from weft.generate.choices import Choices, limited

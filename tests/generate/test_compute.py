@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny import ZOO, close, ids, language_model
+from helpers.tiny import ZOO, close, ids, language_model
 from torch import nn
 
 from weft.core.cache import Cache

@@ -5,7 +5,7 @@ import random
 import re
 
 import pytest
-from spaced_tokenizer import spaced
+from helpers.spaced_tokenizer import spaced
 
 from weft.errors import ConfigError, WeftError
 from weft.modalities import tokenizer_making

@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 import torch
-from stepped import alike, by_modules, few_quick, logits
-from tiny import VOCAB, ZOO, language_model, randomised
+from helpers.steps import alike, by_modules, few_quick, logits
+from helpers.tiny import VOCAB, ZOO, language_model, randomised
 from torch import Tensor, nn
 
 from weft.core import (

@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 import torch
-from stepped import alike, by_modules, few_quick, instruction_sets
-from tiny import PAIR_ZOO, VOCAB, numbers, randomised, translation_config
+from helpers.steps import alike, by_modules, few_quick, instruction_sets
+from helpers.tiny import PAIR_ZOO, VOCAB, numbers, randomised, translation_config
 from torch import Tensor
 
 from weft.core import (

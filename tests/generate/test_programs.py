@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from stepped import alike, by_modules
-from tiny import language_model
+from helpers.steps import alike, by_modules
+from helpers.tiny import language_model
 from torch import nn
 from torch.nn.utils import parametrize
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from foreign import perturbed
-from tiny import ZOO, language_model
+from helpers.foreign import perturbed
+from helpers.tiny import ZOO, language_model
 from torch import nn
 
 from weft.core import Lstm, int8

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
+from helpers.tiny import numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import numbers
 from torch import Tensor
 
 from weft.errors import ConfigError, NotNumbers, WeftError

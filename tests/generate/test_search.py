@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from spaced_tokenizer import spaced
-from tiny import language_model
+from helpers.spaced_tokenizer import spaced
+from helpers.tiny import language_model
 
 from weft.errors import WeftError
 from weft.generate import Generated, Sampling, Session, generate

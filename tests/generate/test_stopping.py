@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from trials import TRIALS, train
+from helpers.trials import TRIALS, train
 
 import weft
 from weft.generate.stopping import Stopped, check_stop, never, stopped_by

@@ -9,10 +9,10 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
-from drawn import size, texts
+from helpers.drawings import size, texts
+from helpers.tiny import numbers, randomised
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import numbers, randomised
 
 from weft.core import Additive, Attention, Block, Lstm, Mlp, Trunk, record
 from weft.errors import ConfigError, DataError

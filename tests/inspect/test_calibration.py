@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn import pixels, size, texts
+from helpers.drawings import pixels, size, texts
 
 from weft.errors import DataError
 from weft.inspect.calibration import calibration

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn import images, size, texts
+from helpers.drawings import images, size, texts
 
 from weft.errors import ConfigError, DataError
 from weft.inspect.confusion import confusion

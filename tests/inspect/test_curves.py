@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from drawn import pixels, size, texts
+from helpers.drawings import pixels, size, texts
 
 from weft.errors import DataError
 from weft.inspect.curves import lines, loss_curve

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from drawn import images, pixels, size, texts
+from helpers.drawings import images, pixels, size, texts
 
 from weft.errors import ConfigError, DataError
 from weft.inspect.maps import Maps, as_text, draw, to_json

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from tiny import pictures, vision_model
+from helpers.tiny import pictures, vision_model
 from torch import nn
 
 from weft.errors import WeftError

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawn import images, pixels, size, texts
+from helpers.drawings import images, pixels, size, texts
 
 from weft.errors import ConfigError, DataError
 from weft.inspect.figures import fitted, resized

@@ -8,23 +8,9 @@ import re
 import numpy as np
 import pytest
 import torch
-from tiny import numbers, randomised
+from helpers.tiny import numbers, randomised
 
-from weft.core import (
-    Additive,
-    Attention,
-    Block,
-    Capped,
-    Dot,
-    Lstm,
-    Mlp,
-    Score,
-    Stride,
-    Trunk,
-    Window,
-    kernels,
-    record,
-)
+from weft.core import Additive, Attention, Block, Capped, Dot, Lstm, Mlp, Score, Stride, Trunk, Window, kernels, record
 from weft.core.distances import Disentangled, Distances
 from weft.core.recording import Reading
 from weft.errors import ConfigError

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from drawn import texts
-from tiny import encoder_model, language_model, pictures, vision_model
+from helpers.drawings import texts
+from helpers.tiny import encoder_model, language_model, pictures, vision_model
 
+from weft.domains.pictures.views.vision import Glance, PictureView
+from weft.domains.texts.views.reading import ReadingView
 from weft.errors import ConfigError, WeftError
-from weft.inspect.reading import ReadingView
 from weft.inspect.token_steps import StepView, find_token
 from weft.inspect.views import AttentionChoice, View, page, picture_page, probability, svg_figure
-from weft.inspect.vision import Glance, PictureView
 from weft.modalities import tokenizer_making as tokenizers
 
 TOKENIZER = tokenizers.train("characters", ["abcdefghij"])

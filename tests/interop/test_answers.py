@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from foreign import changed, library, perturbed, randomised, saved
-from foreign_models.pictures import VIT
+from helpers.foreign import changed, library, perturbed, randomised, saved
+from helpers.foreign_models.pictures import VIT
 
 import weft
-from weft.codecs.numbers import NumberCodec
+from weft.domains.texts.views.vectors import TextVectors, text_vectors
 from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.decode import Decoding
 from weft.generate.sampling import Sampling
-from weft.inspect.texts import TextVectors, text_vectors
 from weft.interop import Marks, proof, read_folder, reference_run, write_folder
 from weft.interop.generation import read_generation, write_generation
 from weft.interop.pictures import seen
@@ -31,6 +30,7 @@ from weft.models.zoo import ENCODER_MODELS, Size, gpt
 from weft.models.zoo.translation import transformer
 from weft.runs import exporting
 from weft.runs.exporting import export_run
+from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.proof import Proof
 
 TEXTS = ["Do you like tea?", "Yes, I like tea. Do you?", "tea"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import changed, library, randomised, saved
+from helpers.foreign import changed, library, randomised, saved
 
 import weft
 from weft.errors import ConfigError

@@ -9,12 +9,12 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
-from foreign import perturbed
+from helpers.foreign import perturbed
 
+from weft.batches.samples import PaddedIds
 from weft.core import Dense, Disentangled, Distances, LowRank, PerToken, Summary, Trunk, Window
-from weft.data.batch import PaddedIds
+from weft.domains.texts.views.vectors import TextVectors, text_vectors
 from weft.errors import ConfigError, DataError, StorageError, WeftError
-from weft.inspect.texts import TextVectors, text_vectors
 from weft.interop import Marks, onnx, write_onnx
 from weft.interop.onnx import prove_onnx
 from weft.interop.signatures import TextPooling, TextSignature, signature, unstated

@@ -7,10 +7,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-import processes
 import pytest
 import torch
-from foreign import changed
+from helpers import processes
+from helpers.foreign import changed
 from safetensors.torch import load_file, save_file
 
 from weft.errors import ConfigError, DataError, WeftError

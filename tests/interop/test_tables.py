@@ -8,7 +8,7 @@ import torch
 from weft.errors import ConfigError, DataError
 from weft.interop import weights
 from weft.interop.rules import Ignored, Joined, SameTensor, Shaped, Stacked, Tied, Turned, layers
-from weft.interop.tables import Table, to_theirs
+from weft.interop.weight_table import Table, to_theirs
 from weft.interop.weights import Shards, fill
 from weft.storage.tensors import write_tensors
 

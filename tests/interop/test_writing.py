@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import perturbed, same_files
+from helpers.foreign import perturbed, same_files
 
 from weft.core import Attention, LayerNorm
 from weft.errors import ConfigError, DataError, StorageError, WeftError

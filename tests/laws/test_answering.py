@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny import VOCAB, close, ids, pictures, randomised
+from helpers.tiny import VOCAB, close, ids, pictures, randomised
 
+from weft.batches.samples import PaddedIds, Samples
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.batch import PaddedIds, Samples
-from weft.data.encoded.questions import QuestionBatch
+from weft.domains.captions.encoded.questions import QuestionBatch
 from weft.errors import ConfigError
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.text import Text

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.trials import DATA, PIXELS, TRIALS, train
 from PIL import Image
-from trials import DATA, PIXELS, TRIALS, train
 
 import weft
 from weft.config import field_types

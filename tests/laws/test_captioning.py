@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import VOCAB, close, ids, pictures, randomised
+from helpers.tiny import VOCAB, close, ids, pictures, randomised
 
+from weft.batches.samples import PaddedIds, Samples
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.batch import PaddedIds, Samples
 from weft.generate.compute import prepared
 from weft.generate.decode import Decoding, written
 from weft.generate.session import Session

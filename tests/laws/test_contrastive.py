@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from tiny import VOCAB, close, ids, numbers, pictures, randomised
+from helpers.tiny import VOCAB, close, ids, numbers, pictures, randomised
 
+from weft.batches.samples import PaddedIds, Samples
 from weft.core import Block
-from weft.data.batch import PaddedIds, Samples
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.contrastive import Contrastive

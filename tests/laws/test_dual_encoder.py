@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny import CONTEXT, VOCAB, close, ids, pictures, randomised
+from helpers.tiny import CONTEXT, VOCAB, close, ids, pictures, randomised
 from torch.nn import functional as F
 
 from weft.config import from_json, read_json, write_json

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 import torch
+from helpers.tiny import close, ids, numbers, randomised
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import close, ids, numbers, randomised
 from torch import Tensor
 
 from weft.core import Attention, Average, Block, Cache, Edges, Mlp, Same, Trunk, kernels, record

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny import CONTEXT, ENCODER_ZOO, SIZE, VOCAB, close, encoder_model, ids, numbers
+from helpers.tiny import CONTEXT, ENCODER_ZOO, SIZE, VOCAB, close, encoder_model, ids, numbers
 from torch import Tensor
 from torch.nn import functional as F
 

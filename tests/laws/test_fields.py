@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 import torch
-from fielded import field_model, window
-from tiny import close
+from helpers.fields import field_model, window
+from helpers.tiny import close
 
+from weft.batches.field_windows import Cells
+from weft.batches.samples import Samples
 from weft.config import from_json, read_json, write_json
 from weft.core import record
-from weft.data.batch import Samples
-from weft.data.fields.batch import Cells
 from weft.errors import ConfigError
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tiny import close, randomised
+from helpers.tiny import close, randomised
 from torch import Tensor
 
-from weft.codecs.graph import GraphCodec
 from weft.config import from_json
-from weft.data.encoded.graph_places import STEP_KINDS, laplacian_waves, steps_between
-from weft.data.encoded.graphs import Places, batch_of
+from weft.domains.graphs.codec import GraphCodec
+from weft.domains.graphs.encoded.positions import STEP_KINDS, laplacian_waves, steps_between
+from weft.domains.graphs.encoded.rows import Places, batch_of
 from weft.modalities.graph import Graph, SparseRows
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Stream

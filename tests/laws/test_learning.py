@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from batch_digests import planned
-from pictures import decoded_here
-from trials import TRIALS
+from helpers.batch_digests import planned
+from helpers.pictures import decoded_here
+from helpers.trials import TRIALS
 
 import weft
-from weft.data.source import Source
+from weft.batches.source import Source
 
 STEPS, RATE = 4, 0.03
 RATES = {"embed-words": 3.0}  # learning rates of tasks that need another one

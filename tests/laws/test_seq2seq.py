@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from tiny import PAIR_ZOO, VOCAB, close, ids, translation_model
+from helpers.tiny import PAIR_ZOO, VOCAB, close, ids, translation_model
 
+from weft.batches.samples import Microbatches, PaddedIds, Samples
 from weft.config import from_json
 from weft.core.cache import Cache
 from weft.core.recording import record
-from weft.data.batch import Microbatches, PaddedIds, Samples
-from weft.data.encoded.pairs import PairRows
+from weft.domains.pairs.encoded import PairRows
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import torch
-from tiny import close, ids, numbers, pictures, randomised
+from helpers.tiny import close, ids, numbers, pictures, randomised
 from torch import Tensor
 
 from weft.config import from_json

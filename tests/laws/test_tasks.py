@@ -16,9 +16,9 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
-from foreign import same_files
-from stopping import stopped_in
-from trials import TRIALS, Trial, train
+from helpers.foreign import same_files
+from helpers.stops import stopped_in
+from helpers.trials import TRIALS, Trial, train
 
 import weft
 from weft.cli.app import run as command

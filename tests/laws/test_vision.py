@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 import torch
-from tiny import PICTURE_ZOO, close, pictures, randomised, vision_model
+from helpers.tiny import PICTURE_ZOO, close, pictures, randomised, vision_model
 
+from weft.batches.samples import Classes, Samples
+from weft.batches.views import Views
 from weft.config import from_json, read_json, write_json
 from weft.core import record
 from weft.core.norms import LayerNorm
-from weft.data.batch import Classes, Samples
-from weft.data.images.view_batch import Views
 from weft.errors import ConfigError
 from weft.modalities.image import PatchEmbed, Picture, cut, paste
 from weft.models.stream import Stream

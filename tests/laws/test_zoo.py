@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from tiny import CONTEXT, SIZE, VOCAB, ZOO, close, ids, language_model, numbers, randomised
+from helpers.tiny import CONTEXT, SIZE, VOCAB, ZOO, close, ids, language_model, numbers, randomised
 from torch import Tensor
 
+from weft.batches.windows import windows
 from weft.config import from_json, read_json, write_json
 from weft.core import Cache, Capped, OnePlusRmsNorm, Parallel, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
-from weft.data.windows import windows
 from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
 from weft.modalities import tokenizer_making as tokenizers

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from einops import rearrange
-from fielded import field_model, window
-from tiny import close, numbers
+from helpers.fields import field_model, window
+from helpers.tiny import close, numbers
 
 from weft.errors import ConfigError
 from weft.modalities.field import AXES, CHANNELS, CYCLES, WIDEST, FieldEmbed, FieldWindow

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny import close, ids, randomised
+from helpers.tiny import close, ids, randomised
 from torch.nn import functional as F
 
 from weft.config import from_json

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tokenizers
+from helpers.spaced_tokenizer import spaced
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spaced_tokenizer import spaced
 
 from weft.config import MAX_JSON_BYTES
 from weft.errors import ConfigError, DataError, StorageError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import language_model
+from helpers.tiny import language_model
 
 from weft.generate import Session
 from weft.native import build

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tiny import VOCAB, close, ids, pictures, randomised
+from helpers.tiny import VOCAB, close, ids, pictures, randomised
 
-from weft.data.batch import PaddedIds, Samples
+from weft.batches.samples import PaddedIds, Samples
+from weft.domains.captions.views.reading import picture_weights
 from weft.errors import ConfigError, WeftError
-from weft.inspect.picture_reading import picture_weights
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from fielded import field_model, window
-from tiny import close
+from helpers.fields import field_model, window
+from helpers.tiny import close
 
-from weft.data.batch import Samples
-from weft.data.fields.batch import Cells
+from weft.batches.field_windows import Cells
+from weft.batches.samples import Samples
 from weft.objectives.hidden_cells import HiddenCells, crps
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from weft.domains.texts.measures import tag_measures
 from weft.objectives.measures.calibration import reliability
 from weft.objectives.measures.classes import class_measures, confusion_counts, wilson
 from weft.objectives.measures.numbers import number_measures
 from weft.objectives.measures.resampling import bootstrap
-from weft.objectives.measures.tags import tag_measures
 
 NAMES = ["a", "b", "c"]
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from tiny import VOCAB, ZOO, close, ids, language_model
+from helpers.tiny import VOCAB, ZOO, close, ids, language_model
 from torch.nn import functional as F
 
-from weft.data.windows import windows
+from weft.batches.windows import windows
 from weft.modalities.text import Text
 from weft.objectives import NextToken
 

@@ -5,19 +5,19 @@ import math
 import numpy as np
 import pytest
 import torch
-from tiny import VOCAB, close, ids, randomised
+from helpers.tiny import VOCAB, close, ids, randomised
 
-from weft.codecs.numbers import NumberCodec
+from weft.batches.samples import AtTokens, Classes, EvenIds, Microbatches, Numbers, PaddedIds, Samples
 from weft.config import from_json
 from weft.core import Attention, Block, Mlp, PerToken, Pooled, Trunk
-from weft.data.batch import AtTokens, Classes, EvenIds, Microbatches, Numbers, PaddedIds, Samples
-from weft.data.masking import Masked
+from weft.domains.texts.encoded.masking import Masked
 from weft.errors import ConfigError
 from weft.modalities.text import Text, TextEmbed
 from weft.models.stream import Stream
 from weft.objectives import Classify, MaskedToken, Number, Objective, SplitTags, Tags
 from weft.objectives.classify import balanced
 from weft.position import Add, Learned
+from weft.tasks.labels.numbers import NumberCodec
 
 CLASSES = 4
 

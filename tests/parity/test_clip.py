@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from foreign import TOLERANCE, changed, difference, library, perturbed, randomised, saved
-from foreign_models.newer_pictures import CLIP, CLIP_PICTURES, CLIP_TEXT
+from helpers.foreign import TOLERANCE, changed, difference, library, perturbed, randomised, saved
+from helpers.foreign_models.newer_pictures import CLIP, CLIP_PICTURES, CLIP_TEXT
 from PIL import Image
 from safetensors.torch import load_file, save_file
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import TOLERANCE, changed, difference, library, randomised, saved
-from foreign_models.newer_pictures import DINOV2
+from helpers.foreign import TOLERANCE, changed, difference, library, randomised, saved
+from helpers.foreign_models.newer_pictures import DINOV2
 
 from weft.core import LowRank, record
 from weft.errors import ConfigError

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import TOLERANCE, changed, difference, library, perturbed, randomised, same_files, saved
-from foreign_models import encoders, mostly_slow, newer_encoders
-from foreign_models.encoders import NARROW, SIZES
+from helpers.foreign import TOLERANCE, changed, difference, library, perturbed, randomised, same_files, saved
+from helpers.foreign_models import encoders, mostly_slow, newer_encoders
+from helpers.foreign_models.encoders import NARROW, SIZES
 from safetensors.torch import load_file, save_file
 
 from weft.core import Dense, LowRank, Summary

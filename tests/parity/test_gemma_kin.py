@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import changed, saved
-from foreign_models.kin import ids, theirs
+from helpers.foreign import changed, saved
+from helpers.foreign_models.kin import ids, theirs
 from safetensors.torch import load_file, save_file
 
 from weft.core import Capped, Dot, Parallel, SandwichNorm, Window

@@ -5,9 +5,9 @@ from pathlib import Path
 import jaxtyping
 import pytest
 import torch
-from foreign import TOLERANCE, difference, library, saved
-from foreign_models import gemma_kin
-from foreign_models.kin import FIRST, ids, theirs
+from helpers.foreign import TOLERANCE, difference, library, saved
+from helpers.foreign_models import gemma_kin
+from helpers.foreign_models.kin import FIRST, ids, theirs
 
 from weft.core import LowRank, Window, record
 from weft.core.adapters import adapters

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import NO_TOKENIZER, TOLERANCE, built, difference, greedy, library, perturbed, same_files, saved
-from foreign_models import decoders, gemma_kin, llama_kin, mostly_slow
+from helpers.foreign import NO_TOKENIZER, TOLERANCE, built, difference, greedy, library, perturbed, same_files, saved
+from helpers.foreign_models import decoders, gemma_kin, llama_kin, mostly_slow
 from safetensors.torch import load_file, save_file
 
 from weft.errors import DataError

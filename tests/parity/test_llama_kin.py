@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import NO_TOKENIZER, TOLERANCE, changed, difference, library, saved
-from foreign_models.kin import ids, made, theirs
-from foreign_models.llama_kin import PHI3, stretched
+from helpers.foreign import NO_TOKENIZER, TOLERANCE, changed, difference, library, saved
+from helpers.foreign_models.kin import ids, made, theirs
+from helpers.foreign_models.llama_kin import PHI3, stretched
 
 from weft.errors import ConfigError
 from weft.interop import read_folder, write_folder

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from foreign import built, saved
-from foreign_models import captions, decoders, gemma_kin, llama_kin, many_languages, mostly_slow, translators
+from helpers.foreign import built, saved
+from helpers.foreign_models import captions, decoders, gemma_kin, llama_kin, many_languages, mostly_slow, translators
 
 from weft.generate.programs import unknown_part
 from weft.interop import read_folder

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import TOLERANCE, changed, difference, library, randomised, saved
-from foreign_models import mostly_slow
-from foreign_models.newer_encoders import CASES, DEBERTA, FAMILIES, FIRST, MODERN, NARROW
+from helpers.foreign import TOLERANCE, changed, difference, library, randomised, saved
+from helpers.foreign_models import mostly_slow
+from helpers.foreign_models.newer_encoders import CASES, DEBERTA, FAMILIES, FIRST, MODERN, NARROW
 from safetensors.torch import load_file, save_file
 
 from weft.core import LowRank, record

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from foreign import library
+from helpers.foreign import library
 
 from weft.position import Buckets
 

@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from foreign import TOLERANCE, changed, difference, library, randomised, saved
-from foreign_models import mostly_slow
-from foreign_models.pictures import VIT
+from helpers.foreign import TOLERANCE, changed, difference, library, randomised, saved
+from helpers.foreign_models import mostly_slow
+from helpers.foreign_models.pictures import VIT
 from PIL import Image
 
-from weft.codecs.codec import codecs_from_json
-from weft.codecs.picture import PictureCodec
-from weft.data.images.preparing import prepared, read_prepared
-from weft.data.images.reading import find_pictures
+from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.encoded.preparing import prepared, read_prepared
+from weft.domains.pictures.reading.trying import find_pictures
 from weft.errors import ConfigError, DataError
 from weft.interop import read_folder, write_folder
 from weft.interop.preprocessors import FILTERS, PREPROCESSOR_FILE, PROCESSORS, read_preparation, write_preprocessor
@@ -24,6 +23,7 @@ from weft.modalities.preparation import Preparation
 from weft.runs.exporting import export_run
 from weft.runs.importing import import_run
 from weft.runs.run import load
+from weft.tasks.codec import codecs_from_json
 
 RECIPES: dict[str, dict] = {
     "vit": {"image_processor_type": "ViTImageProcessor", "size": {"height": 24, "width": 24}},

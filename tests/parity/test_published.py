@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from foreign import library
+from helpers.foreign import library
 
 import weft
 

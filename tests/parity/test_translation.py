@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import NO_TOKENIZER, TOLERANCE, built, difference, greedy, library, perturbed, same_files, saved
-from foreign_models import many_languages, mostly_slow, translators
-from foreign_models.translators import END, PAD, VOCAB
+from helpers.foreign import NO_TOKENIZER, TOLERANCE, built, difference, greedy, library, perturbed, same_files, saved
+from helpers.foreign_models import many_languages, mostly_slow, translators
+from helpers.foreign_models.translators import END, PAD, VOCAB
 from safetensors.torch import load_file, save_file
 
 import weft

@@ -10,7 +10,7 @@ from weft.generate.sampling import Sampling, generator
 from weft.generate.search import Drawing, Line, search
 from weft.generate.session import Session
 from weft.interop.rules import SameTensor, layers
-from weft.interop.tables import Table
+from weft.interop.weight_table import Table
 from weft.interop.weights import Shards, fill
 from weft.modalities.text import Text, TextEmbed
 from weft.models.outline import own_tensors

@@ -7,7 +7,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 import torch
-from foreign import (
+from helpers.foreign import (
     NO_TOKENIZER,
     TOLERANCE,
     built,
@@ -21,15 +21,15 @@ from foreign import (
     saved,
     unsettled,
 )
-from foreign_models import captions, mostly_slow, newer_pictures, pictures
-from foreign_models.pictures import MAE, VIT
-from foreign_models.text_towers import ended_texts
+from helpers.foreign_models import captions, mostly_slow, newer_pictures, pictures
+from helpers.foreign_models.pictures import MAE, VIT
+from helpers.foreign_models.text_towers import ended_texts
 from safetensors.torch import load_file, save_file
 
 from weft.core import LayerNorm, LowRank, PerClassToken, Pooled, RmsNorm, record
+from weft.domains.pictures.views.vision import readings_in
 from weft.errors import ConfigError, DataError
 from weft.generate.compute import prepared
-from weft.inspect.vision import readings_in
 from weft.interop import Marks, prove, read_folder, write_folder, write_onnx
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen

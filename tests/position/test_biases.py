@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
+from helpers.tiny import close
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import close
 
 from weft.errors import ConfigError
 from weft.position import Alibi, Buckets, Offsets

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
+from helpers.tiny import close, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import close, numbers
 
 from weft.errors import ConfigError
 from weft.position import Add, Concatenate, Fourier, Grid, Learned, Sinusoidal, Sum

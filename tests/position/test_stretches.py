@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tiny import close, numbers
+from helpers.tiny import close, numbers
 
 from weft.config import from_json
 from weft.errors import ConfigError

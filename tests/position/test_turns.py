@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from helpers.tiny import close, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import close, numbers
 
 from weft.errors import ConfigError
 from weft.position import Rotary, turn

@@ -1,7 +1,7 @@
 import os
 
-import disks
 import pytest
+from helpers import disks
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-import processes
 import pytest
+from helpers import processes
 
 from weft.errors import DataError, StorageError, WeftError
 from weft.storage import disk, store

@@ -1,3 +1,3 @@
-from commands import weft
+from helpers.commands import weft
 
 __all__ = ["weft"]

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import encoder_model
+from helpers.tiny import encoder_model
 
-from weft.codecs.classes import ClassCodec
-from weft.codecs.numbers import NumberCodec
+from weft.domains.texts.blanks import candidates
+from weft.domains.texts.continuing import Continuing
 from weft.errors import ConfigError, WeftError
 from weft.generate.choices import Choices
 from weft.modalities import tokenizer_making
 from weft.modalities.framing import frame_blanks
-from weft.tasks import labels
-from weft.tasks.blanks import candidates
-from weft.tasks.continuing import Continuing
+from weft.tasks.labels import labelling as labels
+from weft.tasks.labels.classes import ClassCodec
+from weft.tasks.labels.numbers import NumberCodec
 
 TEXT = "the cat sat on the mat the cat the mat " * 20
 CLASSES = ClassCodec(ClassCodec.Config(names=("red", "green", "blue")), read=str.encode)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from weft.codecs.classes import ClassCodec
-from weft.codecs.numbers import NumberCodec
 from weft.errors import ConfigError, DataError
 from weft.objectives import Classify, Number
-from weft.tasks import labels
+from weft.tasks.labels import labelling as labels
+from weft.tasks.labels.classes import ClassCodec
+from weft.tasks.labels.numbers import NumberCodec
 
 NAMES = ("bad", "fine", "good")
 VALUES = torch.tensor([[4.0, 0.0, 0.0], [0.0, 0.0, 9.0], [0.0, 2.0, 0.0], [0.0, 6.0, 0.0]])

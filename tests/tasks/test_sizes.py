@@ -14,33 +14,30 @@ from typing import Any
 
 import pytest
 import torch
-from fielded import plain_codec
-from trials import DATA
+from helpers.fields import plain_codec
+from helpers.trials import DATA
 
-from weft.codecs.gaps import GapCodec
-from weft.codecs.graph import GraphCodec
-from weft.codecs.numbers import NumberCodec
-from weft.codecs.places import PlaceCodec
-from weft.codecs.symbols import SymbolCodec
-from weft.data.encoded.whole_texts import TextAmount
+from weft.domains.captions.recipe import answerers as answers
+from weft.domains.captions.recipe import captioners as captions
+from weft.domains.fields import recipe as forecasts
+from weft.domains.graphs import recipe as graphs
+from weft.domains.graphs.codec import GraphCodec
+from weft.domains.pairs import recipe as pairs
+from weft.domains.pictures.recipe import costs as picture_costs
+from weft.domains.pictures.recipe import sizes as pictures
+from weft.domains.places import recipe as places
+from weft.domains.places.codec.coordinates import PlaceCodec
 from weft.domains.registry import CARDS
+from weft.domains.texts.encoded.whole_texts import TextAmount
+from weft.domains.texts.recipe import encoders, language
+from weft.domains.trees import recipe as trees
+from weft.domains.trees.codec.gaps import GapCodec
+from weft.domains.trees.codec.symbols import SymbolCodec
+from weft.domains.words import recipe as words
 from weft.models.backbone import context_of
 from weft.models.zoo.vision import Sight, VisionSize
 from weft.tasks.finetuning import first_training
-from weft.tasks.recipes import (
-    answers,
-    captions,
-    encoders,
-    forecasts,
-    graphs,
-    language,
-    pairs,
-    picture_costs,
-    pictures,
-    places,
-    trees,
-    words,
-)
+from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.request import Draft, Request
 from weft.tasks.sizing import Sizing
 from weft.training.schedule import Budget

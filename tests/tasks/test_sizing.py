@@ -11,17 +11,17 @@ import pytest
 import torch
 
 from weft.amounts import count
-from weft.data.datasets.texts import RunningText
 from weft.domains.registry import card_named
+from weft.domains.texts.dataset.running import RunningText
+from weft.domains.texts.language_model import LanguageModel
+from weft.domains.texts.recipe import language as sizing
+from weft.domains.texts.settings import TextTraining
 from weft.models.backbone import context_of
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.runs.start import Asked
 from weft.runs.training import planned_lines
-from weft.tasks.language_model import LanguageModel
 from weft.tasks.planning import plan
-from weft.tasks.recipes import language as sizing
 from weft.tasks.request import Request
-from weft.tasks.settings.texts import TextTraining
 from weft.tasks.sizing import Sizing
 from weft.training.progress import Progress
 from weft.training.run import size_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import language_model
+from helpers.tiny import language_model
 
 from weft.training import compiling
 from weft.training.settings import Training

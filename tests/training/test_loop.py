@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from commands import lines
+from helpers.commands import lines
 
 import weft
-from weft.data.windows import TextWindows
+from weft.batches.windows import TextWindows
 from weft.errors import ConfigError, DataError, Diverged, Interrupted, StorageError, WeftError
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken

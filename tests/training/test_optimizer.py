@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from tiny import SIZE, VOCAB, ZOO, close, ids, language_model, numbers
+from helpers.tiny import SIZE, VOCAB, ZOO, close, ids, language_model, numbers
 
-from weft.data.windows import windows
+from weft.batches.windows import windows
 from weft.errors import ConfigError
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS

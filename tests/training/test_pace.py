@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from commands import lines
-from stopping import stopped_in
+from helpers.commands import lines
+from helpers.stops import stopped_in
 
-from weft.data.windows import TextWindows
+from weft.batches.windows import TextWindows
 from weft.errors import Interrupted
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny import ZOO, close, ids, language_model
+from helpers.tiny import ZOO, close, ids, language_model
 
 from weft.errors import ConfigError
 from weft.modalities.text import Text

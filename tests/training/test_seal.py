@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from commands import TINY_SETTINGS, Weft, text
+from helpers.commands import TINY_SETTINGS, Weft, text
+from helpers.seals import unsealed
+from helpers.stops import stopped_in
 from safetensors.torch import load_file, save_file
-from sealing import unsealed
-from stopping import stopped_in
 
 import weft as weft_
 from weft.errors import ConfigError, StorageError, WeftError
@@ -28,7 +28,7 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 def brief() -> Iterator[None]:
     """Short samples, and no picture of the loss."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weft.tasks.language_model.SAMPLE", 5)
+        patch.setattr("weft.domains.texts.language_model.SAMPLE", 5)
         patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
         yield
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from commands import lines
+from helpers.commands import lines
 from torch import Tensor
 
 import weft
-from weft.data.windows import TextWindows
+from weft.batches.windows import TextWindows
 from weft.errors import ConfigError
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import Loss, NextToken, Objective, Term

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny import VOCAB
+from helpers.tiny import VOCAB
 
-from weft.data.windows import TextWindows
+from weft.batches.windows import TextWindows
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 from weft.training import precision, trial

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import processes
 import pytest
 import torch
-from commands import TINY, Done, Job, Weft, lines
+from helpers import processes
+from helpers.commands import TINY, Done, Job, Weft, lines
 from safetensors.torch import load_file
 
 from weft.errors import ConfigError, Interrupted, WeftError
@@ -64,7 +64,7 @@ def close(a: Path, b: Path) -> bool:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same run in one process."""
-    from commands import text
+    from helpers.commands import text
 
     folder = tmp_path_factory.mktemp("alone")
     (folder / "book.txt").write_text(text())
@@ -285,7 +285,7 @@ FIT = """
 import sys
 import numpy as np
 import weft
-from weft.data.windows import TextWindows
+from weft.batches.windows import TextWindows
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 ids = np.arange(200, dtype=np.uint16) % 7

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import output, tables
+from weft.cli import output
+from weft.cli import text_tables as tables
 from weft.cli.words import Json, examples
 from weft.errors import WeftError
 

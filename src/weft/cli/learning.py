@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from weft.cli import output, tables
+from weft.cli import output
+from weft.cli import text_tables as tables
 from weft.cli.config_file import with_file
 from weft.cli.words import Json, Out, Set, examples, number, settings_of
 

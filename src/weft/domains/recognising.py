@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.data import foreign
-from weft.data.columns import listed
-from weft.data.datasets.dataset import Reader
-from weft.data.decoding import opened, shown
-from weft.data.files import ending
-from weft.data.foreign_text import known_text
-from weft.data.known_roles import ALL
-from weft.data.survey import LEVELS, NO, Judgement, Level, Survey, Surveyed
-from weft.data.tables import Table, is_table, open_table
 from weft.domains.registry import CARDS, all_cards, card_named, plugged_in, remark
 from weft.errors import DataError
-from weft.tasks.cards.card import Card
+from weft.files import foreign
+from weft.files.columns import listed
+from weft.files.dataset import Reader
+from weft.files.decoding import opened, shown
+from weft.files.finding import ending
+from weft.files.foreign_text import known_text
+from weft.files.known_roles import ALL
+from weft.files.survey import LEVELS, NO, Judgement, Level, Survey, Surveyed
+from weft.files.tables import Table, is_table, open_table
+from weft.tasks.card import Card
 
 AnyReader = Reader[Any]
 OTHER_KINDS = "`weft tasks` lists what each task reads"

@@ -11,9 +11,17 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
+from weft.domains.captions import cards as captions
+from weft.domains.fields import cards as fields
+from weft.domains.graphs import cards as graphs
+from weft.domains.pairs import cards as pairs
+from weft.domains.pictures import cards as pictures
+from weft.domains.places import cards as places
+from weft.domains.texts import cards as texts
+from weft.domains.trees import cards as trees
+from weft.domains.words import cards as words
 from weft.errors import WeftError, harmless, nearest
-from weft.tasks.cards import captions, fields, graphs, pairs, pictures, places, texts, trees, words
-from weft.tasks.cards.card import Card
+from weft.tasks.card import Card
 
 if TYPE_CHECKING:
     from weft.tasks.task import Task

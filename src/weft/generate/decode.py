@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from weft.data.batch import PaddedIds
+from weft.batches.samples import PaddedIds
 from weft.errors import ConfigError
 from weft.generate.beam import Beam, BeamSearch, Hypothesis
 from weft.generate.choices import Rule

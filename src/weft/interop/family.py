@@ -15,8 +15,8 @@ from weft.config import Config
 from weft.core.heads import Summary
 from weft.errors import ConfigError, listed
 from weft.interop.config_diff import differences
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
+from weft.interop.weight_table import Table
 from weft.modalities.preparation import Preparation
 from weft.modalities.text import Text
 from weft.models.stream import Model

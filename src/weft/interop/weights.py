@@ -17,7 +17,7 @@ from torch import Tensor
 from weft.config import read_json
 from weft.errors import DataError, listed
 from weft.interop.rules import Piece
-from weft.interop.tables import Table
+from weft.interop.weight_table import Table
 from weft.storage import store
 from weft.storage.soundness import denormal, finite
 from weft.storage.tensor_file import PICKLES, TensorEntry, TensorFile, pickle_error

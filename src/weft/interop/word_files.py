@@ -17,10 +17,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from weft.data.decoding import opened, shown
-from weft.data.files import ending
-from weft.data.images.numpy_files import array, headers
 from weft.errors import DataError
+from weft.files.arrays import array, headers
+from weft.files.decoding import opened, shown
+from weft.files.finding import ending
 from weft.storage.store import write_file
 
 ENDINGS = (".txt", ".vec", ".bin", ".npz")

@@ -16,8 +16,8 @@ from weft.interop.families import FAMILIES
 from weft.interop.family import counterpart
 from weft.interop.marks import Marks
 from weft.interop.staging import must_be_new, staged
-from weft.interop.tables import to_theirs
 from weft.interop.tokenizer_files import check_tokenizer
+from weft.interop.weight_table import to_theirs
 from weft.modalities.preparation import Preparation
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged

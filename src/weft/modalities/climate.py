@@ -1,6 +1,6 @@
 """Climate: what is usual at each cell of a grid: its mean by season and hour, its spread, how long anomalies last.
 
-Numbers only; `weft.data.grids.climatology` learns them from fields. Needs no torch.
+Numbers only; `weft.domains.fields.reading.climatology` learns them from fields. Needs no torch.
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ from typing import Literal
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from weft.core.tables import RowTable
+from weft.core.row_table import RowTable
 from weft.errors import ConfigError
 from weft.models.stream import Model, Stream
 

@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.data.batch import AtTokens, Batch, Samples
+from weft.batches.samples import AtTokens, Batch, Samples
 from weft.errors import ConfigError
 from weft.objectives.objective import OWN, Loss, Objective, Term, added, misses
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.data.batch import Batch, Classes, Samples
+from weft.batches.samples import Batch, Classes, Samples
 from weft.errors import ConfigError
 from weft.objectives.objective import Loss, Objective, added, misses
 from weft.objectives.sureness import soften

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.data.batch import Batch, PaddedIds, Samples
+from weft.batches.samples import Batch, PaddedIds, Samples
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.contrastive import Contrastive

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from weft.data.images.view_batch import Views
+from weft.batches.views import Views
 from weft.models.distilled import Distilled
 from weft.objectives.objective import Loss, Objective
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from weft.data.fields.batch import FieldSamples
+from weft.batches.field_windows import FieldSamples
 from weft.models.stream import Stream
 from weft.objectives.objective import Loss, Objective
 

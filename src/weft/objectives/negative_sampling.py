@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from weft.batches.words import BLOCK, WordLines
 from weft.core.threads import each_on_one_thread
-from weft.data.words.batch import BLOCK, WordLines
 from weft.errors import ConfigError
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Loss, Objective

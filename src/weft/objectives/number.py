@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import nn
 
-from weft.data.batch import Batch, Numbers, Samples
+from weft.batches.samples import Batch, Numbers, Samples
 from weft.objectives.objective import Loss, Objective, added
 
 

@@ -1,6 +1,6 @@
 """PairCount: how often two words stand near each other, from their vectors. Knows tables of rows; refuses to know texts."""
 
-from weft.data.words.batch import WordPairs
+from weft.batches.words import WordPairs
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Loss, Objective
 

@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from weft.batches.samples import Batch, PaddedIds, Samples
 from weft.config import at_least
 from weft.core.recording import record
-from weft.data.batch import Batch, PaddedIds, Samples
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq, memory_weights

@@ -5,8 +5,8 @@ Everything here is a function of coordinates, looked up by axis name, or of rela
 
 from weft.position.biases import Alibi, Bias, Buckets, Kinds, Offsets, Weighted
 from weft.position.codes import Add, Code, Concatenate, Fourier, Grid, Learned, Place, Sinusoidal, Sum
+from weft.position.globe import Coordinates, Harmonics, Joined, direction
 from weft.position.nearness import Near
-from weft.position.places import Coordinates, Harmonics, Joined, direction
 from weft.position.stretches import EachPair, Even, PairRamp, Stretch, TurnRamp
 from weft.position.turns import Rotary, Turn, turn
 

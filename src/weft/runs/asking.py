@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.config import Config
-from weft.data.decoding import read_text, reading_as
-from weft.data.documents import Document, units
-from weft.data.files import ending
-from weft.data.grids.writing import put_store
-from weft.data.ways import ways_of
+from weft.domains.fields.reading.writing import put_store
 from weft.errors import ConfigError, Interrupted, StorageError, WeftError
+from weft.files.decoding import read_text, reading_as
+from weft.files.documents import Document, units
+from weft.files.finding import ending
+from weft.files.ways import ways_of
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
 from weft.storage.store import write_file

@@ -10,15 +10,15 @@ from statistics import median
 from typing import Any
 
 from weft.amounts import amount
-from weft.data.columns import HOLDS
-from weft.data.datasets.dataset import Dataset
-from weft.data.decoding import shown
-from weft.data.images.album import Album
-from weft.data.languages import language
-from weft.data.roles import Role
-from weft.data.survey import FILES, Survey
-from weft.data.table_files import WORKBOOK, sheets_of
+from weft.domains.pictures.reading.album import Album
 from weft.errors import DataError, WeftError, listed
+from weft.files.columns import HOLDS
+from weft.files.dataset import Dataset
+from weft.files.decoding import shown
+from weft.files.languages import language
+from weft.files.roles import Role
+from weft.files.survey import FILES, Survey
+from weft.files.workbooks import WORKBOOK, sheets_of
 
 ROWS = 4  # first rows that are shown
 WIDE = 100  # characters of a row that are shown

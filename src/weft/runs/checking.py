@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import field_types
-from weft.data.bad_rows import listing
-from weft.data.datasets.dataset import Dataset
-from weft.data.known_roles import ALL
-from weft.data.survey import Survey
-from weft.data.tables import open_table
-from weft.data.ways import reading
 from weft.domains.recognising import Use, judge, separator_hint, surest, unclear, uses
 from weft.domains.registry import card_named
 from weft.errors import ConfigError, DataError, WeftError
+from weft.files.bad_rows import listing
+from weft.files.dataset import Dataset
+from weft.files.known_roles import ALL
+from weft.files.survey import Survey
+from weft.files.tables import open_table
+from weft.files.ways import reading
 from weft.runs.check_facts import ColumnFacts, DataFacts, columns_of, facts_of, files_in_words, scripts_of
 from weft.runs.start import Asked, check_words
-from weft.tasks.cards.card import Card
+from weft.tasks.card import Card
 from weft.tasks.settings.limits import with_settings
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget

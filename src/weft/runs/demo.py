@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from weft.data.samples.phrasebook import Phrase, phrasebook
+from weft.domains.pairs.sample.phrasebook import Phrase, phrasebook
+from weft.domains.pairs.views.translation import TranslationView
 from weft.inspect.alignment import alignment_error_rate, links
-from weft.inspect.translation import TranslationView
 from weft.modalities.words import words
 from weft.runs.run import Run
 from weft.runs.start import train

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.ways import ways_of
 from weft.errors import WeftError
+from weft.files.ways import ways_of
 from weft.inspect.sheets import contact_sheet
 from weft.runs.asking import checked, embedded, given, parted
 from weft.runs.run import Run

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from weft.codecs.picture import PictureCodec
+from weft.domains.pictures.codec import PictureCodec
 from weft.tasks.request import Loaded
 from weft.version import VERSION
 

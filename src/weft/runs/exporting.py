@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from weft.domains.registry import task_of
+from weft.domains.texts.exchange import USUAL, text_codec, with_text
 from weft.errors import DataError, WeftError
 from weft.interop import prove, write_folder, write_onnx
 from weft.interop.proof import trial_inputs
@@ -16,7 +17,6 @@ from weft.storage.store import write_file
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.proof import Proof
 from weft.tasks.request import Loaded
-from weft.tasks.text_exchange import USUAL, text_codec, with_text
 
 FILE_ENDINGS = (
     ".onnx",

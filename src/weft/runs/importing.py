@@ -11,6 +11,8 @@ import torch
 
 from weft.config import field_types
 from weft.domains.registry import card_named
+from weft.domains.texts.exchange import tokenizer_of, without_task
+from weft.domains.texts.settings import TextTraining
 from weft.errors import WeftError, placed
 from weft.interop import Imported, read_folder, read_source
 from weft.interop.families import FAMILIES
@@ -25,12 +27,10 @@ from weft.tasks.adopting import Adopted
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Loaded
 from weft.tasks.settings.sized import SizedTraining
-from weft.tasks.settings.texts import TextTraining
-from weft.tasks.text_exchange import tokenizer_of, without_task
 from weft.training.base_run import WEIGHTS
 from weft.training.card import model_card
 from weft.training.folder import FORMAT, RunFolder, check_place
-from weft.training.places import fresh_folder
+from weft.training.naming import fresh_folder
 from weft.training.precision import Weights
 from weft.training.run import parameters
 

@@ -9,11 +9,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from weft.codecs.codec import codecs_from_json
 from weft.config import from_json
-from weft.data.ways import reading, ways_of
 from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
+from weft.files.ways import reading, ways_of
 from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
@@ -23,7 +22,8 @@ from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown, write_file
 from weft.tasks.asks import Ways
-from weft.tasks.cards.card import Card
+from weft.tasks.card import Card
+from weft.tasks.codec import codecs_from_json
 from weft.tasks.parts import check_fit, check_parts
 from weft.tasks.planning import AnyTask, record_of
 from weft.tasks.record import DataRecord

@@ -21,7 +21,7 @@ from weft.tasks.request import Loaded
 from weft.tasks.using import evaluate
 from weft.training.card import model_card
 from weft.training.folder import RunFolder, check_place
-from weft.training.places import fresh_folder
+from weft.training.naming import fresh_folder
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters

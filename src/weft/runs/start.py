@@ -12,15 +12,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from weft.config import field_types
-from weft.data.bounds import is_true
-from weft.data.ways import reading
 from weft.domains.recognising import recognise
 from weft.domains.registry import card_named, card_of
 from weft.errors import ConfigError, WeftError, nearest, nearest_setting
+from weft.files.bounds import is_true
+from weft.files.ways import reading
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
-from weft.tasks.cards.card import Card
+from weft.tasks.card import Card
 from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.folder import RunFolder, check_place

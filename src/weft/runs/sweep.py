@@ -24,7 +24,7 @@ from weft.runs.ranking import deciding, score
 from weft.runs.start import Asked, choose, train
 from weft.storage import store
 from weft.training.folder import RunFolder, check_place
-from weft.training.places import fresh_folder
+from weft.training.naming import fresh_folder
 from weft.training.schedule import Budget
 
 REQUEST = "sweep.json"

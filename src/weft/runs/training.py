@@ -10,20 +10,20 @@ from typing import Any
 
 import torch
 
+from weft.batches.source import Source
 from weft.config import field_types, from_json
-from weft.data.datasets.dataset import stem
-from weft.data.files import require_data
-from weft.data.source import Source
-from weft.data.ways import reading
 from weft.domains.registry import card_named
 from weft.errors import ConfigError, WeftError
+from weft.files.dataset import stem
+from weft.files.finding import require_data
+from weft.files.ways import reading
 from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.runs.run import Run, load, loaded, open_run
 from weft.runs.start import Asked, choose, reading_settings
 from weft.storage.store import shown
-from weft.tasks.cards.card import Card
+from weft.tasks.card import Card
 from weft.tasks.planning import AnyData, Plan, plan, record_of, restore, training_of
 from weft.tasks.request import Loaded, Request
 from weft.tasks.settings.limits import with_settings

@@ -5,20 +5,20 @@ from typing import Any
 
 import torch
 
-from weft.codecs.words import WordCodec
+from weft.domains.words.cards import EMBED_WORDS
+from weft.domains.words.codec import WordCodec
+from weft.domains.words.settings import WordTraining
 from weft.errors import WeftError
 from weft.interop.word_files import read_word_file, write_word_file
 from weft.models.word_vectors import WordVectors
 from weft.objectives import NegativeSampling
 from weft.runs.run import loaded
 from weft.storage.store import digest, make_folder, shown
-from weft.tasks.cards.words import EMBED_WORDS
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Loaded
-from weft.tasks.settings.words import WordTraining
 from weft.training.card import model_card
 from weft.training.folder import FORMAT, RunFolder
-from weft.training.places import fresh_folder
+from weft.training.naming import fresh_folder
 from weft.training.run import parameters
 
 TASK = EMBED_WORDS.name

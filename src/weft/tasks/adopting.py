@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.codecs.classes import ClassCodec
-from weft.codecs.codec import Codec
-from weft.codecs.label import LabelCodec
-from weft.codecs.numbers import NumberCodec
-from weft.codecs.several import SeveralCodec
 from weft.interop import Imported
 from weft.objectives import Classify, Number
 from weft.objectives.objective import Objective
+from weft.tasks.codec import Codec
+from weft.tasks.labels.classes import ClassCodec
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.numbers import NumberCodec
+from weft.tasks.labels.several import SeveralCodec
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from weft.errors import WeftError
 from weft.models.adapted import has_adapters, merged, with_adapters
 from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model
-from weft.tasks.recipes.recipe import AnyRecipe
+from weft.tasks.recipe import AnyRecipe
 from weft.tasks.request import Loaded, Request
 from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.sized import SizedTraining

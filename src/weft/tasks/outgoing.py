@@ -7,9 +7,6 @@ from typing import Any
 
 import torch
 
-from weft.codecs.label import NamedCodec
-from weft.codecs.numbers import NumberCodec
-from weft.codecs.several import SeveralCodec
 from weft.core import PerClassToken
 from weft.interop import Marks
 from weft.interop.signatures import TextPooling
@@ -17,6 +14,9 @@ from weft.modalities.preparation import Preparation
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged
 from weft.models.stream import Model
+from weft.tasks.labels.label import NamedCodec
+from weft.tasks.labels.numbers import NumberCodec
+from weft.tasks.labels.several import SeveralCodec
 from weft.tasks.request import Loaded
 
 MIN_SPREAD_PARTS = 100  # a spread below this part of the mean is lost in fp32, as far as an export is compared

@@ -6,10 +6,10 @@ Tasks may then rely on the kinds of their codecs, of their model and of what emb
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.codecs.codec import Codec, Codecs
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.models.stream import Model, Stream
+from weft.tasks.codec import Codec, Codecs
 
 READER = "source"  # the side of a model that reads its input; a model without sides is its own
 

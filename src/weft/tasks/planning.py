@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from weft.amounts import count, counted, duration
-from weft.codecs.codec import Codecs, codecs_from_json
 from weft.config import from_json
-from weft.data.datasets.dataset import Dataset
+from weft.files.dataset import Dataset
 from weft.models.describing import in_words
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.tasks.codec import Codecs, codecs_from_json
 from weft.tasks.finetuning import first_training, frozen_parts, with_learned_parts
 from weft.tasks.parts import check_fit
-from weft.tasks.recipes.recipe import choose_budget
+from weft.tasks.recipe import choose_budget
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Draft, Json, Request
 from weft.tasks.settings.sized import SizedTraining

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.codecs.label import LabelCodec
-from weft.codecs.numbers import NumberCodec
 from weft.errors import DataError
 from weft.tasks.asks import Given
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.request import Loaded
 from weft.tasks.settings.limits import with_settings
 

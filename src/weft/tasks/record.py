@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from weft.config import Config
-from weft.data.datasets.dataset import Dataset
+from weft.files.dataset import Dataset
 
 MOST_LISTED = 100  # things left out that are listed by name
 

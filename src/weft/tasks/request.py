@@ -7,12 +7,12 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import numpy as np
 import torch
 
-from weft.codecs.codec import Codec, Codecs
 from weft.config import Config, from_json
-from weft.data.datasets.dataset import Dataset
 from weft.errors import WeftError
+from weft.files.dataset import Dataset
 from weft.generate.compute import prepared
 from weft.models.stream import Model, Stream
+from weft.tasks.codec import Codec, Codecs
 from weft.tasks.record import DataRecord
 from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.sized import SizedTraining

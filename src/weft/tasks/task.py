@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Generic
 
 from torch import Tensor
 
-from weft.codecs.codec import Codecs
+from weft.batches.source import Source
 from weft.config import Config
-from weft.data.source import Source
 from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.generate.prompts import Prompt
@@ -22,12 +21,13 @@ from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
-from weft.tasks.cards.card import Card
+from weft.tasks.card import Card
+from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import Parts
 from weft.tasks.proof import Proof
-from weft.tasks.recipes.recipe import AnyRecipe
+from weft.tasks.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.progress import Progress

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.data.files import require_data
 from weft.errors import DataError
+from weft.files.finding import require_data
 from weft.models.describing import in_words
 from weft.tasks.measuring import final_seconds, rows_in_time
 from weft.tasks.planning import AnyData, AnyTask, training_of

@@ -37,7 +37,7 @@ from weft.training.manifest import (
     verify,
     verify_file,
 )
-from weft.training.places import PLAIN_NAME
+from weft.training.naming import PLAIN_NAME
 from weft.training.retention import (
     MIN_CHECKPOINTS,
     aside_name,

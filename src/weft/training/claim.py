@@ -16,7 +16,7 @@ from weft.storage.store import make_folder, shown
 from weft.training.board import require_board
 from weft.training.folder import RunFolder, check_place
 from weft.training.leftovers import sweep_checkpoints
-from weft.training.places import fresh_folder, resume_command
+from weft.training.naming import fresh_folder, resume_command
 from weft.training.run import size_of
 from weft.training.work import Work
 from weft.training.world import World

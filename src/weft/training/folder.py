@@ -25,7 +25,7 @@ from weft.storage import store
 from weft.training.base_run import ADAPTERS, BASE, WEIGHTS, base_of, beside_base
 from weft.training.earlier import upgraded
 from weft.training.metrics import METRICS, MetricsFile
-from weft.training.places import PLAIN_NAME, fresh_folder, resume_command
+from weft.training.naming import PLAIN_NAME, fresh_folder, resume_command
 from weft.training.progress import Progress
 from weft.training.run_config import check_types
 from weft.training.seal import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from weft.batches.source import Source
 from weft.config import check_fields
-from weft.data.source import Source
 from weft.errors import ConfigError
 from weft.models.stream import Model
 from weft.objectives.objective import Objective

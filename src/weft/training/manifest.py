@@ -17,7 +17,7 @@ from typing import Any
 from weft.config import read_json, shown_value
 from weft.errors import StorageError, WeftError
 from weft.storage import store
-from weft.training.places import PLAIN_NAME
+from weft.training.naming import PLAIN_NAME
 from weft.training.seal import refuse_leading_out
 from weft.version import VERSION
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.core.heads import Head
-from weft.core.tables import RowTable
+from weft.core.row_table import RowTable
 from weft.core.trunk import Trunk
 from weft.errors import ConfigError
 from weft.training.muon import Muon

@@ -7,7 +7,7 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from weft.core.tables import RowTable
+from weft.core.row_table import RowTable
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
-    from weft.data.source import Source
+    from weft.batches.source import Source
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import write_json
-from weft.data.bounds import leads_out
 from weft.errors import StorageError, listed
+from weft.files.bounds import leads_out
 from weft.storage import store
 
 CONFIG, KEY = "config.json", "seal"

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.data.source import Source
+from weft.batches.source import Source
 from weft.models.outline import built
 from weft.models.stream import Model
 from weft.objectives.objective import Objective

@@ -8,8 +8,8 @@ from weft.interop.families import pairs
 from weft.interop.families.parts import layer_norm
 from weft.interop.family import Family, only
 from weft.interop.rules import SameTensor, Shaped, Tied, WeightRule
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream

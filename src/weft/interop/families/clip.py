@@ -11,8 +11,8 @@ from weft.interop.family import Family, only
 from weft.interop.pictures import PictureFamily, seen
 from weft.interop.preprocessors import CLIP_SCALE
 from weft.interop.rules import SameTensor, Shaped
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import Text, TextEmbed
 from weft.models.dual_encoder import DualEncoder

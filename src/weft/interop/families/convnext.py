@@ -13,8 +13,8 @@ from weft.interop.labels import write_labels
 from weft.interop.pictures import PictureFamily, as_grid
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.convnet import ConvEmbed
 from weft.modalities.convnext import ConvNext
 from weft.modalities.image import PictureEmbed

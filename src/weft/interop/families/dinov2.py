@@ -12,8 +12,8 @@ from weft.interop.labels import write_labels
 from weft.interop.pictures import PictureFamily
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import Joined, SameTensor, Unused, WeightRule, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid

@@ -19,8 +19,8 @@ from weft.interop.families.sizes import first_block
 from weft.interop.family import ACTIVATIONS, Family, only
 from weft.interop.labels import write_labels
 from weft.interop.rules import Ignored, SameTensor, Tied, Unused, WeightRule
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 

@@ -10,8 +10,8 @@ from weft.interop.families.rope import read_turn
 from weft.interop.families.rotary_decoder import RotaryDecoder
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import SameTensor, WeightRule, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Rotary

@@ -6,8 +6,8 @@ from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
 from weft.interop.families.parts import layer_norm, next_word_head
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import Ignored, SameTensor, Turned, WeightRule, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream

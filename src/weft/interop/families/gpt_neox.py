@@ -11,8 +11,8 @@ from weft.interop.families.parts import layer_norm, linear, next_word_head, ther
 from weft.interop.families.rope import read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import HeadByHead, Ignored, SameTensor, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream

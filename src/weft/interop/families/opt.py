@@ -6,8 +6,8 @@ from weft.core import Attention, Block, LayerNorm, Mlp, PerToken, PostNorm, PreN
 from weft.interop.families.parts import joined, layer_norm, linear, next_word_head, there
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import SameTensor, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream

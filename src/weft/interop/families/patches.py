@@ -18,8 +18,8 @@ from weft.interop.labels import write_labels
 from weft.interop.picture_rules import Fixed, Folded, Permuted
 from weft.interop.pictures import only_pictures, with_embed, with_stream
 from weft.interop.rules import Joined, SameTensor, WeightRule, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
+from weft.interop.weight_table import Table
 from weft.modalities.image import PatchEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid, Place, Sinusoidal

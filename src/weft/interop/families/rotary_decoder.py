@@ -13,8 +13,8 @@ from weft.interop.families.parts import next_word_head
 from weft.interop.families.rope import TYPES, read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import Ignored, Joined, SameTensor, WeightRule, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream

@@ -12,8 +12,8 @@ from weft.interop.picture_rules import Permuted
 from weft.interop.pictures import PictureFamily
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import Ignored, SameTensor, WeightRule
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.image import PictureEmbed
 from weft.modalities.preparation import Preparation
 from weft.modalities.stages import StagedEmbed

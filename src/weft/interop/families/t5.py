@@ -11,8 +11,8 @@ from weft.core.transforms import Transform
 from weft.interop.families import pairs
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import Ignored, Joined, SameTensor, Tied, WeightRule, layers
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq

@@ -13,8 +13,8 @@ from weft.interop.families.vit import Vit
 from weft.interop.family import Family, only
 from weft.interop.pictures import PictureFamily, seen
 from weft.interop.rules import SameTensor, WeightRule
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig
+from weft.interop.weight_table import Table
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq

@@ -7,8 +7,8 @@ from weft.core import Pooled
 from weft.interop.families import patches
 from weft.interop.family import only
 from weft.interop.pictures import PictureFamily
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.models.stream import Model, Stream
 
 

@@ -15,8 +15,8 @@ from weft.interop.family import only
 from weft.interop.pictures import PictureFamily, only_pictures, seen
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
-from weft.interop.tables import Table
 from weft.interop.their_config import TheirConfig, names
+from weft.interop.weight_table import Table
 from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
 

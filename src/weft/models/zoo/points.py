@@ -15,7 +15,7 @@ from weft.errors import ConfigError
 from weft.modalities.points import PointEmbed
 from weft.models.stream import Stream
 from weft.position import Code, Coordinates, Fourier, Harmonics, Joined
-from weft.position.places import DIRECTION
+from weft.position.globe import DIRECTION
 
 CodeName = Literal["fourier", "siren", "harmonics", "raw"]
 CODES: tuple[str, ...] = get_args(CodeName)

@@ -1,0 +1,40 @@
+"""Ahead: the next batch is read while the last one is computed with. Knows nothing of what is read."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from weft.batches.source import Source
+
+
+class Ahead:
+    """A `Source` like the one it wraps. Batches come at even distances, so the next one is known before it is asked for."""
+
+    def __init__(self, source: Source):
+        self.source, self.fingerprint = source, source.fingerprint
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="weft-ahead")
+        self._last: np.ndarray | None = None
+        self._next: tuple[np.ndarray, Future[Any]] | None = None
+
+    @property
+    def per_epoch(self) -> int:
+        """Samples in one round through the data."""
+        return self.source.per_epoch
+
+    def batch(self, indices: np.ndarray) -> Any:
+        """The samples at these global indices: waiting already, where the guess was right."""
+        found, waiting = None, self._next
+        if waiting is not None and np.array_equal(waiting[0], indices):
+            found = waiting[1].result()
+        step = None if self._last is None or len(self._last) != len(indices) else indices - self._last
+        self._last = indices
+        if step is not None and len(step) and step[0] > 0 and (step == step[0]).all():
+            coming = indices + step
+            self._next = coming, self._pool.submit(self.source.batch, coming)
+        return self.source.batch(indices) if found is None else found
+
+    def held_out(self, *, most: int | None = None) -> Iterator[Any]:
+        """The held-out part, as it is."""
+        return self.source.held_out(most=most)

@@ -1,1 +1,0 @@
-"""Readers of users' files, the order of samples, and the loader."""

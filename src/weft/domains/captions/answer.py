@@ -1,0 +1,169 @@
+"""answer: learn to answer questions about pictures. Pictures with questions and answers in, a model that answers new ones out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import final
+
+from torch import Tensor
+
+from weft.batches.source import Source
+from weft.config import from_json
+from weft.domains.captions.answer_inputs import given_questions, opened_questions
+from weft.domains.captions.answering import Answering, AnswerWriter
+from weft.domains.captions.cards import ANSWER
+from weft.domains.captions.codec import UsualAnswers
+from weft.domains.captions.dataset.questions import measured_questions
+from weft.domains.captions.encoded.questions import SeenQuestions, asked_pictures
+from weft.domains.captions.exchange import caption_outgoing
+from weft.domains.captions.measures.answering import answer_measures
+from weft.domains.captions.recipe import answerers as recipes
+from weft.domains.captions.recipe.captioners import LADDER_OF
+from weft.domains.captions.settings import AnswerTraining
+from weft.domains.captions.views.answer_looking import look_at_answer
+from weft.domains.captions.views.answering import LookAtAnswer
+from weft.domains.pictures import given as pictures
+from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.reading.album import Album
+from weft.domains.pictures.recipe.sizes import batch_in_words, continued_backbone, decided, new_backbone
+from weft.domains.texts.codec.text import TextCodec
+from weft.inspect.views import View
+from weft.modalities.picture_text import PictureTextEmbed
+from weft.models.backbone import embed_of
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model
+from weft.objectives import TargetToken
+from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
+from weft.tasks.codec import Codecs
+from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
+from weft.tasks.outgoing import Outgoing
+from weft.tasks.parts import End, Parts
+from weft.tasks.recipe import with_model_settings
+from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.task import Task
+from weft.training.progress import Progress, read_counter
+
+
+@final
+class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
+    """An encoder that reads a picture and a question in one stream, and a decoder that writes the answer."""
+
+    card = ANSWER
+    parts = (
+        Parts(
+            {
+                "picture": End.of(PictureCodec),
+                "question": End.of(TextCodec),
+                "answer": End.of(TextCodec, side="target"),
+                "usual": End.of(UsualAnswers),
+            },
+            (Seq2Seq,),
+            PictureTextEmbed,
+        ),
+    )
+    recipe = recipes.ANSWERING
+    unit = "token"
+    starts_from = ("classify-images", "reconstruct-images", "distill-images", "caption")
+    asks = (Asks("picture and question", "a picture with a question", pictures.PICTURE.endings),)
+    Predict = Answering
+    Look = LookAtAnswer
+
+    def codecs(self, data: PictureData, training: AnswerTraining, known: Codecs) -> Codecs:
+        return {"picture": pictures.picture_codec(data, training, known), **recipes.text_codecs(data, training, known)}
+
+    def encode(
+        self,
+        data: PictureData,
+        codecs: Codecs,
+        training: AnswerTraining,
+        known: Model.Config | None,
+        progress: Progress,
+    ) -> SeenQuestions:
+        picture, texts = codecs["picture"], recipes.both_texts(codecs)
+        assert isinstance(picture, PictureCodec)
+        channels = None if known is None else embed_of(known).channels
+        contexts = recipes.contexts_of(known, training)
+        return SeenQuestions.asked(data, picture, texts, contexts, channels, read_counter(progress))
+
+    def sized(self, draft: recipes.AnswerDraft) -> tuple[Model.Config, AnswerTraining]:
+        recipes.refuse_settings(draft.request, draft.training)
+        name, cost = self.recipe.model_name(draft.request), recipes.answer_cost
+        encoder = new_backbone(draft, self.recipe, None, cost, LADDER_OF[name])
+        model = with_model_settings(recipes.with_answers(encoder, name, draft), draft.request)
+        return model, decided(draft, encoder, cost, recipes.WITHOUT)
+
+    def continued(self, draft: recipes.AnswerDraft, origin: Loaded) -> tuple[Model.Config, AnswerTraining]:
+        """The same model; or the picture encoder of another task, which learns to read questions, with a new decoder."""
+        recipes.refuse_settings(draft.request, draft.training)
+        name, training = self.model_name(draft.request), draft.training
+        if recipes.answers_already(origin.model):
+            config = recipes.continued_answers(origin, training.drop)
+            training = decided(draft, recipes.pictures_alone(config), recipes.answer_cost, recipes.WITHOUT)
+            return with_lora(config, training), training
+        encoder = continued_backbone(origin, training, training.drop).replace(head=None, outputs=None)
+        training = decided(draft, encoder, recipes.answer_cost, recipes.WITHOUT)
+        model = recipes.with_answers(encoder, name, draft)
+        return model, partly_new_rates(training, self.recipe, draft.request, name)
+
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        if recipes.answers_already(origin.model):
+            return start_weights(origin, backbone=False, same_head=True)
+        return recipes.picture_weights(start_weights(origin, backbone=True, same_head=False))
+
+    def model_name(self, request: Request) -> str:
+        return recipes.model_name(request)
+
+    def objective(self, encoded: SeenQuestions, codecs: Codecs, training: AnswerTraining) -> TargetToken.Config:
+        return TargetToken.Config(smoothing=training.smoothing)
+
+    def source(self, encoded: SeenQuestions, codecs: Codecs, model: Model.Config, training: AnswerTraining) -> Source:
+        how, stride = training.augment, embed_of(model).stride
+        source = asked_pictures(encoded, training.visit, how=how, stride=stride, seed=training.seed)
+        return pictures.read_ahead(source, encoded)
+
+    def batch_in_words(self, training: AnswerTraining, source: Source) -> str:
+        return f"{batch_in_words(training)}, {training.visit} questions about each picture"
+
+    def ability(self, run: Loaded) -> str:
+        return "Answers questions about pictures"
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return recipes.answer_facts(run)
+
+    def example(self, run: Loaded, measured: Measured) -> str:
+        return "\n".join(f"{one['input']}: {one['question']} {one['text']}" for one in measured.more["samples"])
+
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("text")
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        if ways.use == "look" and getattr(ways.how, "what", None) is not None:
+            return iter(())
+        return opened_questions(words, getattr(ways.how, "question", None), scenes=ways.use == "look")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Answering, listen: Listen | None) -> list[Answer]:
+        given = given_questions(run, inputs, how.question)
+        (found,) = AnswerWriter(run).answer(given.frames, given.asked, [how])
+        return [
+            Answer(
+                i,
+                {"input": given.names[one.picture], "question": one.text, "text": text}
+                | {"score": round(h.score, 4) + 0.0, **({} if h.ended else {"cut": True})},
+            )
+            for i, (one, best) in enumerate(zip(given.asked, found, strict=True))
+            for text, h in best
+        ]
+
+    def shown(self, prediction: Prediction) -> str:
+        return f"{prediction['input']}: {prediction['question']} {prediction['text']}"
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
+        return measured_questions(sources, from_json(run.config["training"], AnswerTraining))
+
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
+        return answer_measures(AnswerWriter(run), pictures.frames_for(run, held_out), held_out, progress)
+
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> View:
+        return look_at_answer(run, inputs, how)
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return caption_outgoing(run, "answer", None)

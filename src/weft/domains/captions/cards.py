@@ -1,0 +1,52 @@
+"""Tasks on pictures with texts: to describe pictures, and to answer questions about them."""
+
+from weft.domains.captions.settings import AnswerTraining, CaptionTraining
+from weft.domains.pictures.cards import PICTURE_PRESETS
+from weft.tasks.card import Card
+
+CAPTION = Card(
+    name="caption",
+    summary="learn to write captions for pictures",
+    files=".tsv, .csv or .jsonl (gzip too) with file names of pictures and captions, the pictures beside it or named "
+    "too (captions.tsv photos/ or photos.tar); a folder, .zip or .tar of pictures with a .txt of the same name "
+    "for each; COCO's captions in JSON; Flickr8k's lines",
+    sample="weft's scenes (5,000 pictures of 48 x 48 pixels with sentences)",
+    example="picture.jpg",
+    home="weft.domains.captions.caption.Caption",
+    reads="weft.domains.captions.dataset.captions.CaptionedPictures",
+    training=CaptionTraining,
+    models={
+        "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
+        "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
+        "cnn-transformer": "the same decoder, and a transformer on convolutional features",
+        "one-stream": "the picture's tokens and the words in one sequence: a single transformer, no separate decoder",
+        "show-attend-tell": "an LSTM with attention over the picture for each word (Xu et al., 2015)",
+        "cnn-lstm": "an LSTM that is given the picture as one vector (after Vinyals et al., 2015)",
+        "coca": "swift with a contrastive loss: also finds pictures by text, and classifies without training (zero-shot)",
+    },
+    presets=PICTURE_PRESETS,
+    listed=10,
+)
+ANSWER = Card(
+    name="answer",
+    summary="learn to answer questions about pictures",
+    files="a table (.tsv, .csv or .jsonl, gzip too) with file names of pictures, questions and answers, the pictures beside it "
+    "or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
+    sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
+    example="picture.jpg",
+    home="weft.domains.captions.answer.AnswerQuestions",
+    reads="weft.domains.captions.dataset.questions.AskedPictures",
+    training=AnswerTraining,
+    models={
+        "swift": "the default: convolutional features and the question in one encoder, and the decoder of translation's swift",
+        "transformer": "patches and the question in one Vision Transformer encoder, and a decoder of GPT-2's layout",
+    },
+    presets=PICTURE_PRESETS,
+    asks='--set question="What is in the picture?"',
+    listed=11,
+)
+
+CARDS = (
+    CAPTION,
+    ANSWER,
+)

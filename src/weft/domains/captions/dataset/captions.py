@@ -1,0 +1,62 @@
+"""Pictures with sentences about them: to learn from, and held out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol, final
+
+from weft.domains.captions.reading import captions
+from weft.domains.captions.reading.captions import read_captions
+from weft.domains.captions.sample.album import scenes
+from weft.domains.pictures.dataset.pictures import (
+    SCENES,
+    SET_APART,
+    UNSEEN,
+    LabelledPictures,
+    PictureData,
+    Pictures,
+    held_apart,
+    name_of,
+)
+from weft.files.dataset import Count, Reader
+from weft.files.known_roles import CAPTIONED
+from weft.files.survey import Judgement, Survey
+
+
+class CaptionSettings(Protocol):
+    """What may be said of the tables."""
+
+    @property
+    def picture_column(self) -> str | None: ...
+
+    @property
+    def caption_column(self) -> str | None: ...
+
+    @property
+    def allowed(self) -> int | float | None: ...
+
+
+@final
+class CaptionedPictures(Reader[PictureData]):
+    """Pictures with captions. What is held out may name pictures that stand where those to train on do."""
+
+    sample = "scenes"
+    roles = CAPTIONED
+    overrules = (LabelledPictures, Pictures)
+
+    def judge(self, survey: Survey) -> Judgement:
+        return captions.judge(survey)
+
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: CaptionSettings, count: Count | None = None
+    ) -> PictureData:
+
+        how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
+        found = read_captions(sources, **how) if sources else scenes()
+        given = None if valid is None else read_captions([valid], further=sources, **how)
+        data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
+        return replace(data, still=not sources)
+
+
+def columns_of(asked: CaptionSettings) -> dict[str, Any]:
+    """The columns of tables that are asked for."""
+    return {"picture": asked.picture_column, "caption": asked.caption_column}

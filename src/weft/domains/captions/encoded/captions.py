@@ -1,0 +1,151 @@
+"""Pictures with captions as ids and as samples: a picture is read once for several of its captions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from weft.amounts import count as in_short
+from weft.batches.draws import draws
+from weft.batches.samples import PaddedIds, Samples
+from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.encoded.augment import Augment
+from weft.domains.pictures.encoded.batches import PictureSource, augment_key, order_of
+from weft.domains.pictures.encoded.frames import by_shape
+from weft.domains.pictures.encoded.seen import SeenPictures
+from weft.domains.pictures.reading.album import Album
+from weft.domains.texts.codec.text import TextCodec, TextMarks
+from weft.errors import DataError
+from weft.modalities.image import Picture
+
+Texts = Sequence[np.ndarray]  # the captions of a picture as ids
+MOST_TOKENS = 512  # of the longest caption that is trained on unless the user sets a context
+CONTEXT_STEP = 16  # contexts are multiples of this
+SHOWN = 60  # characters of a caption in a plan
+
+
+@dataclass(frozen=True)
+class SeenCaptions(SeenPictures):
+    """Pictures with captions as ids, without marks. `long` captions were left out because they do not fit `context`."""
+
+    text: TextCodec
+    captions: Sequence[Texts]  # of the pictures to train on
+    held_captions: Sequence[Texts]
+    context: int
+    long: int
+
+    @staticmethod
+    def captioned(
+        data: PictureData,
+        codecs: tuple[PictureCodec, TextCodec],
+        context: int | None,
+        channels: int | None,
+        count: Callable[[int, int], None] | None = None,
+    ) -> "SeenCaptions":
+        """Pictures at the codec's size with their captions; those without a caption that fits are left out."""
+        picture, text = codecs
+        train, held = (caption_ids(text, album.captions) for album in (data.train, data.held_out))
+        captions = sum(map(len, train))
+        room = max(len(one) for texts in train for one in texts) + len(text.marks.before)
+        context = context or min(MOST_TOKENS, -(-room // CONTEXT_STEP) * CONTEXT_STEP)
+        train_album, train = _kept(data.train, fitting(train, text, context))
+        held_album, held = _kept(data.held_out, fitting(held, text, context))
+        if not train or not held:
+            problem, fix = f"no caption fits {context} tokens", f"set a longer context, say --set context={room}"
+            raise DataError(problem, where=data.described, fix=fix)
+        seen = SeenPictures.of(replace(data, train=train_album, held_out=held_album), picture, channels, count)
+        long = captions - sum(map(len, train))
+        return SeenCaptions(**vars(seen), text=text, captions=train, held_captions=held, context=context, long=long)
+
+    @property
+    def amounts(self) -> Mapping[str, int | float]:
+        """Counts for config.json; `longest` is the number of tokens of the longest caption."""
+        lengths = [len(text) for texts in self.captions for text in texts]
+        more = {"captions": len(lengths), "longest": max(lengths), "left_out_long": self.long}
+        return {**super().amounts, **more}
+
+    def lines(self) -> Mapping[str, str]:
+        """The pictures and captions in words, for a plan."""
+        lengths = [len(text) + 1 for texts in self.captions for text in texts]
+        first = self.data.train.captions[0][0]
+        shown = first if len(first) <= SHOWN else f"{first[: SHOWN - 1]}…"
+        lines = {
+            **super().lines(),
+            "captions": f"{len(lengths):,} to train on; the first: {shown}",
+            "tokens": f"{self.text.in_words()}; {in_short(sum(lengths))} tokens",
+        }
+        if self.long:
+            lines["left out"] = f"{self.long:,} captions longer than {self.context} tokens (--set context=…)"
+        return lines
+
+
+def caption_ids(codec: TextCodec, captions: Sequence[Sequence[str]]) -> list[list[np.ndarray]]:
+    """The captions of each picture as ids, without marks."""
+    flat = iter(codec.ids(text for texts in captions for text in texts))
+    return [[next(flat) for _ in texts] for texts in captions]
+
+
+def fitting(captions: Sequence[Texts], codec: TextCodec, context: int) -> list[list[np.ndarray]]:
+    """The captions of each picture without those for which a decoder with this context has no room."""
+    marks = codec.marks
+    return [[text for text in texts if marks.fits(text, context)] for texts in captions]
+
+
+def _kept(album: Album, ids: list[list[np.ndarray]]) -> tuple[Album, list[list[np.ndarray]]]:
+    """The pictures that have a caption left."""
+    rows = [row for row, texts in enumerate(ids) if texts]
+    if len(rows) == len(ids):
+        return album, ids
+    return replace(album.take(rows), more=album.more), [ids[row] for row in rows]
+
+
+SCORED = 64  # pictures in one batch of held-out ones
+PROBED = 4  # held-out pictures that training looks at, for each sample that is asked for
+
+Captioned = Samples[Picture, PaddedIds]  # `owner` names the picture of each caption
+
+
+def captioned(picture: Picture, captions: Sequence[Texts], marks: TextMarks) -> Captioned:
+    """Pictures with all these captions."""
+    owner = [row for row, texts in enumerate(captions) for _ in texts]
+    wanted = PaddedIds.of([marks.around(text) for texts in captions for text in texts])
+    return Samples(picture, wanted, torch.tensor(owner))
+
+
+def whole(
+    pictures: Iterator[tuple[np.ndarray, Picture]], captions: Sequence[Texts], marks: TextMarks
+) -> Iterator[Captioned]:
+    """Pictures in batches of one shape, by row, with all their captions; no batch is without any."""
+    for rows, picture in pictures:
+        if any(captions[row] for row in rows):
+            yield captioned(picture, [captions[row] for row in rows], marks)
+
+
+def captioned_pictures(
+    seen: SeenCaptions, visit: int, *, how: Augment, stride: int, seed: int
+) -> PictureSource[Captioned]:
+    """Pictures with captions as ids. Each visit to a picture draws `visit` of its captions, none twice.
+
+    `stride` is the model's, to which the sides of held-out pictures are rounded.
+    """
+    order, marks = order_of(seen, seed), seen.text.marks
+    mark, widest = augment_key(order), max(map(len, seen.captions))
+
+    def make(rows: np.ndarray, indices: np.ndarray) -> Captioned:
+        picture = seen.train.changed(rows, indices, how, key=mark)
+        chance = draws(f"{mark} captions", indices, widest)
+        texts = [drawn(seen.captions[row], c, visit) for row, c in zip(rows, chance, strict=True)]
+        return captioned(picture, texts, marks)
+
+    def held_out(most: int | None) -> Iterator[Captioned]:
+        probed = None if most is None else PROBED * most
+        return whole(by_shape(seen.held_out, seen.codec, stride, SCORED, most=probed), seen.held_captions, marks)
+
+    return PictureSource(order, make, held_out)
+
+
+def drawn(texts: Texts, chance: np.ndarray, visit: int) -> list[np.ndarray]:
+    """Some of a picture's captions, none twice."""
+    return [texts[i] for i in np.argsort(chance[: len(texts)])[:visit]]

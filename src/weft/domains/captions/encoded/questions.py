@@ -1,0 +1,248 @@
+"""Pictures with questions and answers as ids and as samples: a picture is read once for several of its questions."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from weft.amounts import count as in_short
+from weft.batches.draws import draws
+from weft.batches.samples import PaddedIds, Samples
+from weft.domains.captions.encoded.captions import CONTEXT_STEP, MOST_TOKENS, PROBED, SCORED, SHOWN
+from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.encoded.augment import Augment
+from weft.domains.pictures.encoded.batches import PictureSource, augment_key, order_of
+from weft.domains.pictures.encoded.frames import by_shape
+from weft.domains.pictures.encoded.seen import SeenPictures
+from weft.domains.pictures.reading.album import Album
+from weft.domains.texts.codec.text import TextCodec, TextMarks
+from weft.errors import DataError
+from weft.files.pictures.regions import Question
+from weft.modalities.image import Picture
+from weft.modalities.picture_text import PictureText
+
+ROWS = 256  # held-out questions that are computed at once
+
+
+@dataclass(frozen=True)
+class AskedIds:
+    """A question as ids between its marks, and its answers as ids without marks, as often as they were given."""
+
+    question: np.ndarray
+    answers: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class QuestionBatch:
+    """Questions about pictures of one shape, row by row; `owner` names the picture of each and never goes back."""
+
+    picture: Picture
+    questions: PaddedIds
+    owner: Int[Tensor, "B"]
+
+    def to(self, device: torch.device | str) -> "QuestionBatch":
+        """The same on another device."""
+        return QuestionBatch(self.picture.to(device), self.questions.to(device), self.owner.to(device))
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __getitem__(self, rows: Any) -> "QuestionBatch":
+        """Some of the questions, with the pictures that they are about."""
+        owner = self.owner[rows]
+        first, last = (int(owner[0]), int(owner[-1]) + 1) if len(owner) else (0, 0)
+        return QuestionBatch(self.picture[first:last], self.questions[rows], owner - first)
+
+    def raw(self) -> PictureText:
+        """As an embedder takes it."""
+        return PictureText(self.picture, self.questions.raw(), self.owner)
+
+
+Answered = Samples[QuestionBatch, PaddedIds]
+ByPicture = Sequence[Sequence[AskedIds]]
+
+
+@dataclass(frozen=True)
+class TextCodecs:
+    """How questions and answers become ids; both have one tokenizer."""
+
+    question: TextCodec
+    answer: TextCodec
+
+    def asked(self, questions: Sequence[Sequence[Question]]) -> list[list[AskedIds]]:
+        """The questions of each picture; a text that stands there often is encoded once."""
+        asked = [one for some in questions for one in some]
+        marks = self.question.marks
+        texts = {text: marks.around(ids) for text, ids in _encoded(self.question, (one.text for one in asked)).items()}
+        answers = _encoded(self.answer, (answer for one in asked for answer in one.answers))
+        return [
+            [AskedIds(texts[one.text], tuple(answers[answer] for answer in one.answers)) for one in some]
+            for some in questions
+        ]
+
+
+def _encoded(codec: TextCodec, texts: Iterable[str]) -> dict[str, np.ndarray]:
+    different = list(dict.fromkeys(texts))
+    return dict(zip(different, codec.ids(text.strip() for text in different), strict=True))
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """The most tokens of a question with its marks, and of an answer that a decoder has room for."""
+
+    question: int
+    answer: int
+
+    def fitting(self, questions: ByPicture, marks: TextMarks) -> list[list[AskedIds]]:
+        """The questions of each picture that fit, each with the answers that do; `marks` are those of answers."""
+        found = []
+        for some in questions:
+            short = [one for one in some if len(one.question) <= self.question]
+            cut = [replace(one, answers=tuple(a for a in one.answers if marks.fits(a, self.answer))) for one in short]
+            found.append([one for one in cut if one.answers])
+        return found
+
+
+@dataclass(frozen=True)
+class SeenQuestions(SeenPictures):
+    """Pictures with questions as ids. `long` questions were left out because they or their answers do not fit `contexts`."""
+
+    texts: TextCodecs
+    questions: ByPicture  # about the pictures to train on
+    held_questions: ByPicture
+    contexts: Contexts
+    long: int
+
+    @staticmethod
+    def asked(
+        data: PictureData,
+        picture: PictureCodec,
+        texts: TextCodecs,
+        contexts: tuple[int | None, int | None],
+        channels: int | None,
+        count: Callable[[int, int], None] | None = None,
+    ) -> "SeenQuestions":
+        """Pictures at the codec's size with their questions; those without one that fits are left out."""
+        train, held = (texts.asked(album.questions) for album in (data.train, data.held_out))
+        marks, asked = texts.answer.marks, [one for some in train for one in some]
+        longest = max(len(one.question) for one in asked)
+        longest_answer = max(len(ids) for one in asked for ids in one.answers) + len(marks.before)
+        room = Contexts(contexts[0] or _context(longest), contexts[1] or _context(longest_answer))
+        train_album, train = _kept(data.train, room.fitting(train, marks))
+        held_album, held = _kept(data.held_out, room.fitting(held, marks))
+        if not train or not held:
+            problem = f"no question fits {room.question} tokens with an answer of {room.answer}"
+            fix = f"set longer ones, say --set context={longest} --set answer_context={longest_answer}"
+            raise DataError(problem, where=data.described, fix=fix)
+        seen = SeenPictures.of(replace(data, train=train_album, held_out=held_album), picture, channels, count)
+        long = len(asked) - sum(map(len, train))
+        return SeenQuestions(**vars(seen), texts=texts, questions=train, held_questions=held, contexts=room, long=long)
+
+    @property
+    def amounts(self) -> Mapping[str, int | float]:
+        """Counts for config.json; `longest` is the number of tokens of the longest answer."""
+        asked = [one for some in self.questions for one in some]
+        return {
+            **super().amounts,
+            "questions": len(asked),
+            "answers": sum(len(one.answers) for one in asked),
+            "held_out_questions": sum(map(len, self.held_questions)),
+            "longest": max(len(ids) for one in asked for ids in one.answers),
+            "left_out_long": self.long,
+        }
+
+    def lines(self) -> Mapping[str, str]:
+        """The pictures and questions in words, for a plan."""
+        asked, first = [one for some in self.questions for one in some], self.data.train.questions[0][0]
+        shown = f"{first.text} {first.answers[0]}"
+        shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
+        tokens = sum(len(one.question) for one in asked)
+        lines = {
+            **super().lines(),
+            "questions": f"{len(asked):,} to train on, {sum(map(len, self.held_questions)):,} held out; the first: {shown}",
+            "tokens": f"{self.texts.question.in_words()}; {in_short(tokens)} tokens of questions",
+        }
+        if self.long:
+            lines["left out"] = (
+                f"{self.long:,} questions longer than {self.contexts.question} tokens, or with answers longer than "
+                f"{self.contexts.answer} (--set context=…, --set answer_context=…)"
+            )
+        return lines
+
+
+def _context(longest: int) -> int:
+    return min(MOST_TOKENS, -(-longest // CONTEXT_STEP) * CONTEXT_STEP)
+
+
+def _kept(album: Album, asked: list[list[AskedIds]]) -> tuple[Album, list[list[AskedIds]]]:
+    """The pictures that have a question left."""
+    rows = [row for row, some in enumerate(asked) if some]
+    if len(rows) == len(asked):
+        return album, asked
+    return replace(album.take(rows), more=album.more), [asked[row] for row in rows]
+
+
+def question_samples(picture: Picture, asked: ByPicture, answers: Sequence[np.ndarray], marks: TextMarks) -> Answered:
+    """Questions about each picture, and an answer to each question, row after row."""
+    owner = torch.tensor([row for row, some in enumerate(asked) for _ in some])
+    questions = PaddedIds.of([one.question for some in asked for one in some])
+    return Samples(QuestionBatch(picture, questions, owner), PaddedIds.of([marks.around(ids) for ids in answers]))
+
+
+def usual_answer(answers: Sequence[np.ndarray]) -> np.ndarray:
+    """The answer that most people gave, the first of several such."""
+    return np.array(Counter(tuple(ids.tolist()) for ids in answers).most_common(1)[0][0], np.int64)
+
+
+def whole_questions(
+    pictures: Iterator[tuple[np.ndarray, Picture]], asked: ByPicture, marks: TextMarks
+) -> Iterator[Answered]:
+    """Pictures in batches of one shape, by row, with all their questions and the usual answer to each."""
+    for rows, picture in pictures:
+        some = [asked[row] for row in rows]
+        if any(some):
+            samples = question_samples(
+                picture, some, [usual_answer(one.answers) for all_ in some for one in all_], marks
+            )
+            for start in range(0, len(samples), ROWS):
+                yield samples[start : start + ROWS]
+
+
+def asked_pictures(seen: SeenQuestions, visit: int, *, how: Augment, stride: int, seed: int) -> PictureSource[Answered]:
+    """Pictures with questions. Each visit to a picture draws `visit` of its questions, none twice, and an answer to each.
+
+    Where several people answered, an answer is drawn as often as it was given. `stride` is the model's, to which the sides
+    of held-out pictures are rounded.
+    """
+    order, marks = order_of(seen, seed), seen.texts.answer.marks
+    mark, widest = augment_key(order), max(map(len, seen.questions))
+
+    def make(rows: np.ndarray, indices: np.ndarray) -> Answered:
+        picture = seen.train.changed(rows, indices, how, key=mark)
+        which, whose = draws(f"{mark} questions", indices, widest), draws(f"{mark} answers", indices, visit)
+        asked = [_drawn(seen.questions[row], chance, visit) for row, chance in zip(rows, which, strict=True)]
+        answers = [
+            one.answers[int(chance * len(one.answers))]
+            for some, chances in zip(asked, whose, strict=True)
+            for one, chance in zip(some, chances, strict=False)
+        ]
+        return question_samples(picture, asked, answers, marks)
+
+    def held_out(most: int | None) -> Iterator[Answered]:
+        probed = None if most is None else PROBED * most
+        return whole_questions(
+            by_shape(seen.held_out, seen.codec, stride, SCORED, most=probed), seen.held_questions, marks
+        )
+
+    return PictureSource(order, make, held_out)
+
+
+def _drawn(asked: Sequence[AskedIds], chance: np.ndarray, visit: int) -> list[AskedIds]:
+    """Some of a picture's questions, none twice."""
+    return [asked[i] for i in np.argsort(chance[: len(asked)])[:visit]]

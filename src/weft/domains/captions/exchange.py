@@ -1,0 +1,89 @@
+"""Models of pictures and texts from elsewhere and for elsewhere: their codecs and marks, and captions that try an export."""
+
+from dataclasses import replace
+
+from weft.domains.captions.writing import Captioning, PictureWriter
+from weft.domains.pairs.exchange import plain_answers, searched, their_search
+from weft.domains.pairs.writing import SPARE_TOKENS
+from weft.domains.pictures.exchange import picture_codec_of, picture_settings, preparation_of, trial_pictures
+from weft.domains.pictures.given import given_pictures
+from weft.domains.pictures.reading.settings import Ground
+from weft.domains.texts.codec.text import TextCodec
+from weft.domains.texts.exchange import generation, marks_of, text_codec, tokenizer_of, with_text
+from weft.errors import WeftError
+from weft.interop import Imported, Marks
+from weft.modalities.text import TextEmbed
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.dual_encoder import DualEncoder
+from weft.models.seq2seq import Seq2Seq
+from weft.objectives import TargetToken
+from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Given
+from weft.tasks.codec import Codec
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.proof import Proof
+from weft.tasks.request import Loaded
+
+
+def adopted_captions(imported: Imported) -> Adopted:
+    """A writer of captions, or a common space of pictures and texts: others start from its pictures; it learns nothing."""
+    common = isinstance(imported.model, DualEncoder)
+    objective = None if common else TargetToken.Config()
+    codecs: dict[str, Codec.Config] = {**_caption_codec(imported), **picture_codec_of(imported)}
+    return Adopted(codecs, objective, picture_settings(imported))
+
+
+def _caption_codec(imported: Imported) -> dict[str, TextCodec.Config]:
+    tokenizer = tokenizer_of(imported)
+    if tokenizer is None:
+        return {}
+    text = TextCodec.Config(digest=tokenizer.digest)
+    if isinstance(imported.model, DualEncoder):
+        _check_end(imported.model, tokenizer)
+        return {"caption": text}
+    opening, ends = tuple(imported.marks.opening()) or None, imported.marks.eos
+    return {"caption": text.replace(role="caption", opening=opening, end=next(iter(ends), None), ends=ends)}
+
+
+def _check_end(model: DualEncoder, tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer that ends texts by another mark than the one where the model reads their vectors."""
+    embed, after = model.config.text.embed, tokenizer.marks[1]
+    if isinstance(embed, TextEmbed.Config) and embed.end is not None and after[:1] != (embed.end,):
+        problem = f"texts end by the ids {list(after)}, and the model reads their vectors at {embed.end}"
+        fix = "fetch the model's config.json and tokenizer.json from one place"
+        raise WeftError(problem, where="tokenizer.json", fix=fix)
+
+
+def caption_outgoing(run: Loaded, end: str, how: type[Captioning] | None) -> Outgoing:
+    """What an export of a run that writes about pictures asks for. `end` is the text that it writes, `how` by which search."""
+    codec = text_codec(run, end)
+    marks = _marks(run, codec)
+    found = replace(with_text(with_labels(run), run, codec, marks), preparation=preparation_of(run))
+    if how is None or not isinstance(run.model, Seq2Seq):
+        return found
+    return replace(found, generation=generation(run, how, marks, SPARE_TOKENS))
+
+
+def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
+    """The ids that begin and end captions, under the names that the other library has for them."""
+    if codec is not None and isinstance(run.model, DualEncoder):
+        before, after = codec.marks.before, codec.marks.after
+        return Marks(bos=next(iter(before), None), eos=after[:1], pad=next(iter(after), None))
+    if codec is None or run.imported:
+        return marks_of(run, codec)
+    marks = codec.marks
+    return Marks(bos=marks.end, eos=(marks.end,), pad=marks.end, start=marks.start)
+
+
+def caption_proof(run: Loaded) -> Proof | None:
+    """Pictures and the captions that a run writes about them; None where it writes none in colour."""
+    pictures = trial_pictures(run.model.config) if text_codec(run, "caption") is not None else []
+    if not pictures:
+        return None
+    how = searched(run, Captioning)
+    writer, frames = PictureWriter(run), given_pictures(run, [Given(one) for one in pictures], Ground())[1]
+    plain = plain_answers(writer.write(frames, how))
+    if not plain:  # a model that has learned little: its greedy texts at least
+        how = how.replace(beam=1, best=1)
+        plain = plain_answers(writer.write(frames, how))
+    return Proof("picture text", [pictures[i] for i in plain], list(plain.values()), their_search(how))

@@ -1,0 +1,119 @@
+"""How well a run answers questions about held-out pictures, written and chosen, and whether it looked at them at all."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.domains.captions.answering import Answering, AnswerWriter, PictureQuestion
+from weft.domains.captions.measures.answers import answer_accuracies
+from weft.domains.captions.measures.looking import another, beside, in_words
+from weft.domains.pairs.writing import SHOWN
+from weft.domains.pictures.encoded.frames import Frames
+from weft.domains.pictures.reading.album import Album
+from weft.errors import DataError
+from weft.files.pictures.regions import Question
+from weft.objectives.measures.resampling import bootstrap_means
+from weft.tasks.request import Measured
+from weft.training.progress import Progress
+
+
+def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress: Progress) -> Measured:
+    """Accuracy of answers that are written and chosen, beside that of answers without a look at the picture; and the loss.
+
+    A question whose text is beyond the model's context is left out, and counted.
+    """
+    asked, questions = _asked(writer, album)
+    long = sum(map(len, album.questions)) - len(asked)
+    written, chosen = writer.answer(frames, asked, [Answering(), Answering(choose=True)], progress)
+    given, known = [best[0][0] for best in written], [one.answers for one in questions]
+    owner = np.array([one.picture for one in asked])
+    own = answer_accuracies(given, known)
+    blind = {
+        name: answer_accuracies(found, known)
+        for name, found in _blind(writer, frames, album, asked, questions, progress).items()
+    }
+    compared = beside(own, blind, owner)
+    scores = {"accuracy": own, "chosen_accuracy": answer_accuracies([best[0][0] for best in chosen], known)}
+    scores |= {f"{name}_accuracy": score for name, score in blind.items()}
+    total, tokens = writer.score(frames, album.questions)
+    loss = total / max(1, tokens)
+    metrics = {name: float(score.mean()) for name, score in scores.items()}
+    more = {
+        "questions": len(asked),
+        "intervals": bootstrap_means(scores, owner),
+        "by_kind": _by_kind(scores, questions, owner),
+        "beside": compared,
+        "looked": in_words("accuracy", "answer", metrics["accuracy"], compared),
+        "tokens": tokens,
+        **({"left_out_long": long} if long else {}),
+        "samples": _samples(album, asked, questions, given),
+    }
+    return Measured(len(album), {**metrics, "loss": loss, "perplexity": math.exp(min(loss, 700))}, more)
+
+
+def _blind(
+    writer: AnswerWriter,
+    frames: Frames,
+    album: Album,
+    asked: Sequence[PictureQuestion],
+    questions: Sequence[Question],
+    progress: Progress,
+) -> dict[str, list[str]]:
+    """Answers without a look at the picture, by the names of baselines: written to another picture, where there is one, or guessed."""
+    usual, found = writer.usual, dict[str, list[str]]()
+    if len(album) > 1:
+        others = another(album.names)
+        elsewhere = [one._replace(picture=int(others[one.picture])) for one in asked]
+        (written,) = writer.answer(frames, elsewhere, [Answering()], progress)
+        found["shuffled"] = [best[0][0] for best in written]
+    found["constant"] = [usual.answers[0]] * len(asked)
+    if any(one.kind is not None for one in questions):
+        found["kind"] = [usual.guess(None, one.kind) for one in questions]
+    found["question"] = [usual.guess(one.text, one.kind) for one in questions]
+    return found
+
+
+def _asked(writer: AnswerWriter, album: Album) -> tuple[list[PictureQuestion], list[Question]]:
+    """The questions that the model has room for, picture by picture."""
+    codec, most = writer.texts.question, writer.contexts.question
+    marks = len(codec.marks.around(()))
+    rows = [(row, one) for row, some in enumerate(album.questions) for one in some]
+    ids = codec.ids(one.text.strip() for _, one in rows)
+    fitting = [pair for pair, some in zip(rows, ids, strict=True) if len(some) + marks <= most]
+    if not fitting:
+        raise DataError(f"no question fits the {most} tokens that the model reads", fix="name shorter ones")
+    return [PictureQuestion(row, one.text) for row, one in fitting], [one for _, one in fitting]
+
+
+def _by_kind(
+    scores: Mapping[str, np.ndarray], questions: Sequence[Question], owner: np.ndarray
+) -> dict[str, dict[str, Any]]:
+    """The measures for each kind of question that the data names, with the number of questions and the intervals."""
+    found = {}
+    for kind in sorted({one.kind for one in questions if one.kind is not None}):
+        mine = np.array([one.kind == kind for one in questions])
+        some = {name: score[mine] for name, score in scores.items()}
+        found[kind] = {
+            "questions": int(mine.sum()),
+            **{name: round(float(score.mean()), 4) for name, score in some.items()},
+            "intervals": bootstrap_means({"accuracy": some["accuracy"]}, owner[mine]),
+        }
+    return found
+
+
+def _samples(
+    album: Album, asked: Sequence[PictureQuestion], questions: Sequence[Question], given: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A few questions, spread evenly over all, with the answers given and wanted."""
+    places = np.unique(np.linspace(0, len(asked) - 1, min(SHOWN, len(asked))).round().astype(int))
+    return [
+        {
+            "input": album.names[asked[i].picture],
+            "question": questions[i].text,
+            "text": given[i],
+            "answers": list(questions[i].answers),
+        }
+        for i in places
+    ]

@@ -1,0 +1,165 @@
+"""How good captions are: CIDEr-D, ROUGE-L and BLEU-1 to BLEU-4 as pycocoevalcap computes them.
+
+References are counted once; any number of captions for the same pictures can then be scored. Everything is kept for each picture, so
+that means, differences and intervals over pictures follow. Knows words, refuses to know pictures and models.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.domains.captions.measures.words import caption_words
+from weft.objectives.measures.ngrams import ORDERS, Grams, Words, count_grams, longest_common, places_of
+
+SIGMA = 6.0  # of CIDEr-D's penalty for another length, in words
+BETA = 1.2  # of ROUGE-L: how much more recall counts than precision
+SMALL, TINY = 1e-9, 1e-15  # keep BLEU's fractions defined
+LENGTHS = 2  # columns of BLEU's counts before the hits: the length of the caption, and of the reference closest to it
+
+
+@dataclass(frozen=True)
+class CaptionScores:
+    """The scores of one caption for each picture.
+
+    `counts` (pictures, 2 + 4 + 4) is what BLEU adds up: both lengths, n-grams that a reference has too, all n-grams.
+    """
+
+    cider_d: np.ndarray
+    rouge_l: np.ndarray
+    counts: np.ndarray
+
+    def means(self, places: np.ndarray | None = None) -> dict[str, float]:
+        """The measures over all pictures, or over those at some places."""
+        at = slice(None) if places is None else places
+        bleu = {f"bleu_{n}": value for n, value in enumerate(bleu_of(self.counts[at].sum(0)), 1)}
+        return {"cider_d": float(self.cider_d[at].mean()), **bleu, "rouge_l": float(self.rouge_l[at].mean())}
+
+
+def bleu_of(counts: np.ndarray) -> list[float]:
+    """BLEU-1 to BLEU-4 (Papineni et al., 2002) of summed counts, from 0 to 1."""
+    length, wanted = counts[:LENGTHS]
+    hits, all = counts[LENGTHS:].reshape(2, ORDERS)
+    means = np.cumprod((hits + TINY) / (all + SMALL)) ** (1 / np.arange(1, ORDERS + 1))
+    ratio = (length + TINY) / (wanted + SMALL)
+    return [float(value) for value in means * (np.exp(1 - 1 / ratio) if ratio < 1 else 1.0)]
+
+
+class _Known:
+    """The n-grams of one order in all references: how rare each is, and how often each picture's references have it."""
+
+    def __init__(self, grams: Grams, owner: np.ndarray, pictures: int):
+        self.grams = grams
+        self.codes, self.first, self.number = np.unique(grams.code, return_index=True, return_inverse=True)
+        self.key = self.numbered(
+            owner[grams.text], self.number
+        )  # of each n-gram of each reference: its picture, its number
+        order = np.argsort(self.key, kind="stable")
+        first = np.flatnonzero(np.r_[True, np.diff(self.key[order]) != 0][: len(order)])
+        self.keys = self.key[order][first]
+        self.most = np.maximum.reduceat(grams.often[order], first) if len(first) else np.zeros(0)
+        self.unseen = float(np.log(pictures))  # the weight of an n-gram that no reference has
+        in_pictures = np.bincount(self.keys % max(len(self.codes), 1), minlength=len(self.codes))
+        self.rarity = self.unseen - np.log(np.maximum(in_pictures, 1))
+        self.norm = self._norms(grams.text, grams.often * self.rarity[self.number], len(owner))
+
+    def numbered(self, picture: np.ndarray, number: np.ndarray) -> np.ndarray:
+        """One number for a picture and an n-gram."""
+        return picture * max(len(self.codes), 1) + number
+
+    def _norms(self, text: np.ndarray, weights: np.ndarray, texts: int) -> np.ndarray:
+        return np.sqrt(np.bincount(text, weights**2, texts))
+
+    def cosines(self, found: Grams, owner: np.ndarray, pictures: int) -> np.ndarray:
+        """For each reference, the cosine of its weights and its caption's, which count no more often than in the reference."""
+        number, known = places_of(self.codes, found.code)
+        weight = np.where(known, self.rarity[number] if len(self.codes) else 0.0, self.unseen)
+        norm = self._norms(found.text, found.often * weight, pictures)
+        order = np.argsort(keys := self.numbered(found.text[known], number[known]))
+        at, there = places_of(keys[order], self.key)
+        often = np.where(there, found.often[known][order][at] if len(order) else 0.0, 0.0)
+        products = np.minimum(often, self.grams.often) * self.grams.often * self.rarity[self.number] ** 2
+        both = self.norm * norm[owner]
+        return np.bincount(self.grams.text, products, len(owner)) / np.where(both > 0, both, 1.0)
+
+    def cosines_of_one(self, found: Grams, texts: int) -> np.ndarray:
+        """The same for one caption and all references."""
+        number, known = places_of(self.codes, found.code)
+        weight = np.where(known, self.rarity[number] if len(self.codes) else 0.0, self.unseen)
+        products, ends = np.zeros(texts), np.append(self.first[1:], len(self.number))
+        for place, often in zip(number[known], found.often[known], strict=True):
+            rows = slice(self.first[place], ends[place])  # n-grams stand together
+            theirs = self.grams.often[rows]
+            products[self.grams.text[rows]] += np.minimum(often, theirs) * theirs * self.rarity[place] ** 2
+        both = self.norm * np.linalg.norm(found.often * weight)
+        return products / np.where(both > 0, both, 1.0)
+
+    def hits(self, found: Grams, pictures: int) -> np.ndarray:
+        """How many n-grams of each caption a reference has too, each at most as often as in one reference."""
+        number, known = places_of(self.codes, found.code)
+        at, there = places_of(self.keys, self.numbered(found.text, number))
+        most = np.where(known & there, self.most[at] if len(self.keys) else 0.0, 0.0)
+        return np.bincount(found.text, np.minimum(most, found.often), pictures)
+
+
+class CaptionScorer:
+    """Scores captions for pictures that have these references, at least one each."""
+
+    def __init__(self, references: Sequence[Sequence[str]]):
+        self.references = [[caption_words(text) for text in texts] for texts in references]
+        flat = [words for texts in self.references for words in texts]
+        self.many = np.array([len(texts) for texts in references])
+        self.owner = np.repeat(np.arange(len(references)), self.many)
+        self.lengths = np.array([len(words) for words in flat])
+        self.known = [_Known(grams, self.owner, len(references)) for grams in count_grams(flat)]
+
+    def __call__(self, found: Sequence[str]) -> CaptionScores:
+        """The scores of one caption for each picture."""
+        words = [caption_words(text) for text in found]
+        grams = count_grams(words)
+        rouge = [_rouge_l(one, texts) for one, texts in zip(words, self.references, strict=True)]
+        return CaptionScores(self._cider_d(words, grams), np.array(rouge), self._bleu_counts(words, grams))
+
+    def cider_d(self, found: Sequence[str]) -> np.ndarray:
+        """CIDEr-D (Vedantam et al., 2015) of one caption for each picture, from 0 to 10."""
+        words = [caption_words(text) for text in found]
+        return self._cider_d(words, count_grams(words))
+
+    def cider_d_of_one(self, text: str) -> np.ndarray:
+        """CIDEr-D of the same caption for every picture."""
+        words = [caption_words(text)]
+        cosines = [k.cosines_of_one(g, len(self.owner)) for k, g in zip(self.known, count_grams(words), strict=True)]
+        return self._averaged(cosines, _lengths(words).repeat(len(self.many)))
+
+    def _cider_d(self, words: Sequence[Words], grams: Sequence[Grams]) -> np.ndarray:
+        cosines = [known.cosines(one, self.owner, len(words)) for known, one in zip(self.known, grams, strict=True)]
+        return self._averaged(cosines, _lengths(words))
+
+    def _averaged(self, cosines: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndarray:
+        """The mean over orders and references, less where lengths differ (in pairs of words, as the reference counts)."""
+        away = np.maximum(lengths - 1, 0)[self.owner] - np.maximum(self.lengths - 1, 0)
+        near = np.exp(-(away**2) / (2 * SIGMA**2))
+        return 10 * np.bincount(self.owner, np.mean(cosines, 0) * near, len(self.many)) / self.many
+
+    def _bleu_counts(self, words: Sequence[Words], grams: Sequence[Grams]) -> np.ndarray:
+        length = _lengths(words)
+        away = np.abs(length[self.owner] - self.lengths)
+        order = np.lexsort((self.lengths, away, self.owner))  # of references as close, the shorter
+        closest = self.lengths[order][np.cumsum(self.many) - self.many]
+        hits = [known.hits(one, len(words)) for known, one in zip(self.known, grams, strict=True)]
+        all = [np.maximum(length - n, 0) for n in range(ORDERS)]
+        return np.stack([length, closest, *hits, *all], 1).astype(np.float64)
+
+
+def _lengths(words: Sequence[Words]) -> np.ndarray:
+    return np.array([len(one) for one in words])
+
+
+def _rouge_l(words: Words, references: Sequence[Words]) -> float:
+    """ROUGE-L (Lin, 2004): the best precision and the best recall over the references, by longest common subsequences."""
+    words = words or [""]
+    common = [(longest_common(one or [""], words), len(one) or 1) for one in references]
+    precision, recall = max(n for n, _ in common) / len(words), max(n / length for n, length in common)
+    if precision == 0 or recall == 0:
+        return 0.0
+    return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)

@@ -1,0 +1,5 @@
+"""Recipe.
+
+answerers   Models that answer questions about pictures
+captioners  Models that write about pictures
+"""

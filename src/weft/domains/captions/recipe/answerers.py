@@ -1,0 +1,159 @@
+"""Models that answer questions about pictures: sizes that suit a budget, and the settings that go with them. Pure arithmetic."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from weft.core import Trunk
+from weft.domains.captions.codec import UsualAnswers
+from weft.domains.captions.encoded.questions import SeenQuestions, TextCodecs
+from weft.domains.captions.recipe import captioners as captions
+from weft.domains.captions.recipe.captioners import USUAL_VOCAB, writer_size
+from weft.domains.captions.settings import AnswerTraining
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.recipe.costs import operations
+from weft.domains.pictures.recipe.sizes import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT
+from weft.domains.texts.codec.text import TextCodec
+from weft.errors import ConfigError
+from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.encoding import ended
+from weft.modalities.picture_text import PictureTextEmbed
+from weft.models.backbone import context_of, embed_of
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model, Stream
+from weft.models.zoo.answering import ANSWER_ENCODERS, ANSWER_MODELS, Words
+from weft.models.zoo.vision import VisionSize, vit
+from weft.tasks.codec import Codecs
+from weft.tasks.recipe import Recipe
+from weft.tasks.request import Draft, Loaded, Request
+
+USUAL_QUESTION, USUAL_ANSWER = 12, 3  # tokens, where the size of a model is decided
+WITHOUT = (*captions.WITHOUT, "shift", "zoom", "erase")  # questions ask how many there are, and where
+
+ANSWERING: Recipe[VisionSize] = Recipe(
+    models=ANSWER_ENCODERS,
+    presets=PRESETS,
+    default="swift",
+    rates={
+        "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
+        "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
+    },
+    of_preset={},
+    preset_settings=AT_LARGE_SIZE,
+    fixed=(*OF_A_PICTURE, "context", "answer_context"),
+    kept=KEPT,
+    frozen=("source.embed.picture",),
+)
+AnswerDraft = Draft[PictureData, SeenQuestions, AnswerTraining]
+
+
+def text_codecs(data: PictureData, training: AnswerTraining, known: Codecs) -> dict[str, Any]:
+    """The codecs of questions and answers: those of the run to start from, or one tokenizer learned from both."""
+    asked = [one for some in data.train.questions for one in some]
+    usual = UsualAnswers.learn((one.text, one.kind, one.answers) for one in asked)
+    if "question" in known and "answer" in known:
+        return {"question": known["question"], "answer": known["answer"], "usual": usual}
+    texts = [text for one in asked for text in (one.text, *one.answers)]
+    kind, characters = training.tokenizer or "bpe", sum(map(len, texts))
+    vocab = training.vocab or (tokenizers.vocabulary_of_pairs(characters) if kind == "bpe" else None)
+    question = TextCodec.learn(ended(texts), kind, vocab, characters=characters, role="source")
+    return {"question": question, "answer": question.in_role("caption"), "usual": usual}
+
+
+def both_texts(codecs: Codecs) -> TextCodecs:
+    """The codecs of questions and answers, by name."""
+    question, answer = codecs["question"], codecs["answer"]
+    assert isinstance(question, TextCodec) and isinstance(answer, TextCodec)
+    return TextCodecs(question, answer)
+
+
+def contexts_of(known: Model.Config | None, training: AnswerTraining) -> tuple[int | None, int | None]:
+    """The most tokens of questions and of answers, where a model or the user says so."""
+    if isinstance(known, Seq2Seq.Config) and isinstance(known.source.embed, PictureTextEmbed.Config):
+        return known.source.embed.text.context, context_of(known.target)
+    return training.context, training.answer_context
+
+
+def answer_cost(encoder: Stream.Config, training: AnswerTraining) -> float:
+    """Floating-point operations to learn from a picture and the questions of one visit; `encoder` is of pictures alone.
+
+    The picture is embedded once, and read by the trunk with each question.
+    """
+    embedding = operations(encoder.replace(trunk=Trunk.Config(depth=0, norm=None)))
+    tokens, size = math.prod(embed_of(encoder).grid), writer_size(encoder, training, 1)
+    joint = (operations(encoder) - embedding) * (tokens + USUAL_QUESTION) / tokens
+    weights = 16 * size.depth * size.dim**2 + size.dim * (training.vocab or USUAL_VOCAB)
+    return embedding + training.visit * (joint + 6 * weights * USUAL_ANSWER)
+
+
+def with_answers(encoder: Stream.Config, name: str, draft: AnswerDraft) -> Seq2Seq.Config:
+    """An encoder of pictures that reads questions too, and a new decoder. One without layers gets some to read them by."""
+    size = writer_size(encoder, draft.training, draft.encoded.contexts.answer)
+    if not encoder.trunk.all_blocks():
+        like = VisionSize(dim=encoder.dim, depth=size.depth, heads=size.heads)
+        encoder = encoder.replace(trunk=vit(like, draft.encoded.sight, outputs=None).trunk)
+    words = Words(draft.encoded.texts.question.tokenizer.size, draft.encoded.contexts.question)
+    return ANSWER_MODELS[name](encoder, size, words, dropout=draft.training.dropout or 0.0)
+
+
+def answers_already(model: Model) -> bool:
+    """Whether a model answers questions about pictures."""
+    return isinstance(model, Seq2Seq) and isinstance(model.config.source.embed, PictureTextEmbed.Config)
+
+
+def model_name(request: Request) -> str:
+    """The name of the model that is asked for; an encoder of another task gets any decoder."""
+    if request.origin is not None and not answers_already(request.origin.model):
+        request = replace(request, origin=None)
+    return ANSWERING.model_name(request)
+
+
+def continued_answers(origin: Loaded, drop: float) -> Seq2Seq.Config:
+    """The model of a run that answers already; `drop` is the share of a picture's tokens that are left out in training."""
+    config = origin.model.config
+    assert isinstance(config, Seq2Seq.Config) and isinstance(config.source.embed, PictureTextEmbed.Config)
+    embed = config.source.embed
+    embed = embed.replace(picture=embed.picture.replace(drop=drop))
+    return config.replace(source=config.source.replace(embed=embed))
+
+
+def picture_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of an encoder of pictures under the names that they have where it reads questions too."""
+    own = {"embed": "source.embed.picture", "trunk": "source.trunk"}
+    parts = {name: name.split(".", 1) for name in weights}
+    return {f"{own[part]}.{rest}": weights[name] for name, (part, rest) in parts.items()}
+
+
+def pictures_alone(config: Seq2Seq.Config) -> Stream.Config:
+    """The encoder of a model that answers, as one of pictures without questions."""
+    return config.source.replace(embed=embed_of(config))
+
+
+def refuse_settings(request: Request, training: AnswerTraining) -> None:
+    """Refuse what nothing would come of."""
+    if "summary" in request.settings:
+        problem = "the decoder reads all of the encoder's tokens, not a summary of them"
+        raise ConfigError(problem, where="--set summary", fix="leave it out")
+    if request.origin is None:
+        return
+    goes_on = answers_already(request.origin.model)
+    fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
+    if goes_on and fixed:
+        problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
+        raise ConfigError(problem, where="--from", fix="leave it out")
+    if training.lora and not goes_on:
+        problem = "the decoder and the embeddings of questions are new, and LoRA cannot train new parts"
+        raise ConfigError(problem, where="--set lora", fix="leave it out")
+
+
+def answer_facts(run: Loaded) -> dict[str, str]:
+    """How much there was to learn from, for a model card."""
+    amount = run.data.amount
+    return {
+        "pictures": f"{amount('pictures')} to train on, {amount('held_out')} held out",
+        "questions": f"{amount('questions')} to train on, {amount('held_out_questions')} held out",
+        "tokens": run.codec("question", TextCodec).in_words(),
+    }

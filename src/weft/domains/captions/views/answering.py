@@ -1,0 +1,213 @@
+"""What a question looked at in a picture, word by word, and what its answer did: in the picture, or in the question's words."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from weft.domains.captions.views.occlusion import covered_sentence, target_score
+from weft.domains.captions.views.reading import patch_grid
+from weft.domains.captions.views.words import By, LookAtWords, PictureWords, Sentence
+from weft.domains.captions.views.words_view import look_at_words
+from weft.domains.pairs.views.translation import readings_of, seq2seq_readers
+from weft.domains.pictures.views.learned_view import LEARNED, learned_names
+from weft.errors import ConfigError
+from weft.files.pictures.regions import Region
+from weft.inspect import fonts, matrix
+from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of
+from weft.inspect.occlusion import covered_scores
+from weft.inspect.token_steps import StepView
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.modalities.image import Picture
+from weft.modalities.picture_text import PictureText, PictureTextEmbed
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.seq2seq import Seq2Seq
+
+Over = Literal["picture", "question"]
+
+
+class LookAtAnswer(LookAtWords):
+    """Settings of a look at a picture with a question."""
+
+    question: str | None = None
+    answer: str | None = None
+    beam: int = 5
+    over: Over = "picture"
+    what: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **LookAtWords.about,
+        "layer": "one layer, from 1: in the encoder for words of the question, in the decoder for words of the answer",
+        "question": "what is asked about the picture",
+        "answer": "look with this answer instead of the model's own",
+        "beam": "beam size of the search for the model's own answer",
+        "over": "picture: what each word read of the picture; question: what each word of the answer read of the question",
+        "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
+    }
+
+    def check(self) -> None:
+        learned_names(self.what)
+        if self.over == "question":
+            maps = {"word": self.word is not None, "every": self.every, "by": self.by == "occlusion"}
+            for name in (name for name, given in maps.items() if given):
+                problem = "over=question shows attention between words, and has no maps of the picture"
+                raise ConfigError(problem, where=name, fix=f"leave out {name}, or leave out over=question")
+
+
+@dataclass(frozen=True)
+class AnsweredPicture:
+    """A picture as people see it, a question about it as the model reads it, and an answer, both as ids without marks.
+
+    `before` is how many marks stand before the question; the decoder opens with the ids `opening`. `score` and
+    `chance`, its probability, are those of an answer which the model wrote; `regions` are the parts of the picture that words of the question are about.
+    """
+
+    pixels: np.ndarray
+    raw: PictureText
+    question: tuple[int, ...]
+    before: int
+    opening: tuple[int, ...]
+    ids: tuple[int, ...]
+    title: str = ""
+    score: float | None = None
+    regions: Sequence[Region] = ()
+    chance: float | None = None
+
+
+def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> View:
+    """The view that is asked for."""
+    chosen = how.chosen
+    if how.token is not None:
+        return _step_view(model, tokenizer, what, how)
+    if how.over == "question":
+        return _question_view(model, tokenizer, what, chosen)
+    return look_at_words(answer_words(model, tokenizer, what, how.by), how)
+
+
+def _step_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> StepView:
+    """One token of the answer, the question or the picture step by step."""
+    embed = model.source.embed
+    assert isinstance(embed, PictureTextEmbed)
+    grid, _ = embed.places(what.raw)
+    rows, columns = patch_grid(model, what.raw.picture)
+    readings = readings_of(model, what.raw, [*what.opening, *what.ids])
+    source = [f"class {n + 1}" if n else "class" for n in range(grid.start)]
+    source += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
+    source += text_labels(tokenizer, what.raw.text.ids[0].tolist())
+    target = [*("<start>" for _ in what.opening[1:]), *piece_labels(tokenizer, what.ids), END]
+    found = seq2seq_readers(model, readings, source, target, how.side).steps(how.token or 1, how.chosen)
+    said = tokenizer.decode(what.ids).strip()
+    return StepView(found, PurePath(what.title).name, LookedAnswer(((said, what.chance),)))
+
+
+def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by: By | None = None) -> PictureWords:
+    """The words of a question and of its answer, with what counted for each in the picture.
+
+    By occlusion it is the answer alone: a question is given, and is not more or less probable.
+    """
+    if by == "occlusion" and not what.ids:
+        return PictureWords(what.pixels, (Sentence.empty("answer"),), what.title, what.score, "occlusion", what.chance)
+    if by == "occlusion":
+        score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
+        scores = covered_scores(what.raw.picture, score)
+        answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
+        return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion", what.chance)
+    asked, written, grid, _ = _read(model, what)
+    rows, columns = patch_grid(model, what.raw.picture)
+    texts = (("question", what.question, asked, what.regions), ("answer", what.ids, written, ()))
+    sentences = [
+        Sentence.of(
+            tokenizer, ids, weights[..., grid].reshape(*weights.shape[:3], rows, columns), name=name, regions=regions
+        )
+        for name, ids, weights, regions in texts
+    ]
+    return PictureWords(what.pixels, tuple(sentences), what.title, what.score, chance=what.chance)
+
+
+def _question_view(
+    model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, choice: AttentionChoice
+) -> "QuestionView":
+    """How much each word of the answer read of each word of the question, and of the whole picture."""
+    _, written, grid, words = _read(model, what)
+    alignment = Alignment(
+        source=tuple(piece_labels(tokenizer, what.question)),
+        target=tuple(piece_labels(tokenizer, what.ids)),
+        weights=written[..., words],
+        source_spans=tuple(piece_spans(tokenizer, what.question)),
+        target_spans=tuple(piece_spans(tokenizer, what.ids)),
+    ).by_words(tokenizer.decode(what.question), tokenizer.decode(what.ids))
+    picture = Sentence.of(tokenizer, what.ids, written[..., grid].sum(-1)[..., None, None], name="answer")
+    return QuestionView(alignment, picture.maps(choice)[:, 0, 0], what.title, choice)
+
+
+def _read(model: Seq2Seq, what: AnsweredPicture) -> tuple[np.ndarray, np.ndarray, slice, slice]:
+    """(layers, heads, tokens, stream): what tokens of the question read and those of the answer; where grid and question are."""
+    embed = model.source.embed
+    assert isinstance(embed, PictureTextEmbed)
+    grid, words = embed.places(what.raw)
+    words = slice(words.start + what.before, words.start + what.before + len(what.question))
+    target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
+    read = readings_of(model, what.raw, target)
+    asked = weights_of(read["source"])[:, :, words]
+    written = weights_of(read["across"])[:, :, len(what.opening) - 1 :][:, :, : len(what.ids)]
+    return asked, written, grid, words
+
+
+def _asked(what: AnsweredPicture) -> Any:
+    """A function from pictures to the same question about each."""
+    text = what.raw.text
+
+    def raw(picture: Picture) -> PictureText:
+        return PictureText(picture, replace(text, ids=text.ids.expand(len(picture), -1)))
+
+    return raw
+
+
+class QuestionView(View):
+    """How much each word of an answer read of each word of its question. Shows itself in a notebook.
+
+    `picture` (words) is how much each word of the answer read of the whole picture. The rest was read of marks and class tokens.
+    """
+
+    def __init__(self, alignment: Alignment, picture: np.ndarray, title: str = "", choice: AttentionChoice = ALL):
+        self.alignment, self.picture_shares, self.title, self.choice = alignment, picture, title, choice
+        choice.indices(*alignment.weights.shape[:2])
+
+    @property
+    def about(self) -> str:
+        return f"what the answer read of the question, {self.title}"
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """The answer's words down the side, the question's along the top."""
+        return matrix.draw(self.alignment, self.choice, format=format, title=self.title)
+
+    def page(self) -> bytes:
+        """The same as a page that needs nothing else."""
+        said = html.escape(f"{' '.join(self.alignment.source)} {' '.join(self.alignment.target)}")
+        return page(self.title, f"<p>{said}</p>{svg_figure(self.picture('svg'))}")
+
+    def text(self) -> str:
+        """A line for each word of the answer: how much it read of each word of the question."""
+        lines = []
+        for word, row, picture in zip(self.alignment.target, self._shown, self.picture_shares, strict=True):
+            read = (f"{name} {share:.2f}" for name, share in zip(self.alignment.source, row, strict=True))
+            lines.append(f"  {word}: {', '.join(read)}; the picture {picture:.2f}")
+        return "\n".join([self.title, "", *lines])
+
+    def note(self) -> str | None:
+        """What to say of signs that no installed font has."""
+        return fonts.missing_glyphs([*self.alignment.source, *self.alignment.target])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: the words, the weights between them, and what each word of the answer read of the picture."""
+        weights = np.round(self._shown.astype(np.float64), 4).tolist()
+        words = {"question_words": list(self.alignment.source), "answer_words": list(self.alignment.target)}
+        picture = np.round(self.picture_shares.astype(np.float64), 4).tolist()
+        return {"input": self.title, **words, "weights": weights, "picture": picture}
+
+    @property
+    def _shown(self) -> np.ndarray:
+        return self.alignment.of(self.choice).mean().weights[0, 0]

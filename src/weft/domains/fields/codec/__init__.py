@@ -1,0 +1,5 @@
+"""Codec.
+
+anomalies    FieldCodec
+first_guess  The first guess of hidden cells, before any model
+"""

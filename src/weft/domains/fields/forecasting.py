@@ -1,0 +1,184 @@
+"""What is done with a model of fields: forecasts, gaps filled, states between; and what a place read."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from weft.config import Config
+from weft.domains.fields.codec.anomalies import FieldCodec
+from weft.domains.fields.encoded.windows import WindowReader
+from weft.domains.fields.output import Made, as_prediction, labels_of, made_content
+from weft.domains.fields.predictor import FieldPredictor
+from weft.domains.fields.reading.following import following
+from weft.domains.fields.reading.grid import Grid, Layer, Stretch
+from weft.domains.fields.reading.measured import measured_fields
+from weft.domains.fields.views.attention import LookAtPlace, look_at_place
+from weft.domains.fields.views.place_view import PlaceView
+from weft.errors import ConfigError, WeftError
+from weft.inspect.views import LookedAnswer
+from weft.models.stream import Stream
+from weft.tasks.asks import Answer, Content, Given, Opened, in_a_file, unlike
+from weft.tasks.request import Loaded
+from weft.training.progress import Progress, counter
+
+MOST_SAID = 6  # layers whose forecast a look tells
+USUAL_MEMBERS = 8  # of an ensemble, where a forecast is rolled forward
+
+
+class Forecasting(Config):
+    """Settings of a prediction."""
+
+    steps: int = 6
+    members: int | None = None
+    fill: bool = False
+    between: bool = False
+    variable: str | None = None
+    seed: int = 0
+    output: str | None = None
+
+    names_files: ClassVar[tuple[str, ...]] = ("output",)
+    about: ClassVar[Mapping[str, str]] = {
+        "steps": "fields to forecast after the last one",
+        "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed for the spread "
+        "where a forecast is rolled forward",
+        "fill": "fill the gaps (missing values) of all fields, instead of a forecast",
+        "between": "interpolate in time: the fields half-way between consecutive ones, instead of a forecast",
+        "variable": "the variable that is drawn in a .png or .gif; by default the first",
+        "seed": "random seed of the members",
+        "output": "the file to write: .nc or .zarr with all values, .png with maps, .gif with an animation",
+    }
+
+    def check(self) -> None:
+        for name, most in (("steps", 10_000), ("members", 1000)):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= most:
+                raise ConfigError(f"expected from 1 to {most}, found {value}", where=name)
+        if self.fill and self.between:
+            raise ConfigError("fill and between cannot be used together", where="fill")
+
+
+def predictor_of(run: Loaded) -> FieldPredictor:
+    """The run's model and codec, ready to predict."""
+    if not isinstance(run.model, Stream):
+        raise WeftError("this model predicts no fields", where=str(run.folder.path))
+    return FieldPredictor(run.model, run.codec("field", FieldCodec))
+
+
+def layers_of(codec: FieldCodec) -> tuple[Layer, ...]:
+    """The layers that a model was trained on."""
+    return tuple(Layer(one.variable, one.level, one.units, one.title) for one in codec.config.layers)
+
+
+def grid_of(codec: FieldCodec) -> Grid:
+    """The cells that a model was trained on."""
+    config = codec.config
+    return Grid(np.array(config.y), np.array(config.x), "sphere" if config.sphere else "plane", config.wraps)
+
+
+def given_fields(run: Loaded, sources: Sequence[str | Path]) -> Stretch:
+    """The fields of a user's files, in the order and on the grid of the run's."""
+    codec = run.codec("field", FieldCodec)
+    return measured_fields([str(one) for one in sources], layers_of(codec), grid_of(codec), codec.config.step)
+
+
+def opened_fields(run: Loaded, words: Sequence[object]) -> Iterator[Given]:
+    """The fields that a user names, by a file, a zarr store, a folder or a pattern each."""
+    for one in words:
+        if not isinstance(one, str | Path):
+            raise WeftError(f"expected the name of a file, found {type(one).__name__}", where="weft predict")
+        yield Given(Opened(given_fields(run, [one])), str(one))
+
+
+@contextmanager
+def fields_of(run: Loaded, one: Given) -> Iterator[Stretch]:
+    """The fields of an input, to be read within this block: opened already, or bytes of a file."""
+    if isinstance(one.value, Opened) and isinstance(one.value.what, Stretch):
+        yield one.value.what
+    elif isinstance(one.value, Content):
+        with in_a_file(one, one.value) as path:
+            yield given_fields(run, [path])
+    else:
+        raise unlike(one, "fields: the bytes of a netCDF file")
+
+
+def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progress) -> Made:
+    """The fields that are asked for."""
+    predictor, fields = predictor_of(run), stretch.fields
+    if how.fill or how.between:
+        count = counter(progress, len(stretch), "fields")
+        if how.fill:
+            found: list[tuple[float, np.ndarray, np.ndarray]] = list(predictor.filled(stretch, count=count))
+            days, word = fields.times.days[[int(at) for at, _, _ in found]], "gaps filled"
+        else:
+            if len(stretch) < 2:
+                raise WeftError("one field alone has nothing to interpolate with", where="--set between")
+            found = list(predictor.between(stretch, count))
+            if not found:
+                raise WeftError("no two fields are one time step apart", where="--set between")
+            places = np.array([at for at, _, _ in found])
+            days, word = np.interp(places, np.arange(len(fields)), fields.times.days), "states between"
+        progress.stop()
+        return Made(np.stack([v for _, v, _ in found]), np.stack([s for _, _, s in found]), days, word)
+    codec, end = predictor.codec, stretch.stop - 1
+    members = how.members or (USUAL_MEMBERS if how.steps > codec.config.ahead else 1)
+    rolled = predictor.roll(stretch, end, how.steps, members=members, seed=how.seed)
+    note = ""
+    if rolled.diverged is not None:
+        note = f"the forecast diverged at step {rolled.diverged}: it ends before it"
+        progress.say(f"warning: {note}")
+    if not len(rolled.mean):
+        raise WeftError(
+            "the forecast diverged at its first step",
+            where=str(run.folder.path),
+            fix="train again with a lower learning rate, for example --set lr=1e-3",
+        )
+    days = following(fields, end, len(rolled.mean)).days
+    return Made(rolled.mean, rolled.spread, days, "forecast", rolled.members if how.members else None, note)
+
+
+def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
+    """What a place read to forecast the fields that follow the last one, or the one that is named."""
+    predictor, fields = predictor_of(run), stretch.fields
+    end = len(fields) - 1 if how.time is None else how.time - 1
+    if not 0 <= end < len(fields):
+        raise ConfigError(f"expected from 1 to {len(fields)}, found {how.time}", where="time")
+    codec, config = predictor.codec, predictor.codec.config
+    values, season, hour = WindowReader(Stretch(fields, 0, end + 1), codec).read(end)
+    steps = np.arange(1 - config.history, config.ahead + 1)
+    raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])
+    known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
+    before = known[0] - fields.times.step * np.arange(config.history - len(known), 0, -1)
+    labels = labels_of(fields, np.concatenate([before, known, following(fields, end, config.ahead).days]))
+    window = raw.to(predictor.device)
+    seen = look_at_place(predictor.model, window, grid_of(codec), layers_of(codec), labels, how)
+    rolled = predictor.roll(Stretch(fields, 0, end + 1), end, config.ahead)
+    said = []
+    for number, layer in enumerate(layers_of(codec)):
+        if len(rolled.mean) and how.variable in (None, layer.variable, layer.name):
+            value, spread = (
+                x[-1, number, seen.reading.place.row, seen.reading.place.column] for x in (rolled.mean, rolled.spread)
+            )
+            said.append((f"{layer.name} {value:.4g} ± {spread:.2g} {layer.units}".strip(), None))
+    when = labels[config.history + len(rolled.mean) - 1]
+    return PlaceView(seen.reading, LookedAnswer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
+
+
+def answer(run: Loaded, number: int, one: Given, how: Forecasting) -> Answer:
+    """What is asked of the fields of an input: in a few plain values, and as files."""
+    output = None if how.output is None else Path(how.output)
+    with fields_of(run, one) as stretch:
+        made = predicted(run, stretch, how, Progress(quiet=output is None))
+        values = as_prediction(one.name, stretch.fields, made, output)
+
+    def content(ending: str) -> Callable[[], bytes]:
+        def give() -> bytes:
+            with fields_of(run, one) as stretch:
+                return made_content(ending, stretch.fields, made, how.variable)
+
+        return give
+
+    names = [str(output)] if output is not None else [f"forecast{ending}" for ending in (".nc", ".png", ".gif")]
+    return Answer(number, values, {name: content(Path(name).suffix.lower()) for name in names})

@@ -1,0 +1,158 @@
+"""How good a model of fields is: forecasts by lead and filled gaps, beside the baselines of a weather centre."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.domains.fields.measures.baselines import Launch, launches, new_scores, reached
+from weft.domains.fields.measures.gap_baselines import FILLED, GapField
+from weft.domains.fields.measures.scores import FieldScores, Forecast
+from weft.domains.fields.measures.table import Baselines, baselines_of
+from weft.domains.fields.predictor import FieldPredictor
+from weft.domains.fields.reading.gaps import hidden_at
+from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.views.series import FieldSeries
+from weft.domains.fields.views.sheets import filling_sheet, forecast_sheet
+from weft.domains.fields.views.skill import LayerSkill, skill_chart
+from weft.errors import DataError, WeftError
+from weft.tasks.request import Measured
+from weft.training.progress import Progress, counter
+
+MOST_FORECASTS, MOST_GAP_FIELDS = 100, 24  # that are measured, spread evenly
+FEWEST = 6  # of both, however short the time
+TRIED = 2  # forecasts whose time tells how many there is time for
+DINEOF_VALUES_A_SECOND = 3e5  # of the matrix that it decomposes: it is left out of a run that has no time for it
+
+
+def measured_model(
+    predictor: FieldPredictor, stretch: Stretch, train: Stretch | None, progress: Progress, seconds: float | None
+) -> Measured:
+    """Scores of forecasts by lead and of filled gaps, with the baselines beside them."""
+    codec = predictor.codec
+    forecasts = _affordable(predictor, stretch, seconds)
+    if (
+        train is not None
+        and seconds is not None
+        and len(train) * codec.climate.spread.size > DINEOF_VALUES_A_SECOND * seconds
+    ):
+        train = None
+    most = (forecasts, min(MOST_GAP_FIELDS, max(FEWEST, forecasts)))
+    known = baselines_of(stretch, codec.climate, leads=codec.config.ahead, train=train, most=most)
+    if not known.launches:
+        problem = f"{len(stretch)} {'field is' if len(stretch) == 1 else 'fields are'} too few to measure forecasts on"
+        raise DataError(problem, where="evaluate", fix="expected at least 2 that follow each other by one step")
+    model = forecast_scores(predictor, stretch, known.launches, counter(progress, len(known.launches), "forecasts"))
+    progress.stop()
+    filled = gap_scores(predictor, stretch, known.gaps)
+    first = min(model.leads)
+    own = model.of(first, known.scale)
+    metrics = {name: own[name] for name in ("rmse", "acc", "crps", "spread_skill")} | known.metrics(first)
+    if filled.leads:
+        metrics["fill_rmse"] = filled.of(FILLED, known.scale)["rmse"]
+    pictures = _pictures(predictor, stretch, model, known)
+    return Measured(len(known.launches), metrics, _tables(model, filled, known, stretch), pictures)
+
+
+def forecast_scores(
+    predictor: FieldPredictor, stretch: Stretch, chosen: Sequence[Launch], count: Callable[[int], None]
+) -> FieldScores:
+    """The model's scores at all leads of some launches."""
+    scores = new_scores(stretch)
+    for done, launch in enumerate(chosen, 1):
+        rolled = predictor.roll(stretch, launch.start, launch.last)
+        for lead, truth, usual in reached(stretch, predictor.codec.climate, launch):
+            if lead <= len(rolled.mean):
+                forecast = Forecast(rolled.mean[lead - 1], rolled.spread[lead - 1])
+                scores.add(lead, launch.start, truth, forecast, climatology=usual)
+        count(done)
+    if not scores.leads:
+        raise WeftError(
+            "all forecasts diverged",
+            where="evaluate",
+            fix="train again with a lower learning rate, for example --set lr=1e-3",
+        )
+    return scores
+
+
+def gap_scores(predictor: FieldPredictor, stretch: Stretch, gaps: Sequence[GapField]) -> FieldScores:
+    """The model's scores on hidden cells; the fields around each have hidden blocks too."""
+    scores, climate, times = new_scores(stretch), predictor.codec.climate, stretch.fields.times
+    for gap in gaps:
+        forecast = fill_one(predictor, stretch, gap.time)
+        usual = climate.mean(times.season[gap.time], times.hour[gap.time])
+        scores.add(FILLED, gap.time, gap.truth, forecast, climatology=usual, only=gap.hidden)
+    return scores
+
+
+def fill_one(predictor: FieldPredictor, stretch: Stretch, at: int) -> Forecast:
+    """One field with blocks hidden in it and in all fields around it, filled."""
+    fields = stretch.fields
+    mean, spread = predictor.fill(stretch, at, lambda time: hidden_at(fields.read(time, time + 1)[0], time))
+    return Forecast(mean, spread)
+
+
+def _affordable(predictor: FieldPredictor, stretch: Stretch, seconds: float | None) -> int:
+    """How many forecasts there is time for; half of the time is for gaps and baselines."""
+    if seconds is None:
+        return MOST_FORECASTS
+    tried = launches(stretch, predictor.codec.config.ahead, most=TRIED)
+    began = time.monotonic()
+    for launch in tried:
+        predictor.roll(stretch, launch.start, launch.last)
+    each = (time.monotonic() - began) / max(1, len(tried))
+    return int(min(MOST_FORECASTS, max(FEWEST, 0.5 * seconds / max(each, 1e-6))))
+
+
+def _tables(model: FieldScores, filled: FieldScores, known: Baselines, stretch: Stretch) -> dict[str, Any]:
+    """All measures by lead and layer, and the ratios to the baselines with their intervals."""
+    ratios = {name: model.ratio(other, min(model.leads), known.scale) for name, other in known.forecasts.items()}
+    if filled.leads:
+        ratios |= {f"filled, {name}": filled.ratio(other, FILLED, known.scale) for name, other in known.filled.items()}
+    units = {layer.units for layer in stretch.fields.layers}
+    gaps = {"model": filled, **known.filled} if filled.leads else {}
+    return {
+        "unit": units.pop() if len(units) == 1 else "spreads of each layer's anomalies",
+        "by_lead": {name: _plain(one.table()) for name, one in {"model": model, **known.forecasts}.items()},
+        "gaps": {name: _plain(one.table()[FILLED]) for name, one in gaps.items()},
+        "ratio_of_rmse": {
+            name: {"ratio": _plain(ratio), "interval": interval} for name, (ratio, interval) in ratios.items()
+        },
+    }
+
+
+def _plain(table: Any) -> Any:
+    """A table as JSON has it: None for what cannot be measured, as the correlation of a forecast that never varies."""
+    if isinstance(table, dict):
+        return {str(name): _plain(part) for name, part in table.items()}
+    return table if np.isfinite(table) else None
+
+
+def _pictures(predictor: FieldPredictor, stretch: Stretch, model: FieldScores, known: Baselines) -> dict[str, bytes]:
+    """Skill by lead; the last whole forecast beside what came; a field with gaps, filled."""
+    fields = stretch.fields
+    tables = {"weft": model.table(), **{name: one.table() for name, one in known.forecasts.items()}}
+
+    def by_lead(layer: str, measure: str) -> dict[str, list[float]]:
+        nothing = {layer: {measure: float("nan")}}
+        return {name: [one.get(lead, nothing)[layer][measure] for lead in model.leads] for name, one in tables.items()}
+
+    skills = [
+        LayerSkill(one, model.leads, by_lead(one.name, "rmse"), by_lead(one.name, "acc")) for one in fields.layers
+    ]
+    found = {"skill.png": skill_chart(skills)}
+    launch = max(known.launches, key=lambda one: (one.last, one.start))
+    rolled = predictor.roll(stretch, launch.start, launch.last)
+    if len(rolled.mean):
+        ahead = slice(launch.start + 1, launch.start + 1 + len(rolled.mean))
+        series = FieldSeries(fields.layers[0], fields.grid, fields.times.labels[ahead])
+        truth = fields.read(ahead.start, ahead.stop)[:, 0]
+        found["forecast.png"] = forecast_sheet(series, rolled.mean[:, 0], truth=truth, spread=rolled.spread[:, 0])
+    if known.gaps:
+        gap = known.gaps[-1]
+        mean = fill_one(predictor, stretch, gap.time).mean
+        series = FieldSeries(fields.layers[0], fields.grid, (fields.times.labels[gap.time],))
+        whole = np.where(gap.hidden | ~np.isfinite(gap.truth), mean, gap.truth)
+        found["gaps.png"] = filling_sheet(series, gap.shown[:1], whole[:1], truth=gap.truth[:1])
+    return found

@@ -1,0 +1,29 @@
+"""The times that follow the last field of a file: steps in its own calendar, month by month where its fields are monthly."""
+
+import numpy as np
+
+from weft.domains.fields.reading.calendars import Clock, months_after, times_of
+from weft.domains.fields.reading.conventions import convention_of
+from weft.domains.fields.reading.grid import Fields, Times
+
+MONTHS = (
+    (27.9, 31.6, 1),
+    (88.9, 92.6, 3),
+    (359.9, 366.1, 12),
+)  # (least days, most days, months) of a step that is counted in months
+
+
+def following(fields: Fields, at: int, steps: int) -> Times:
+    """The times of the fields that would follow field `at`, as many as there are steps."""
+    clock = convention_of(fields).clock
+    return times_of(days_after(fields.times, clock, at, steps), clock)
+
+
+def days_after(times: Times, clock: Clock, at: int, steps: int) -> np.ndarray:
+    """Days, counted as in `times`."""
+    start, counts = float(times.days[at]), np.arange(1, steps + 1)
+    months = next((months for low, high, months in MONTHS if low <= times.step <= high), 0)
+    if not months or clock.origin is None:
+        return start + counts * times.step
+    date = clock.date(start)
+    return start + np.array([months_after(date, int(count) * months) for count in counts])

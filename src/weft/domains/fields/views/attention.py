@@ -1,0 +1,98 @@
+"""What a place on the map read inside a model of fields: one layer and head, their average, or followed through all layers."""
+
+import re
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+import torch
+from einops import rearrange
+
+from weft.config import Config
+from weft.core.recording import record
+from weft.domains.fields.reading.cells import find_place
+from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.views.place_reading import PlaceReading
+from weft.domains.fields.views.place_view import PlaceView
+from weft.errors import ConfigError, WeftError
+from weft.inspect.rollout import rollout
+from weft.inspect.views import AttentionChoice
+from weft.modalities.field import FieldEmbed, FieldWindow
+from weft.models.stream import Stream
+
+
+class LookAtPlace(Config):
+    """Settings of a look at what a place read."""
+
+    at: str | None = None
+    variable: str | None = None
+    time: int | None = None
+    layer: int | None = None
+    head: int | None = None
+    through: bool = False
+
+    about: ClassVar[Mapping[str, str]] = {
+        "at": "latitude,longitude of the place whose attention is shown, as in 48.2,16.4; by default the middle of the grid",
+        "variable": "the variable whose attention is shown; by default the average of all",
+        "time": "number of the last known field, from 1; by default the last of the file",
+        "layer": "show one layer, counted from 1",
+        "head": "show one head, counted from 1",
+        "through": "attention rollout: follow attention through all layers",
+    }
+
+    def check(self) -> None:
+        if self.through and (self.layer or self.head):
+            raise ConfigError("attention rollout goes through all layers: layer and head do not apply", where="through")
+        if self.at is not None and not re.search(r"\d", self.at):
+            raise ConfigError(f"expected latitude,longitude, found {self.at!r}", where="at")
+
+
+def look_at_place(
+    model: Stream, raw: FieldWindow, grid: Grid, layers: tuple[Layer, ...], labels: tuple[str, ...], how: LookAtPlace
+) -> PlaceView:
+    """The share of every patch, variable and time that was read to predict the last field of a window (one row) at a place."""
+    embed = model.config.embed
+    assert isinstance(embed, FieldEmbed.Config)
+    place = find_place(how.at or f"{grid.y[len(grid.y) // 2]},{grid.x[len(grid.x) // 2]}", grid)
+    weights = attention_of(model, raw)
+    AttentionChoice(how.layer, how.head).indices(len(weights), weights[0].shape[1])
+    if how.through:
+        chosen = rollout(weights)[0]
+    else:
+        some = torch.stack([one[0] for one in weights]) if how.layer is None else weights[how.layer - 1][0][None]
+        chosen = (some if how.head is None else some[:, how.head - 1, None]).mean((0, 1))
+    shape = embed.grid(grid.shape)
+    asking = torch.zeros(shape, dtype=torch.bool)
+    asking[_rows(layers, how.variable), -1, place.row // embed.patch, place.column // embed.patch] = True
+    read = chosen[asking.flatten()].mean(0)
+    shares = rearrange(read.float().cpu().numpy(), "(v t r s) -> v t r s", v=shape[0], t=shape[1], r=shape[2])
+    times = [labels[i : i + embed.span] for i in range(0, len(labels), embed.span)]
+    named = tuple(one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in times)
+    field = np.where(raw.known.any(2)[0, 0].cpu().numpy(), raw.values[0, 0, -1].float().cpu().numpy(), np.nan)
+    title = f"what {place.words} read" + (", through all layers" if how.through else _chosen(how))
+    return PlaceView(PlaceReading(shares, place, grid, layers, named, (embed.patch, embed.patch), field, title))
+
+
+def attention_of(model: Stream, raw: FieldWindow) -> list[torch.Tensor]:
+    """The weights of every layer of attention, first to last, from one pass: (B H N N) each."""
+    model.eval()
+    with torch.inference_mode(), record(model) as recorder:
+        model.encode(raw)
+        found = [readings[0].weights() for readings in recorder.readings.values()]
+    if not found:
+        raise WeftError("this model has no attention to look at", where="weft look")
+    return found
+
+
+def _rows(layers: tuple[Layer, ...], variable: str | None) -> list[int]:
+    """The layers of a variable, by its name or that of one of its levels."""
+    found = [i for i, one in enumerate(layers) if variable in (None, one.variable, one.name)]
+    if not found:
+        names = ", ".join(one.name for one in layers)
+        raise ConfigError(f"there is no variable {variable!r}", where="variable", fix=f"there are {names}")
+    return found
+
+
+def _chosen(how: LookAtPlace) -> str:
+    parts = [f"{name} {number}" for name, number in (("layer", how.layer), ("head", how.head)) if number is not None]
+    return f", {' '.join(parts)}" if parts else ""

@@ -1,0 +1,163 @@
+"""Runs on graphs and sets: their codecs, the values of a model for each, and what is measured of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.batches.like_lengths import in_order
+from weft.core import PerToken, Pooled
+from weft.domains.graphs.codec import GraphCodec
+from weft.domains.graphs.dataset.data import GraphData, HeldGraphs, LabelledNodes, Rows, graphs_of, labels_of
+from weft.domains.graphs.encoded.rows import EncodedGraphs, GraphRows, batch_of
+from weft.domains.graphs.measures import baselines
+from weft.domains.graphs.reading.graph_set import GraphSet
+from weft.domains.graphs.recipe import check_size, places_of
+from weft.domains.graphs.settings import ElementTraining
+from weft.errors import DataError, listed
+from weft.modalities.graph import Graph
+from weft.modalities.graph_embed import Graphs
+from weft.models.stream import Stream
+from weft.objectives import Objective, TokenLabels, TokenNumbers
+from weft.tasks.codec import Codecs
+from weft.tasks.finetuning import decided, plain_model, with_lora
+from weft.tasks.labels import labelling as labels
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.measuring import counted
+from weft.tasks.request import Draft, Loaded, Measured
+from weft.training.progress import Progress
+
+T = TypeVar("T", bound=ElementTraining)
+ElementDraft = Draft[GraphData, EncodedGraphs, T]
+
+
+def element_codecs(data: GraphData, known: Codecs) -> Codecs:
+    """Both ends of the samples; that of the graphs is kept where a run is gone on with."""
+    graph = known.get("graph")
+    if not isinstance(graph, GraphCodec):
+        train, held = graphs_of(data.train), graphs_of(data.held_out)
+        graph = GraphCodec.of(train, held, data.feature_names, data.kind_names)
+    return {"graph": graph, "label": labels.learned(data.kind, data.classes, data.labels(), known)}
+
+
+def graph_codec(codecs: Codecs) -> GraphCodec:
+    """The codec of the graphs."""
+    codec = codecs["graph"]
+    assert isinstance(codec, GraphCodec)
+    return codec
+
+
+def element_objective(data: GraphData, codecs: Codecs) -> Objective.Config:
+    """What is learned: labels of nodes, or of wholes."""
+    codec = labels.codec_of(codecs)
+    if data.level == "graphs":
+        return labels.objective(codec)
+    return TokenLabels.Config() if data.kind == "classes" else TokenNumbers.Config()
+
+
+def continued(draft: "ElementDraft[T]", origin: Loaded) -> tuple[Stream.Config, T]:
+    """The model of another run with a head for these labels, and the settings with everything decided."""
+    backbone, _ = plain_model(origin).backbone()
+    same = draft.codecs["label"].same(origin.codecs.get("label"))
+    wide = PerToken.Config if draft.data.level == "nodes" else Pooled.Config
+    if not same or not isinstance(backbone.head, wide):
+        head = PerToken.Config(offsets=True) if draft.data.level == "nodes" else Pooled.Config()
+        backbone = backbone.replace(head=head, outputs=labels.codec_of(draft.codecs).outputs)
+    return with_lora(backbone, draft.training), decided(draft.training, same_head=same)
+
+
+def aligned(found: GraphSet, codec: GraphCodec) -> list[Graph]:
+    """Graphs with the properties that were learned from, in their order, where files name them."""
+    graphs = list(found.graphs)
+    for side, had, wanted in (
+        ("features", found.features, codec.config.names),
+        ("kinds", found.kinds, codec.config.kind_names),
+    ):
+        if not had or not wanted or tuple(had) == tuple(wanted):
+            continue
+        missing = [name for name in wanted if name not in had]
+        if missing:
+            problem = f"nodes lack what the model learned from: {listed(missing)}"
+            raise DataError(problem, where=listed(found.files), fix=f"the properties are {listed(wanted)}")
+        columns = [had.index(name) for name in wanted]
+        graphs = [replace(graph, **{side: getattr(graph, side)[:, columns]}) for graph in graphs]
+    return graphs
+
+
+def values_of(run: Loaded, graphs: Sequence[Graph], progress: Progress | None = None) -> list[Tensor]:
+    """The values of the model's head for each graph: one row, or one for each of its nodes."""
+    return each_of(run, graphs, run.stream, progress)
+
+
+@torch.inference_mode()
+def each_of(
+    run: Loaded, graphs: Sequence[Graph], compute: Callable[[Graphs], Tensor], progress: Progress | None = None
+) -> list[Tensor]:
+    """What `compute` makes of batches, for each graph: one row, or one for each of its nodes."""
+    model, codec = run.stream, graph_codec(run.codecs)
+    model.eval()
+    places = places_of(model.config)
+    for graph in graphs:
+        check_size(model.config, graph.size, graph.name)
+    encoded = codec.encode(graphs)
+    found: dict[int, Tensor] = {}
+    with counted(progress, len(graphs), "graphs") as count:
+        for some in in_order(GraphRows(encoded, np.zeros(len(encoded))).lengths()) if encoded else ():
+            values = compute(batch_of([encoded[i] for i in some], places)).float()
+            for row, i in enumerate(some.tolist()):
+                found[i] = values[row, : graphs[i].size] if values.ndim == 3 else values[row : row + 1]
+            count(len(some))
+    return [found[i] for i in range(len(graphs))]
+
+
+def measured(run: Loaded, held_out: Rows, progress: Progress, called: str) -> Measured:
+    """How good the answers are for labelled graphs or nodes, with what simple rules reach beside it."""
+    codec, truth = run.codec("label", LabelCodec), labels_of(held_out)
+    codec.encode(truth)  # refuses unknown labels before anything is computed
+    each = values_of(run, graphs_of(held_out), progress)
+    if not isinstance(held_out, LabelledNodes):
+        found = labels.measured(codec, torch.cat(each), truth, [graph.name for graph in held_out], called=called)
+        return replace(found, more={**found.more, "baselines": baselines(held_out, codec, graph_codec(run.codecs))})
+    found = _nodes_measured(codec, held_out, each, held_out.masks)
+    more: dict[str, Any] = {"baselines": baselines(held_out, codec, graph_codec(run.codecs))}
+    if held_out.others:
+        test = _nodes_measured(codec, held_out, each, held_out.others)
+        more["test"] = {"examples": test.examples, **test.metrics, "intervals": test.more["intervals"]}
+    return replace(found, more={**found.more, **more})
+
+
+def _nodes_measured(
+    codec: LabelCodec, held_out: LabelledNodes, each: Sequence[Tensor], masks: Sequence[np.ndarray]
+) -> Measured:
+    values = torch.cat([values[torch.from_numpy(mask)] for values, mask in zip(each, masks, strict=True)])
+    names = [
+        graph.node(int(i)) for graph, mask in zip(held_out.graphs, masks, strict=True) for i in np.flatnonzero(mask)
+    ]
+    return labels.measured(codec, values, LabelledNodes(held_out.graphs, masks).labels(), names, called="node")
+
+
+def wholes(found: GraphSet, codec: GraphCodec, thing: str) -> HeldGraphs:
+    """Labelled graphs or sets of a file to measure on."""
+    graphs = [graph for graph in aligned(found, codec) if graph.label]
+    if not graphs:
+        raise DataError(
+            f"no {thing} with a label", where=listed(found.files), fix="name files with labels to measure on"
+        )
+    return HeldGraphs(graphs)
+
+
+def nodes(found: GraphSet, codec: GraphCodec) -> LabelledNodes:
+    """All labelled nodes of a file to measure on."""
+    graphs = aligned(found, codec)
+    masks = [np.array([bool(text) for text in graph.labels] or [False] * graph.size, bool) for graph in graphs]
+    if not any(mask.any() for mask in masks):
+        raise DataError("no node with a label", where=listed(found.files), fix="name files with labels to measure on")
+    return LabelledNodes(graphs, masks)
+
+
+def is_node_level(run: Loaded) -> bool:
+    """Whether the run answers for each node."""
+    return isinstance(run.stream.head, PerToken)

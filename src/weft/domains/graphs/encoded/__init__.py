@@ -1,0 +1,5 @@
+"""Encoded.
+
+positions  Where nodes are in their graph
+rows       Graphs and sets as numbers and as samples
+"""

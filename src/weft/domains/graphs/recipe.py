@@ -1,0 +1,130 @@
+"""Models of graphs and sets: sizes that suit a budget, and the settings that go with them."""
+
+from typing import TypeVar
+
+from weft.domains.graphs.codec import GraphCodec
+from weft.domains.graphs.dataset.data import GraphData
+from weft.domains.graphs.encoded.positions import STEP_KINDS
+from weft.domains.graphs.encoded.rows import EncodedGraphs, Places
+from weft.domains.graphs.presets import ELEMENTS
+from weft.domains.graphs.settings import ElementTraining
+from weft.errors import ConfigError
+from weft.modalities.graph_embed import STEPS, GraphEmbed
+from weft.models.stream import Model, Stream
+from weft.models.zoo import Size
+from weft.models.zoo.graphs import GRAPH_MODELS, SET_MODELS, Wanted
+from weft.position import Kinds
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.recipe import OF_A_TRUNK, Recipe, Rounds, sized, with_model_settings, with_own_numbers
+from weft.tasks.request import Draft, Loaded
+
+EFFICIENCY = 0.06  # nodes are few and narrow
+OF_ELEMENTS = Rounds(600)  # through the data that a model should make in its budget
+LADDER = (
+    Size(dim=64, depth=2, heads=4, context=1),
+    Size(dim=64, depth=4, heads=4, context=1),
+    Size(dim=96, depth=4, heads=6, context=1),
+    Size(dim=128, depth=6, heads=8, context=1),
+)
+PRESETS = {name: sized(preset) for name, preset in ELEMENTS.items()}
+MOST_FOR_ALL = 1500  # nodes of a graph up to which all of them read all
+WAVES = 8  # eigenvectors
+DEGREES = 16  # degrees that are told apart
+USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
+BAGS_DROPOUT = 0.7  # of sparse features of nodes: of many words of a text few tell its label
+APPNP_BAGS_DROPOUT = 0.8  # within appnp, on sparse features
+BAGS_STD = 0.1  # with which the table of sparse features starts
+RATE = {"lr": 3e-3, "optimizer": "adamw", "weight_decay": 0.1, "table_decay": 0.1}
+TOKEN_NET_RATE = {"lr": 5e-3, "optimizer": "adamw", "weight_decay": 1.0, "table_decay": 2.0}
+APPNP_RATE = {**TOKEN_NET_RATE, "lr": 2e-2, "table_decay": 5.0}
+FIXED = (*OF_A_TRUNK, "input_dropout")
+GRAPHS: Recipe[Size] = Recipe(
+    models=GRAPH_MODELS,
+    presets=PRESETS,
+    default="graph-transformer",
+    rates={"graph-transformer": RATE, "gat": TOKEN_NET_RATE, "gcn": TOKEN_NET_RATE, "appnp": APPNP_RATE},
+    of_preset={},
+    fixed=FIXED,
+    kept=FIXED,
+    efficiency=EFFICIENCY,
+)
+SETS: Recipe[Size] = Recipe(
+    models=SET_MODELS,
+    presets=PRESETS,
+    default="transformer",
+    rates=dict.fromkeys(SET_MODELS, RATE),
+    of_preset={},
+    fixed=FIXED,
+    kept=FIXED,
+    efficiency=EFFICIENCY,
+)
+T = TypeVar("T", bound=ElementTraining)
+
+
+def step_operations(size: Size, encoded: EncodedGraphs) -> float:
+    """Floating-point operations to train on one node, with its edges."""
+    weights = size.depth * 8 * size.dim**2
+    reading = size.depth * 4 * size.dim * encoded.edges / max(encoded.nodes, 1)
+    return 6 * weights + 3 * reading
+
+
+def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -> tuple[Stream.Config, T]:
+    """A model for graphs or sets, and the settings with everything decided."""
+    request, training, encoded = draft.request, draft.training, draft.encoded
+    name = recipe.model_name(request)
+    ladder = LADDER[:1] if name == "appnp" else LADDER  # which reaches far by its averages, not by layers
+    size = PRESETS.get(request.preset or "") or draft.sizing.choose(
+        ladder,
+        lambda size: step_operations(size, encoded),
+        encoded.nodes,
+        lambda some, seen: OF_ELEMENTS.choose(some, seen, encoded.nodes),
+    )
+    size = with_own_numbers(size, training)
+    codec, level = draft.codec("graph", GraphCodec).config, draft.data.level
+    sparse = codec.bags and level == "nodes"
+    usual = APPNP_BAGS_DROPOUT if sparse and name == "appnp" else USUAL_DROPOUT[level]
+    dropout = usual if training.dropout is None else training.dropout
+    usual = BAGS_DROPOUT if sparse else 0.0
+    input_dropout = usual if training.input_dropout is None else training.input_dropout
+    everywhere = name == "graph-transformer" and encoded.largest <= MOST_FOR_ALL
+    joined = encoded.data.thing == "graphs"
+    embed = GraphEmbed.Config(
+        features=codec.features,
+        bags=codec.bags,
+        kinds=tuple(len(words) + 1 for words in codec.kinds),
+        degrees=DEGREES if joined and not codec.bags else 0,
+        waves=WAVES if everywhere else 0,
+        dropout=input_dropout,
+        std=BAGS_STD if codec.bags else GraphEmbed.Config().std,
+    )
+    wanted = Wanted(
+        level=level,
+        outputs=draft.codec("label", LabelCodec).outputs,
+        types=codec.type_count,
+        weighted=codec.weighted,
+        steps=STEP_KINDS if everywhere else 0,
+    )
+    config = recipe.models[name](size, embed, wanted, dropout=dropout)
+    return with_model_settings(config, request), training.replace(dropout=dropout, input_dropout=input_dropout)
+
+
+def places_of(model: Model.Config) -> Places:
+    """What a model wants to know of nodes besides the data."""
+    stream = model.reader()
+    assert isinstance(stream.embed, GraphEmbed.Config)
+    bias = stream.trunk.bias
+    return Places(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
+
+
+def check_size(model: Model.Config, largest: int, where: str) -> None:
+    """Refuse a graph whose pairs of nodes would not fit into memory, before anything is computed."""
+    if places_of(model).steps and largest > 4 * MOST_FOR_ALL:
+        problem = f"{largest:,} nodes, with attention between all of them: {largest**2 * 4 / 2**30:.1f} GB a layer"
+        raise ConfigError(problem, where=where, fix="use a model with attention along edges only: --model gat")
+
+
+def graph_facts(run: Loaded, thing: str) -> dict[str, str]:
+    """How much there was to learn from, for a model card."""
+    rows = f"{run.data.amount('train')} to train on, {run.data.amount('held_out')} held out"
+    joined = f", {run.data.amount('edges')} edges" if thing != "sets" else ""
+    return {thing: rows, "size": f"{run.data.amount('nodes')} {'vectors' if thing == 'sets' else 'nodes'}{joined}"}

@@ -1,0 +1,189 @@
+"""What a node of a graph read: the graph around it, with the attention weights on what it looked at.
+
+Elements of a set are nodes without edges. Knows models of nodes and their readings; refuses to know tasks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+
+from weft.config import Config
+from weft.core import record
+from weft.core.recording import Reading
+from weft.domains.graphs.codec import GraphCodec
+from weft.domains.graphs.encoded.rows import Places, batch_of
+from weft.domains.graphs.views.drawing import draw_graph, layout
+from weft.errors import ConfigError, DataError, nearest
+from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.modalities.graph import Graph, SparseRows
+from weft.models.stream import Stream
+from weft.tasks.labels.classes import ClassCodec
+from weft.tasks.labels.label import LabelCodec
+
+MOST_DRAWN = 60  # nodes around the one that reads
+LISTED = 12  # nodes named in words
+
+
+class LookAtGraph(Config):
+    """Settings of a look at a graph."""
+
+    node: str | None = None
+    layer: int | None = None
+    head: int | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "node": "the node whose attention is shown, by its name or number; by default the one with most neighbours",
+        "layer": "one layer, from 1; by default the mean of all",
+        "head": "one head, from 1; by default the mean of all",
+    }
+
+
+@dataclass(frozen=True, repr=False)
+class GraphView(View):
+    """Shares of what one node read of each node, and the graph around it."""
+
+    graph: Graph
+    node: int
+    shares: np.ndarray  # (N,), summing to 1 where anything was read
+    answers: Sequence[str]  # for each node, or one for the whole
+    which: str  # whose attention it is, in words
+    averages: bool = False  # the model has no attention: shares are those of a mean
+    answer: LookedAnswer | None = None  # for the whole, or for the node
+
+    def drawn(self) -> np.ndarray:
+        """The nodes that are shown: the one that reads, those that it read most, then its neighbourhood."""
+        most = [int(i) for i in np.argsort(-self.shares, kind="stable")[: MOST_DRAWN // 2] if self.shares[i] > 0]
+        found = dict.fromkeys([self.node, *most])
+        if not len(self.graph.edges):
+            return np.array(list(dict.fromkeys([*found, *range(self.graph.size)]))[:MOST_DRAWN])
+        around, seen = [self.node], {self.node}
+        while around and len(found) < MOST_DRAWN:
+            here = around.pop(0)
+            for other in np.unique(self.graph.edges[(self.graph.edges == here).any(1)]).tolist():
+                if other not in seen:
+                    seen.add(other)
+                    around.append(other)
+                    found[other] = None
+        return np.array(list(found)[:MOST_DRAWN])
+
+    @property
+    def title(self) -> str:
+        """What is shown, in a line."""
+        return f"what {self.name(self.node)} read of {self.graph.name.rpartition('/')[2]}"
+
+    def name(self, node: int) -> str:
+        """A node by its name."""
+        return self.graph.node(node) if self.graph.names else f"node {node}"
+
+    @property
+    def about(self) -> str:
+        return f"{self.title} ({self.which})"
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """As a picture."""
+        nodes = self.drawn()
+        places = {int(node): row for row, node in enumerate(nodes)}
+        inside = [(places[a], places[b]) for a, b in self.graph.edges.tolist() if a in places and b in places]
+        return draw_graph(
+            layout(len(nodes), inside, _plane(self.graph, nodes)),
+            inside,
+            reader=places[self.node],
+            shares=self.shares[nodes],
+            names=[self.graph.node(int(node)) for node in nodes],
+            answers=[self.answers[int(node)] for node in nodes] if len(self.answers) == self.graph.size else [],
+            title=self.title,
+            note="; ".join([self.which, *([str(self.answer)] if self.answer is not None else [])]),
+            format=format,
+        )
+
+    def page(self) -> bytes:
+        """As an HTML page that needs nothing else."""
+        return page(self.title, svg_figure(self.picture("svg")) + f"<pre>{self.text()}</pre>")
+
+    def text(self) -> str:
+        """In words and numbers, for a terminal."""
+        order = [int(i) for i in np.argsort(-self.shares, kind="stable")[:LISTED] if self.shares[i] > 0]
+        lines = [f"{self.title} ({self.which})", *([str(self.answer)] if self.answer is not None else [])]
+        for i in order:
+            answer = f"  {self.answers[i]}" if len(self.answers) == self.graph.size else ""
+            own = " (itself)" if i == self.node else ""
+            lines.append(f"  {self.shares[i]:6.1%}  {self.name(i)}{own}{answer}")
+        return "\n".join(lines)
+
+    def note(self) -> str | None:
+        """What a user should know of the picture."""
+        if self.averages:
+            return "this model has no attention: it takes the mean of all that a node is joined to"
+        hidden = self.graph.size - len(self.drawn())
+        return f"{hidden:,} nodes farther away are not drawn" if hidden > 0 else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        read = {self.name(int(i)): round(float(self.shares[i]), 6) for i in np.flatnonzero(self.shares)}
+        answer = {} if self.answer is None else {"answer": self.answer.to_json()}
+        return {"graph": self.graph.name, "node": self.name(self.node), "which": self.which, **answer, "read": read}
+
+
+@torch.inference_mode()
+def look_at_graph(
+    model: Stream, codec: GraphCodec, label: LabelCodec, graph: Graph, places: Places, how: LookAtGraph
+) -> GraphView:
+    """What one node of a graph read, and what the model answers."""
+    if not graph.size:
+        raise DataError("a graph without nodes has nothing to look at", where=graph.name)
+    encoded = codec.encode([graph])
+    node = _node(graph, how.node)
+    model.eval()
+    with record(model) as recorder:
+        values = model(batch_of(encoded, places)).float()
+    answers = label.decode(values.flatten(0, -2), 1)
+    said = [one["label"] if isinstance(label, ClassCodec) else f"{one['value']:g}" for one in answers]
+    own = answers[node if len(answers) == graph.size else 0]
+    chances = own.get("probabilities") or {f"{own.get('value', 0):g}": None}
+    answer = LookedAnswer(tuple(chances.items()), "answer" if len(answers) == 1 else f"answer for {graph.node(node)}")
+    readings = [some[0] for some in recorder.readings.values()]
+    if not readings:
+        mine = encoded[0].key[encoded[0].query == node] if len(graph.edges) else np.arange(graph.size)
+        shares = np.bincount(mine, minlength=graph.size) / max(len(mine), 1)
+        return GraphView(graph, node, shares, said, "the mean of what it is joined to", True, answer)
+    heads = readings[0].q.shape[1]
+    layer, head = AttentionChoice(how.layer, how.head).indices(len(readings), heads)
+    chosen = readings if layer is None else [readings[layer]]
+    shares = np.mean([_shares(one, node, graph.size, head) for one in chosen], 0)
+    words = [f"layer {layer + 1}" if layer is not None else f"mean of {len(readings)} layers"]
+    words.append(f"head {head + 1}" if head is not None else f"mean of {heads} heads")
+    return GraphView(graph, node, shares, said, ", ".join(words), answer=answer)
+
+
+def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndarray:
+    """How much one node read of each, in one layer."""
+    found = reading.edge_weights()
+    if found is None:
+        rows = reading.weights()[0, :, node, :size]
+    else:
+        edges, weights = found
+        mine = edges.query == node
+        rows = weights.new_zeros(weights.shape[1], size).index_add_(1, edges.key[mine], weights[mine].T)
+    return (rows.mean(0) if head is None else rows[head]).double().cpu().numpy()
+
+
+def _node(graph: Graph, asked: str | None) -> int:
+    if asked is None:
+        return int(np.bincount(graph.edges.ravel(), minlength=graph.size).argmax())
+    names = [graph.node(i) for i in range(graph.size)]
+    if asked not in names:
+        raise ConfigError(f"there is no node {asked!r}", where="node", fix=nearest(asked, names[:1000]))
+    return names.index(asked)
+
+
+def _plane(graph: Graph, nodes: np.ndarray) -> np.ndarray | None:
+    """Where to draw elements that no edge joins: by the two directions in which their features vary most."""
+    if len(graph.edges) or graph.features is None or graph.width < 2 or len(nodes) < 3:
+        return None
+    rows = graph.features.dense() if isinstance(graph.features, SparseRows) else graph.features
+    centred = rows[nodes] - rows[nodes].mean(0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    return centred @ axes[:2].T

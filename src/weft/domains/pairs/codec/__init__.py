@@ -1,0 +1,5 @@
+"""Codec.
+
+languages  The languages of a translation, where a model knows several and a user names two of them
+target     TargetCodec
+"""

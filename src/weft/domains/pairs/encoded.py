@@ -1,0 +1,137 @@
+"""Pairs of texts as ids and as samples. Knows tokenizers, marks and lengths; refuses to know models."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.amounts import count, counted
+from weft.batches.like_lengths import LikeLengthSource
+from weft.batches.samples import PaddedIds, Samples
+from weft.domains.pairs.codec.target import TargetCodec
+from weft.domains.pairs.dataset import PairData
+from weft.domains.texts.codec.text import TextCodec
+from weft.errors import DataError, listed
+from weft.tasks.codec import Codecs
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Pairs of ids. A source is read up to the ids `after` it; a target stands between a `start` and the `end`.
+
+    By default the end of a target stands after a source too. Some models have the language of a source there.
+    """
+
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]]
+    end: int
+    start: int
+    after: tuple[int, ...] = ()
+
+    def lengths(self) -> np.ndarray:
+        """Of source and target, with the end that each is given to read."""
+        more = len(self.after) or 1
+        return np.array([(len(source) + more, len(target) + 1) for source, target in self.pairs], np.int64)
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, PaddedIds]:
+        """Some of the pairs, marks put where they belong."""
+        some = [self.pairs[row] for row in rows]
+        source = PaddedIds.of([np.append(source, self.after or (self.end,)) for source, _ in some])
+        target = PaddedIds.of([np.concatenate(([self.start], target, [self.end])) for _, target in some])
+        return Samples(source, target)
+
+
+Ids = tuple[np.ndarray, np.ndarray]
+MOST_TOKENS = 512  # the longest side that is trained on unless the user sets a context
+CONTEXT_STEP = 64  # contexts are multiples of this
+
+
+@dataclass(frozen=True)
+class PairIds:
+    """Pairs as ids, without the start and end. `long` pairs were left out because a side does not fit `context` tokens."""
+
+    data: PairData
+    given: TextCodec
+    codec: TargetCodec
+    train: Sequence[Ids]
+    held_out: Sequence[Ids]
+    context: int
+    long: int
+
+    @staticmethod
+    def of(data: PairData, codecs: Codecs, context: int | None, spelt: Callable[[str], str]) -> "PairIds":
+        """Texts to ids, targets as they are `spelt` for the model."""
+        given, codec = codecs["source"], codecs["target"]
+        assert isinstance(given, TextCodec) and isinstance(codec, TargetCodec)
+        train = _ids(given, codec, [(pair.source, spelt(pair.target)) for pair in data.train])
+        held = _ids(given, codec, [(one.source, spelt(one.references[0])) for one in data.held_out])
+        longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
+        context = context or max(CONTEXT_STEP, min(MOST_TOKENS, -(-longest // CONTEXT_STEP) * CONTEXT_STEP))
+        fitting = [pair for pair in train if max(map(len, pair)) < context]
+        if not fitting:
+            problem = f"no pair has fewer than {context} tokens on both sides"
+            raise DataError(problem, where=data.described, fix=f"set a longer context, say --set context={longest}")
+        held_fitting = [pair for pair in held if max(map(len, pair)) < context] or fitting[:1]
+        return PairIds(data, given, codec, fitting, held_fitting, context, len(train) - len(fitting))
+
+    @property
+    def other_targets(self) -> TargetCodec | None:
+        """The codec of the targets where these are no texts."""
+        return None if isinstance(self.codec, TextCodec) else self.codec
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens to train on."""
+        return sum(len(target) + 1 for _, target in self.train)
+
+    def source(self, tokens: int, seed: int) -> LikeLengthSource[PaddedIds, PaddedIds]:
+        """The samples: micro-batches of about `tokens` tokens a side."""
+        marks, after = self.codec.marks, self.given.marks.after
+        train, held = (PairRows(pairs, marks.end, marks.start, after) for pairs in (self.train, self.held_out))
+        return LikeLengthSource(train, held, tokens=tokens, fingerprint=self.data.fingerprint, seed=seed)
+
+    @property
+    def minutes(self) -> float:
+        """How long to train where the user does not say."""
+        return min(20.0, max(1.0, self.data.characters / 5e5))
+
+    @property
+    def amounts(self) -> Mapping[str, int | float]:
+        """Counts for config.json."""
+        return {"left_out_long": self.long, "train_tokens": self.tokens, "ratio": length_ratio(self.train)}
+
+    def lines(self) -> Mapping[str, str]:
+        """The pairs for people: how many, which way, what was left out and what is odd about them."""
+        data = self.data
+        first = data.notes[0] if data.notes else f"{len(data.train):,} pairs"
+        lines = {"data": f"{data.described}: {first}"}
+        for number, note in enumerate(data.notes[1:]):
+            lines[" " * (number + 1)] = note
+        if data.skipped:
+            lines["skipped"] = listed([f"{name} ({reason})" for name, reason in data.skipped])
+        if self.long:
+            lines["left out"] = (
+                f"{counted(self.long, 'pair')} with a side of {self.context} tokens or more (--set context=…)"
+            )
+        held = data.rule.partition(" (")[0]
+        if data.overlap:
+            held += f"; {data.overlap:,} of its sources are also trained on"
+        sides = "for both sides" if self.other_targets is None else f"{self.other_targets.in_words()} to write"
+        tokens = f"{self.given.in_words()}, {sides}; {count(self.tokens)} target tokens to train on"
+        return {**lines, "held out": held, "tokens": tokens}
+
+
+def length_ratio(pairs: Sequence[Ids]) -> float:
+    """How much longer than its source a target may be expected to be: more than all but a few are."""
+    ratios = [(len(target) + 1) / (len(source) + 1) for source, target in pairs]
+    return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
+
+
+def _ids(given: TextCodec, codec: TargetCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+    """Sources behind the marks that stand before them, targets behind all marks but the start."""
+    sources, targets = given.ids(one for one, _ in pairs), codec.ids(other for _, other in pairs)
+    led = (_behind(given.marks.before, sources), _behind(codec.marks.before[1:], targets))
+    return list(zip(*led, strict=True))
+
+
+def _behind(marks: tuple[int, ...], lines: list[np.ndarray]) -> list[np.ndarray]:
+    return [np.concatenate((np.array(marks, ids.dtype), ids)) for ids in lines] if marks else lines

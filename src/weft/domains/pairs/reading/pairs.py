@@ -1,0 +1,243 @@
+"""Sentence pairs: a source and its translation, from files. Refuses to know tokens.
+
+Pairs are held in memory, in the order of the files. White space around a text is dropped, inside it stays; newlines are
+LF. A row that cannot be a pair (a column too few, a blank side, a number for a text) is refused with its file and line,
+or, where `skip` allows for some, left out whole and counted: no row ever lends half of itself to another.
+"""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from weft.domains.pairs.reading.formats import ENDINGS, Reading, read_file
+from weft.domains.pairs.reading.parallel import read_parallel
+from weft.domains.pairs.reading.texts import Pair, PairFile, Pairs
+from weft.errors import DataError
+from weft.files import po
+from weft.files.bad_rows import BadRows, Skip, reasons
+from weft.files.columns import Column
+from weft.files.decoding import read_text, shown
+from weft.files.endings import PAIRS
+from weft.files.finding import ending, find
+from weft.files.known_roles import OFTEN_NUMBERS, PICTURE, holds_text
+from weft.files.languages import bare, language, languages_of_file, meaning
+from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.files.tables import LISTS, Table, excerpt, is_list
+
+OTHER = (".txt", ".md", ".tsv", ".csv", ".jsonl")  # of texts that outnumber them where a folder holds something else
+ALIKE = 3.0  # times that texts of one side may be longer than those of the other
+SENTENCE = 3  # words of a typical text where names say that columns are something else
+VARIED = 20  # rows for each different text, at most
+
+
+def read_pairs(
+    sources: str | Path | Sequence[str | Path],
+    *,
+    source: str | int | None = None,
+    target: str | int | None = None,
+    skip: Skip = None,
+) -> Pairs:
+    """Read files of pairs, folders of them, or two parallel text files.
+
+    `source` and `target` name columns, fields or languages, or number them from 1. `skip` is how many bad rows are left
+    out before the data is refused, or, if it is not a whole number, which share of all rows.
+    """
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
+    asked = (None if source is None else str(source)), (None if target is None else str(target))
+    paths = [Path(name) for name in named]
+    known = (*ENDINGS, *LISTS) if any(map(is_list, paths)) else ENDINGS
+    if len(paths) == 2 and all(path.is_file() and ending(path, known) is None for path in paths):
+        skipped: list[tuple[str, str]] = []
+        found, readings = paths, iter([read_parallel(paths, *asked)])
+    else:
+        for path in paths:
+            if path.is_file() and ending(path, known) is None:
+                raise _unknown(path)
+        taken = find(named, known)
+        found, foreign = _in_language(taken.paths, asked[1], {os.path.realpath(name) for name in named})
+        skipped = [*taken.skipped, *foreign]
+        readings = (read_file(path, *asked) for path in found)
+    gathered = _Gathered(skip)
+    for reading in readings:
+        gathered.file(reading)
+    return gathered.pairs(found, skipped)
+
+
+def _unknown(path: Path) -> DataError:
+    line = next(read_text(path), "").split("\n")[0]
+    known = f"known endings are {', '.join(ENDINGS)} (.gz may follow)"
+    if "\t" in line:
+        fix = f"line 1 has a tab in it: if tabs separate the columns, rename the file to end in .tsv; {known}"
+    else:
+        fix = f"name the file of the other language too, as in corpus.en corpus.fr; {known}"
+    return DataError("not a file of pairs by its ending", where=shown(path), fix=fix)
+
+
+def _in_language(
+    paths: Sequence[Path], target: str | None, by_hand: set[str]
+) -> tuple[list[Path], list[tuple[str, str]]]:
+    """The files without the catalogues met in folders that are in another language than the target asked for."""
+    tags = {path: po.language_of(path) for path in paths if target and ending(path, (".po",))}
+    exact = target in tags.values()
+    foreign = {
+        path: tag
+        for path, tag in tags.items()
+        if tag and target and os.path.realpath(path) not in by_hand
+        if (tag != target if exact else language(target) and language(tag) != language(target))
+    }
+    kept = [path for path in paths if path not in foreign]
+    if not kept:
+        return list(paths), []
+    return kept, [(shown(path), f"in {tag}, not in {target}") for path, tag in foreign.items()]
+
+
+class _Gathered:
+    """The rows of one file after another, and what was wrong with others."""
+
+    def __init__(self, skip: Skip):
+        self.rows: list[Pair] = []
+        self.files: list[PairFile] = []
+        self.faults = BadRows(skip)
+        self.notes: list[str] = []
+        self.left: list[tuple[str, str]] = []
+        self.columns: tuple[tuple[str, str], Path] | None = None
+        self.catalogues = Counter[str]()  # by the language they are in
+        self.empty = 0
+        self.digest = hashlib.sha256()
+
+    def file(self, reading: Reading) -> None:
+        """Take all rows of one file."""
+        before, words = len(self.rows), Counter[str]()
+        names, path = [shown(file) for file in reading.files], reading.files[0]
+        for row in reading.rows:
+            if isinstance(row, str):
+                words[row] += 1
+            elif isinstance(row, DataError):
+                self.faults.take(row)
+            else:
+                source, target = row.source.strip(), row.target.strip()
+                if source and target:
+                    self.take(source, target)
+                else:
+                    self.blank(names, row.line, source, target)
+        count = len(self.rows) - before
+        self.files += [PairFile(file, count) for file in dict.fromkeys(reading.files)]
+        self.notes += reading.notes
+        self.left += [(shown(path), f"{n} of its entries: {word}") for word, n in words.items()]
+        if count and ending(path, (".po",)):
+            self.catalogues.update([po.language_of(path) or ""])
+        if count:
+            self.same_languages(reading.columns, path)
+
+    def take(self, source: str, target: str) -> None:
+        self.rows.append(Pair(source, target))
+        for text in (source, target):
+            data = text.encode("utf-8")
+            self.digest.update(b"%d:%b" % (len(data), data))
+
+    def blank(self, names: list[str], line: int, source: str, target: str) -> None:
+        self.empty += 1
+        if source or target:
+            side, other = (1, source) if source else (0, target)
+            what = f"the {('source', 'target')[side]} is blank, the other side is {excerpt(other)}"
+            fix = "fill it in or delete the row (in parallel files, on both sides)"
+            self.faults.take(DataError(what, where=f"{names[side]}, line {line}", fix=fix))
+
+    def same_languages(self, columns: tuple[str, str], path: Path) -> None:
+        """Refuse to mix languages, where both files name them."""
+        if self.columns is None or not all(map(language, self.columns[0])):
+            self.columns = columns, path
+        elif ending(path, (".po",)) and ending(self.columns[1], (".po",)):
+            return  # catalogues are compared when all are known
+        elif all(map(language, columns)) and columns != self.columns[0]:
+            (source, target), first = self.columns
+            problem = f"holds {columns[0]} -> {columns[1]}, but {shown(first)} holds {source} -> {target}"
+            raise DataError(
+                problem,
+                where=shown(path),
+                fix="train on one pair of languages at a time, or name the columns: --set source=… --set target=…",
+            )
+
+    def one_language(self, found: Sequence[Path]) -> None:
+        """Refuse catalogues of several languages, which are all translations of the same texts."""
+        known = {tag: count for tag, count in sorted(self.catalogues.items()) if tag}
+        if len(known) > 1:
+            listed = ", ".join(f"{tag} ({count} files)" if count > 1 else tag for tag, count in known.items())
+            fix = f"train on one language at a time: name its files, or --set target={next(iter(known))}"
+            where = ", ".join(map(shown, found[:2])) + (", …" if len(found) > 2 else "")
+            raise DataError(f"message catalogues of {len(known)} languages: {listed}", where=where, fix=fix)
+
+    def pairs(self, found: Sequence[Path], skipped: list[tuple[str, str]]) -> Pairs:
+        """All that was gathered, if it is enough and not too much of it was bad."""
+        self.faults.check(len(self.rows))
+        self.one_language(found)
+        left = [*skipped, *self.left, *self.faults.listed()]
+        if not self.rows or self.columns is None:
+            where = ", ".join(map(shown, found[:3])) + (", …" if len(found) > 3 else "")
+            raise DataError(
+                f"0 pairs in {where}{reasons(left)}", fix="name files that hold sentences and their translations"
+            )
+        return Pairs(
+            rows=self.rows,
+            columns=self.columns[0],
+            files=tuple(self.files),
+            skipped=tuple(left),
+            notes=tuple(self.notes),
+            fingerprint=self.digest.hexdigest(),
+            empty=self.empty,
+            bad=self.faults.count,
+        )
+
+
+# Recognition
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are files of pairs, or two files named after languages."""
+    if len(survey.sources) == 2 and all(map(_named_after_language, survey.sources)):
+        return Judgement("sure", "two files that are named after languages")
+    return survey.weakest(_judge_source)
+
+
+def _named_after_language(source: Surveyed) -> bool:
+    """Whether a file's ending is the name of a language: corpus.en, corpus.fr.gz."""
+    suffixes = [suffix for suffix in source.path.suffixes if suffix != ".gz"]
+    known = bool(suffixes) and language(suffixes[-1][1:]) is not None
+    return source.kind == "file" and known and ending(source.path, ENDINGS) is None
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    own, other = (sum(source.endings[ending] for ending in endings) for endings in (PAIRS, OTHER))
+    if source.kind != "archive" and own > other:
+        return Judgement("sure", "message catalogues or translation memories, by the ending")
+    return weakest(map(judge_table, source.tables))
+
+
+def judge_table(table: Table) -> Judgement:
+    """Whether a table has a source and a target, by the names of its columns, its own name, or what they hold."""
+    names, columns = table.names, [column for column in table.columns if holds_text(column) and column.values]
+    if len(columns) < 2 or "text" in names or PICTURE.by_content(table.columns):
+        return NO
+    stem = table.path.name.lower().removesuffix(".gz").rpartition(".")[0]
+    known = {meaning(column.name) for column in columns if bare(column.name or "") not in OFTEN_NUMBERS} - {None}
+    if len(known) > 1:
+        return Judgement("sure", f"columns named {', '.join(sorted(filter(None, known)))}")
+    if not table.header and table.separator is not None and any(languages_of_file(stem, len(names))):
+        return Judgement("sure", "a table whose name has the languages of its columns")
+    texts = [column for column in columns if column.looks == "text"]
+    ask = " ".join(f"--set {side}={column.called}" for side, column in zip(("source", "target"), texts, strict=False))
+    if len(columns) == 2 and _translations(*columns, named=table.header or table.separator is None):
+        return Judgement("sure", "two columns of different texts of similar length", ask)
+    why = "columns of text, of which two may be a source and a target"
+    return Judgement("possible", why, ask) if len(texts) > 1 else NO
+
+
+def _translations(first: Column, second: Column, *, named: bool) -> bool:
+    """Whether two columns look like sentences and their translations. Names that say otherwise ask for whole sentences."""
+    lengths = sorted((first.length, second.length))
+    varied = sorted(column.distinct / len(column.values) for column in (first, second))
+    if lengths[1] > ALIKE * lengths[0] or varied[0] * VARIED < 1 or varied[1] * 2 < 1:
+        return False
+    return not named or min(first.words, second.words) >= SENTENCE

@@ -1,0 +1,124 @@
+"""translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from weft.batches.source import Source
+from weft.domains.pairs.cards import TRANSLATE
+from weft.domains.pairs.codec.languages import ChosenLanguages
+from weft.domains.pairs.dataset import PairData, grouped
+from weft.domains.pairs.encoded import PairIds
+from weft.domains.pairs.exchange import answer_proof, pair_codecs_of, pair_outgoing
+from weft.domains.pairs.language_choice import Measuring, Translating, in_languages, in_languages_of_columns
+from weft.domains.pairs.measures import translation_measures
+from weft.domains.pairs.reading.pairs import read_pairs
+from weft.domains.pairs.reading.texts import Held
+from weft.domains.pairs.recipe import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
+from weft.domains.pairs.settings import PairTraining
+from weft.domains.pairs.views.looking import look_at_writing
+from weft.domains.pairs.views.translation import LookAtTranslation
+from weft.domains.pairs.writing import TextWriter, answer_all, answered
+from weft.domains.texts.codec.text import TextCodec
+from weft.domains.texts.exchange import text_settings
+from weft.files.documents import ENDINGS
+from weft.files.languages import language
+from weft.generate.decode import Decoding
+from weft.inspect.views import View
+from weft.interop import Imported
+from weft.modalities.text import TextEmbed
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Model
+from weft.objectives import TargetToken
+from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.codec import Codecs
+from weft.tasks.outgoing import Outgoing
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
+from weft.tasks.request import Listen, Loaded, Measured, Prediction
+from weft.tasks.task import Task
+from weft.training.progress import Progress
+
+
+@final
+class Translate(Task[PairData, PairIds, PairTraining]):
+    """Encoder–decoders, from the LSTM to the Transformer."""
+
+    card = TRANSLATE
+    parts = (Parts({"source": End.of(TextCodec), "target": End.of(TextCodec, side="target")}, (Seq2Seq,), TextEmbed),)
+    recipe = RECIPE
+    unit = "token"
+    asks = (Asks("text", "a text", lines=True),)
+    documents = ENDINGS
+    Predict = Translating
+    Evaluate, Export = Measuring, ChosenLanguages
+    Look = LookAtTranslation
+
+    def codecs(self, data: PairData, training: PairTraining, known: Codecs) -> Codecs:
+        return in_languages_of_columns(pair_codecs(data, training, known, str), data.columns)
+
+    def encode(
+        self, data: PairData, codecs: Codecs, training: PairTraining, known: Model.Config | None, progress: Progress
+    ) -> PairIds:
+        return PairIds.of(data, codecs, training.context, str)
+
+    def sized(self, draft: PairDraft) -> tuple[Seq2Seq.Config, PairTraining]:
+        return encoder_decoder(draft)
+
+    def objective(self, encoded: PairIds, codecs: Codecs, training: PairTraining) -> TargetToken.Config:
+        return TargetToken.Config(smoothing=training.smoothing)
+
+    def source(self, encoded: PairIds, codecs: Codecs, model: Model.Config, training: PairTraining) -> Source:
+        return encoded.source(training.tokens or 1024, training.seed)
+
+    def batch_in_words(self, training: PairTraining, source: Source) -> str:
+        return batch_in_words(training, source)
+
+    def ability(self, run: Loaded) -> str:
+        return f"Translates from {' to '.join(run.data.columns)}"
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return pair_facts(run)
+
+    def example(self, run: Loaded, measured: Measured) -> str:
+        return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
+
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("text")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Translating, listen: Listen | None) -> list[Answer]:
+        texts = texts_of(inputs)
+        found = TextWriter(in_languages(run, how)).write_long(texts, how)
+        return [Answer(i, answered(texts[i], one)) for i, best in enumerate(found) for one in best]
+
+    def shown(self, prediction: Prediction) -> str:
+        return str(prediction["text"])
+
+    def prepared(self, run: Loaded, how: ChosenLanguages) -> Loaded:
+        return in_languages(super().prepared(run, how), how)
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
+        columns = run.data.columns or ("source", "target")  # an imported model knows of none
+        asked = [run.config["training"][side] for side in ("source", "target")]
+        source, target = (said or language(column) for said, column in zip(asked, columns, strict=True))
+        return grouped(read_pairs(sources, source=source, target=target).rows)
+
+    def measure(
+        self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
+    ) -> Measured:
+        writer = TextWriter(run)
+        found = answer_all(writer, held_out, writer.write_long, run.usual(Decoding), str, progress)
+        return found.measured(*translation_measures(found.answers, found.held))
+
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTranslation) -> View:
+        """The alignment of a sentence with its translation by the model, or with one that is given."""
+        return look_at_writing(run, only_text(inputs), how, called="translation")
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(pair_codecs_of(model), TargetToken.Config(), text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return pair_outgoing(run, self.Predict)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return answer_proof(self, run)

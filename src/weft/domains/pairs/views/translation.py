@@ -1,0 +1,208 @@
+"""What a translation looked at: the alignment of its words as a picture, a page or text, and one token step by step."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+
+from weft.batches.samples import PaddedIds
+from weft.config import Config
+from weft.core.memories import Prefix
+from weft.core.recording import Reading, record
+from weft.domains.pairs.codec.languages import ChosenLanguages
+from weft.domains.texts.codec.text import TextMarks
+from weft.inspect import fonts, matrix
+from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, piece_spans, weights_of
+from weft.inspect.steps import Steps
+from weft.inspect.steps_table import table
+from weft.inspect.token_steps import TOKEN, Readers, StepView
+from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.modalities.text import Text
+from weft.modalities.tokenizer import Tokenizer
+from weft.models.seq2seq import Seq2Seq
+
+Side = Literal["across", "source", "target"]
+SIDE = "with token: which attention: across (cross-attention), source (of the encoder) or target (of the decoder)"
+
+
+@dataclass(frozen=True)
+class Look(AttentionChoice):
+    """Which attention to show, and of what: whole words, or the pieces that the tokenizer cuts them into."""
+
+    pieces: bool = False
+
+
+class LookAtWriting(Config):
+    """Settings of a look at what an encoder–decoder writes."""
+
+    layer: int | None = None
+    head: int | None = None
+    every: bool = False
+    pieces: bool = False
+    target: str | None = None
+    beam: int = 5
+    token: str | None = None
+    side: Side = "across"
+
+    about: ClassVar[Mapping[str, str]] = {
+        "layer": "one layer of the decoder, from 1; by default the average of all",
+        "head": "one head, from 1; by default the average of all",
+        "every": "every head of every layer, each in its own panel",
+        "pieces": "show the model's tokens (sub-words) instead of whole words",
+        "target": "align with this translation instead of the model's own",
+        "beam": "beam size of the search for the model's own translation",
+        "token": TOKEN,
+        "side": SIDE,
+    }
+
+    @property
+    def chosen(self) -> Look:
+        """The layers and heads to show."""
+        return Look(layer=self.layer, head=self.head, every=self.every, pieces=self.pieces)
+
+
+class LookAtTranslation(LookAtWriting, ChosenLanguages):
+    """Settings of a look at a translation."""
+
+    about: ClassVar[Mapping[str, str]] = {**ChosenLanguages.about, **LookAtWriting.about}
+
+
+class TranslationView(View):
+    """One sentence and its translation, with all that was read for it. Shows itself in a notebook."""
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        source: Sequence[int],
+        target: Sequence[int],
+        how: Look = Look(),
+        *,
+        marks: TextMarks,
+        after: Sequence[int] = (),
+        answer: LookedAnswer | None = None,
+    ):
+        """`source` and `target` are ids without their end; the target is read from the start among its `marks`.
+
+        The ids `after` stand behind the source; by default the end does.
+        """
+        self.model, self.tokenizer, self.how, self.answer = model, tokenizer, how, answer
+        self.source_ids, self.target_ids = [*source, *(after or (marks.end,))], [*target, marks.end]
+        self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
+        given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).raw()
+        self._readings = readings_of(model, given, [marks.start, *self.target_ids[:-1]])
+        how.indices(*self.pieces.weights.shape[:2])
+
+    @property
+    def about(self) -> str:
+        return f"how the words of {self.target[:40]!r} read {self.source[:40]!r}"
+
+    @cached_property
+    def pieces(self) -> Alignment:
+        """How much of each source token was read when each target token was written, for every layer and head."""
+        return Alignment(
+            source=tuple(piece_labels(self.tokenizer, self.source_ids)),
+            target=tuple(piece_labels(self.tokenizer, self.target_ids)),
+            weights=weights_of(self._readings["across"]),
+            source_spans=tuple(piece_spans(self.tokenizer, self.source_ids)),
+            target_spans=tuple(piece_spans(self.tokenizer, self.target_ids)),
+        )
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """The same, of whole words unless pieces are wanted."""
+        return self.pieces if self.how.pieces else self.pieces.by_words(self.source, self.target)
+
+    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+        """The alignment as a picture."""
+        said = [] if self.answer is None else [str(self.answer)]
+        return matrix.draw(self.alignment, self.how, format=format, notes=said)
+
+    def page(self) -> bytes:
+        """The alignment as a page that needs nothing else."""
+        matrices = svg_figure(matrix.draw(self.alignment, self.how, format="svg"))
+        return page(self.source, matrices, self.answer or LookedAnswer(((self.target, None),), "target"))
+
+    def text(self) -> str:
+        """For each word of the translation, what was read most, in words."""
+        said = self.target if self.answer is None else str(self.answer)
+        return "\n".join([self.source, said, "", ROWS, *most_read(self.alignment.of(self.how).mean())])
+
+    def steps(self, token: str | int = 1, *, side: Side = "across") -> Steps:
+        """The numbers of one head for one token: its query, the keys, scores, softmax and the sum of values.
+
+        `token` is a word or piece of the side that reads, or its place from 1. The token that reads is the one before
+        the one that is written, except in the encoder.
+        """
+        source, target = self.pieces.source, self.pieces.target
+        return seq2seq_readers(self.model, self._readings, source, target, side).steps(token, self.how)
+
+    def table(self, token: str | int = 1, *, side: Side = "across") -> str:
+        """`steps` as a table to print."""
+        return table(self.steps(token, side=side))
+
+    def step_view(self, token: str | int, side: Side) -> StepView:
+        """One token step by step, as a view."""
+        return StepView(self.steps(token, side=side), self.source, self.answer)
+
+    def note(self) -> str | None:
+        """What to say of signs that no installed font has."""
+        return fonts.missing_glyphs([*self.alignment.source, *self.alignment.target])
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values: words and the weights between them."""
+        chosen = self.alignment.of(self.how).mean()
+        weights = [[round(float(w), 4) for w in row] for row in chosen.weights[0, 0]]
+        return {
+            "source": self.source,
+            "text": self.target,
+            **({} if self.answer is None else {"answer": self.answer.to_json()}),
+            "source_words": list(chosen.source),
+            "target_words": list(chosen.target),
+            "weights": weights,
+        }
+
+
+def seq2seq_readers(
+    model: Seq2Seq,
+    readings: Mapping[str, list[list[Reading]]],
+    source: Sequence[str],
+    target: Sequence[str],
+    side: Side,
+) -> Readers:
+    """Who reads whom in an encoder–decoder; `target` are the tokens that are written, each read for by the one before."""
+    before = ["<start>", *target[:-1]]
+    joined = isinstance(
+        model.config.target.trunk.memory, Prefix.Config
+    )  # the source stands before the target in one line
+    if side == "source":
+        return Readers(readings["source"], source, source, "encoder")
+    layers = readings["across"] if side == "across" else readings["target"]
+    if joined and not readings["across"]:
+        names = target if side == "across" else before
+        return Readers(
+            readings["target"], names, [*source, *before], "decoder, source and target in one line", len(source)
+        )
+    if side == "across":
+        return Readers(layers, target, source, "decoder, over the source")
+    return Readers(layers, before, before, "decoder, over what is written")
+
+
+@torch.inference_mode()
+def readings_of(model: Seq2Seq, given: Any, target: list[int]) -> dict[str, list[list[Reading]]]:
+    """What every layer read, in one pass over both sides: across, within the source, within the target.
+
+    `given` is a source as the model reads it, `target` the ids that its decoder reads.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    with record(model) as recorder:
+        model.target.encode(Text(torch.tensor([target], device=device)), memory=model.memorise(given))
+    found: dict[str, list[list[Reading]]] = {"across": [], "source": [], "target": []}
+    for name, readings in recorder.readings.items():
+        side = "across" if readings[0].attention.cross else name.split(".")[0]
+        found[side].append(readings)
+    return found

@@ -1,0 +1,172 @@
+"""classify-images: learn to tell what is in a picture. Pictures with labels in, a model that labels new ones out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, final
+
+from torch import Tensor
+
+from weft.batches.samples import wanted
+from weft.batches.source import Source
+from weft.core import Pooled
+from weft.domains.pictures import given as pictures
+from weft.domains.pictures.cards import CLASSIFY_IMAGES
+from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.encoded.batches import labelled_pictures
+from weft.domains.pictures.encoded.seen import SeenPictures
+from weft.domains.pictures.exchange import picture_codec_of, picture_proof, picture_settings, preparation_of
+from weft.domains.pictures.reading.album import Album
+from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.recipe import sizes as recipes
+from weft.domains.pictures.recipe.costs import labelled_cost
+from weft.domains.pictures.settings import PictureLabelTraining
+from weft.domains.pictures.views.vision import LookAtPicture
+from weft.inspect.views import View
+from weft.interop import Imported
+from weft.modalities.image import PictureEmbed
+from weft.models.backbone import embed_of
+from weft.models.stream import Model, Stream
+from weft.objectives.objective import Objective
+from weft.tasks.adopting import Adopted, label_codec, label_objective
+from weft.tasks.asks import Answer, Given, Gives, Ways
+from weft.tasks.codec import Codecs
+from weft.tasks.finetuning import decided as with_head_lr
+from weft.tasks.finetuning import start_weights, with_lora
+from weft.tasks.labels import labelling as labels
+from weft.tasks.labels.classes import ClassCodec
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
+from weft.tasks.recipe import with_model_settings
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.task import Task
+from weft.training.progress import Progress
+
+MISTAKES = 24  # shown in the contact sheet
+LabelDraft = Draft[PictureData, SeenPictures, PictureLabelTraining]
+
+
+@final
+class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
+    """Vision Transformers and residual networks; labels are classes, or numbers."""
+
+    card = CLASSIFY_IMAGES
+    parts = (Parts({"picture": End.of(PictureCodec), "label": End.of(LabelCodec)}, (Stream,), PictureEmbed),)
+    recipe = recipes.CLASSIFYING
+    unit = "picture"
+    starts_from = ("reconstruct-images", "distill-images", "caption")
+    asks = (pictures.PICTURES,)
+    embeds = (pictures.PICTURE,)
+    Embed = pictures.Seeing
+    Look = LookAtPicture
+
+    class Predict(Ground, labels.Labelling):
+        """Settings of a prediction."""
+
+        about: ClassVar[Mapping[str, str]] = {**labels.Labelling.about, **Ground.about}
+
+    def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
+        album, kind = data.train, data.kind or "classes"
+        label = labels.learned(kind, album.classes, album.labels or (), known)
+        return {"picture": pictures.picture_codec(data, training, known), "label": label}
+
+    def encode(
+        self,
+        data: PictureData,
+        codecs: Codecs,
+        training: PictureLabelTraining,
+        known: Model.Config | None,
+        progress: Progress,
+    ) -> SeenPictures:
+        return pictures.seen_pictures(data, codecs, known, progress)
+
+    def sized(self, draft: LabelDraft) -> tuple[Model.Config, PictureLabelTraining]:
+        name = self.recipe.model_name(draft.request)
+        backbone = recipes.new_backbone(draft, self.recipe, labels.codec_of(draft.codecs).outputs, labelled_cost, name)
+        return with_model_settings(backbone, draft.request), self._decided(draft, backbone)
+
+    def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Model.Config, PictureLabelTraining]:
+        drop = self.recipe.rates[self.model_name(draft.request)].get("drop", 0.0)
+        backbone = recipes.continued_backbone(origin, draft.training, drop)
+        same = draft.codecs["label"].same(origin.codecs.get("label"))
+        if not same:
+            head = Pooled.Config(first=embed_of(backbone).class_tokens > 0, norm=getattr(backbone.head, "norm", None))
+            backbone = backbone.replace(head=head, outputs=labels.codec_of(draft.codecs).outputs)
+        return with_lora(backbone, draft.training), with_head_lr(self._decided(draft, backbone), same_head=same)
+
+    def _decided(self, draft: LabelDraft, backbone: Stream.Config) -> PictureLabelTraining:
+        return recipes.decided(draft, backbone, labelled_cost).replace(labels=draft.data.kind)
+
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        return start_weights(origin, backbone=True, same_head=codecs["label"].same(origin.codecs.get("label")))
+
+    def model_name(self, request: Request) -> str:
+        return recipes.continued_name(self.recipe, request)
+
+    def objective(self, encoded: SeenPictures, codecs: Codecs, training: PictureLabelTraining) -> Objective.Config:
+        return labels.objective(labels.codec_of(codecs), smoothing=training.smoothing)
+
+    def source(
+        self, encoded: SeenPictures, codecs: Codecs, model: Model.Config, training: PictureLabelTraining
+    ) -> Source:
+        codec, data = labels.codec_of(codecs), encoded.data
+        train, held = (wanted(codec.encode(album.labels or (), data.rule)) for album in (data.train, data.held_out))
+        how, stride = training.augment, embed_of(model).stride
+        source = labelled_pictures(encoded, train, held, how=how, stride=stride, seed=training.seed)
+        return pictures.read_ahead(source, encoded)
+
+    def batch_in_words(self, training: PictureLabelTraining, source: Source) -> str:
+        return recipes.batch_in_words(training)
+
+    def ability(self, run: Loaded) -> str:
+        return labels.ability(labels.codec_of(run.codecs), "a picture")
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        codec = labels.codec_of(run.codecs)
+        kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
+        return {"labels": kind, **recipes.picture_facts(run)}
+
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(labels.codec_of(run.codecs))
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        return pictures.opened_pictures(words)
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
+        run, (names, frames) = run.computing(how.precision), pictures.given_pictures(run, inputs, how)
+        values = pictures.values_of(run, frames, pictures.classifier_of(run))
+        found = labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
+        return [Answer(i, one) for i, one in enumerate(found)]
+
+    def shown(self, prediction: Prediction) -> str:
+        return labels.in_a_line(prediction)
+
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
+        return pictures.picture_vectors(run, inputs, how)
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
+        return pictures.measured_album(run, sources, labels=True)
+
+    def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
+        codec, true, frames = labels.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)
+        codec.encode(true)  # refuses unknown labels before anything is computed
+        values = pictures.values_of(run, frames, pictures.classifier_of(run), progress)
+        found = labels.measured(codec, values, true, held_out.names, called="picture")
+        sheet = pictures.mistakes(frames, labels.surest_mistakes(codec, values, true, MISTAKES))
+        return replace(found, pictures={**found.pictures, **sheet})
+
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
+        return pictures.look_at_picture(run, inputs, how, labels.codec_of(run.codecs))
+
+    def adopted(self, model: Imported) -> Adopted:
+        label = label_codec(model)
+        codecs = {**({} if label is None else {"label": label}), **picture_codec_of(model)}
+        return Adopted(codecs, label_objective(label), picture_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return replace(with_labels(run), preparation=preparation_of(run))
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return picture_proof(self, run, tolerance)

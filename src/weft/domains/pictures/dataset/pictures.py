@@ -1,0 +1,159 @@
+"""Pictures to learn from and pictures held out: with a class or a number each, or without."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, final
+
+from weft.batches.order import key
+from weft.domains.pictures.dataset.split import split_album
+from weft.domains.pictures.reading import recognising as images
+from weft.domains.pictures.reading.album import Album, Found
+from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
+from weft.domains.pictures.sample import digits
+from weft.errors import DataError, listed
+from weft.files.columns import number
+from weft.files.dataset import Count, Dataset, Reader
+from weft.files.decoding import shown
+from weft.files.known_roles import LABEL, PICTURE
+from weft.files.labels import Kind
+from weft.files.pictures.locations import FilePlace
+from weft.files.survey import Judgement, Survey
+
+SET_APART = "the part of the data that is set apart in it"
+SCENES = "weft's scenes"
+UNSEEN = "scenes of their own: each shows a colour and a shape that are never together in those to learn from"
+
+
+class PictureSettings(Protocol):
+    """What may be said of the pictures."""
+
+    @property
+    def allowed(self) -> int | float | None: ...
+
+
+class LabelSettings(PictureSettings, Protocol):
+    """What may be said of labelled pictures."""
+
+    @property
+    def labels(self) -> Kind | None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureData(Dataset[Album, Album]):
+    """Pictures in albums; `kind` says what their labels are, where they have any.
+
+    `still` ones are not moved, cropped or turned in training: what is said of them would no longer be true.
+    """
+
+    kind: Kind | None = None
+    still: bool = False
+
+    def example(self) -> str | None:
+        """The file of the first held-out picture; None where it stands in no file of its own."""
+        place = self.held_out.pictures[0].place if self.held_out.pictures else None
+        return str(place.path) if isinstance(place, FilePlace) else None
+
+
+@final
+class LabelledPictures(Reader[PictureData]):
+    """Pictures with a class or a number each."""
+
+    sample = "digits"
+    roles = (PICTURE, LABEL)
+
+    def judge(self, survey: Survey) -> Judgement:
+        return images.judge(survey)
+
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: LabelSettings, count: Count | None = None
+    ) -> PictureData:
+        found, given = _read(sources, valid, asked, count, labels=True)
+        kind = asked.labels or kind_of(found.train.labels or ())
+        if kind == "classes":
+            data = held_apart(found, given, name_of(sources, "scikit-learn's digits"), valid)
+            _same_classes(data.train, data.held_out, data.rule)
+            classes = data.train.classes
+            headline = f"{data.described} of {len(classes)} classes: {listed(classes)}"
+        else:
+            data = held_apart(found, given, name_of(sources, "scikit-learn's digits"), valid, even=False)
+            headline = f"{data.described} with a number each"
+            data = replace(data, notes=tuple(n for n in data.notes if not n.endswith(OF_CLASSES)))
+        return replace(data, kind=kind, notes=(headline, *data.notes[1:]))
+
+
+@final
+class Pictures(Reader[PictureData]):
+    """Pictures alone, in classes or not."""
+
+    sample = "digits"
+    roles = (PICTURE,)
+
+    def judge(self, survey: Survey) -> Judgement:
+        return images.judge_alone(survey)
+
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None = None
+    ) -> PictureData:
+        found, given = _read(sources, valid, asked, count, labels=False)
+        return held_apart(found, given, name_of(sources, "scikit-learn's digits"), valid)
+
+
+def kind_of(labels: Sequence[str]) -> Kind:
+    """Numbers where all labels are numbers and some have fractions: whole numbers are more likely to be classes."""
+    values = [number(label) for label in labels]
+    return "numbers" if any(v is not None and not v.is_integer() for v in values) and None not in values else "classes"
+
+
+def name_of(sources: Sequence[str], sample: str) -> str:
+    """The names of the data in words."""
+    return listed([Path(source).name for source in sources]) if sources else sample
+
+
+def held_apart(
+    found: Found, given: Found | None, name: str, valid: str | None, *, even: bool = True, apart: str = SET_APART
+) -> PictureData:
+    """What is trained on and what is held out: other data that was `given`, a part set apart in it, or split off.
+
+    The split takes an `even` share of every class; `apart` says what the part is that is set apart in the data.
+    """
+    train, skipped = found.train, [*found.train.skipped, *(found.held_out.skipped if found.held_out else ())]
+    notes = [f"{number:,} x {note}" for note, number in train.notes.items()]
+    if given is not None:
+        held, rule = given.held_out or given.train, f"the pictures in {shown(valid or '')}"
+        skipped += held.skipped
+    elif found.held_out is not None:
+        held, rule = found.held_out, apart
+    else:
+        train, held, rule = split_album(train, even=even)
+    if not len(train) or not len(held):
+        raise DataError(f"{len(train)} pictures to train on and {len(held)} held out are too few", where=name)
+    described = f"{len(train) + len(held):,} pictures ({name})"
+    if skipped:
+        notes.append(f"{len(skipped):,} skipped: {listed([f'{name} ({why})' for name, why in skipped])}")
+    return PictureData(
+        train=train,
+        held_out=held,
+        rule=rule,
+        fingerprint=key(train.fingerprint, held.fingerprint),
+        described=described,
+        notes=(described, *notes),
+        skipped=tuple(skipped),
+        amounts={"pictures": len(train), "held_out": len(held)},
+    )
+
+
+def _read(
+    sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None, *, labels: bool
+) -> tuple[Found, Found | None]:
+    """The pictures in files, or the sample; and those to be held out, where they are named."""
+    skip = asked.allowed
+    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(digits(), None)
+    return found, None if valid is None else read_images([valid], labels=labels, skip=skip)
+
+
+def _same_classes(train: Album, held: Album, rule: str) -> None:
+    unknown = sorted(set(held.classes) - set(train.classes))
+    if unknown:
+        problem = f"held out are pictures of {listed(unknown)}, of which there are none to train on"
+        raise DataError(problem, where=rule, fix="give both the same class names")

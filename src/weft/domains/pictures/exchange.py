@@ -1,0 +1,65 @@
+"""Models of pictures from elsewhere and for elsewhere: their codec and preparation, and pictures that try an export."""
+
+from typing import Any
+
+import numpy as np
+
+from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.encoded.frames import SMALL
+from weft.interop import Imported
+from weft.modalities.image import PictureEmbed
+from weft.modalities.preparation import Preparation
+from weft.models.stream import Model
+from weft.tasks.adopting import shape_of
+from weft.tasks.planning import AnyTask
+from weft.tasks.proof import MOST, Proof, label_answers, predicted
+from weft.tasks.request import Loaded
+
+
+def picture_codec_of(imported: Imported) -> dict[str, PictureCodec.Config]:
+    """The end of a model that reads pictures, of the size that it reads."""
+    embed = imported.config.reader().embed
+    assert isinstance(embed, PictureEmbed.Config)
+    shape = tuple(side * embed.stride for side in embed.grid)
+    small = shape if max(shape) <= SMALL else None
+    return {"picture": PictureCodec.Config(size=max(shape), shape=small, preparation=imported.preparation)}
+
+
+def picture_settings(imported: Imported) -> dict[str, Any]:
+    """The settings of a training that later runs take over from a model of pictures."""
+    embed = imported.config.reader().embed
+    assert isinstance(embed, PictureEmbed.Config)
+    pictures = {
+        "size": max(side * embed.stride for side in embed.grid),
+        "patch": getattr(embed, "patch", None),
+        "summary": "class" if embed.class_tokens else "mean",
+    }
+    return {**shape_of(imported), **pictures, **imported.settings}
+
+
+def preparation_of(run: Loaded) -> Preparation | None:
+    """How pictures get their size, where the model's makers said it."""
+    picture = run.codecs.get("picture")
+    return picture.config.preparation if isinstance(picture, PictureCodec) else None
+
+
+def picture_proof(task: AnyTask, run: Loaded, tolerance: float) -> Proof | None:
+    """Pictures and their labels; numbers may differ by twice the tolerance."""
+    pictures = trial_pictures(run.model.config)
+    answers = label_answers(run, predicted(task, run, pictures)) if pictures else []
+    return Proof("picture label", pictures, answers, within=2 * tolerance) if pictures else None
+
+
+def trial_pictures(model: Model.Config) -> list[np.ndarray]:
+    """Pictures of a model's own size, in colour; none where it reads others."""
+    embed = model.reader().embed
+    if not isinstance(embed, PictureEmbed.Config) or embed.channels != 3:
+        return []
+    height, width = (side * embed.stride for side in embed.grid)
+    draw, (rows, columns) = np.random.default_rng(0), np.mgrid[0:height, 0:width]
+    pictures = []
+    for _ in range(MOST // 2):
+        waves = [np.sin(rows * draw.uniform(0, 1) + columns * draw.uniform(0, 1)) for _ in range(3)]
+        noise = draw.normal(0, 20, (height, width, 3))
+        pictures.append((127 + 90 * np.stack(waves, -1) + noise).clip(0, 255).astype(np.uint8))
+    return pictures

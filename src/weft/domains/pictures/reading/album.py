@@ -1,0 +1,153 @@
+"""An album: pictures that have been found and can be read in any order. Refuses to know how they were found."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from weft.errors import DataError
+from weft.files.pictures.colour import Backing
+from weft.files.pictures.decoding import SMALL, Decoded, shrunk
+from weft.files.pictures.locations import Place, digest
+from weft.files.pictures.regions import Question, Region
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What is known of one picture: `digest` is the SHA-256 of its content, None where nobody has read it yet.
+
+    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it. `regions` says for
+    each caption what its words are about, where that is known.
+    `thumbnail` is what copies are known by (`images.copies`).
+    """
+
+    name: str
+    place: Place = field(repr=False)
+    label: str | None = None
+    scale: float = math.nan
+    digest: bytes | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    kept: Decoded | None = field(default=None, repr=False, compare=False)
+    captions: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+    regions: tuple[tuple[Region, ...], ...] = ()
+    thumbnail: bytes | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Album:
+    """Pictures in order.
+
+    `skipped` lists what was left out, with the reason; `more` are notes that concern the album as a whole. A part of an
+    album has neither.
+    """
+
+    pictures: tuple[Listed, ...] = field(repr=False)
+    skipped: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    more: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name for each picture, fit to be shown."""
+        return tuple(picture.name for picture in self.pictures)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...] | None:
+        """A class for each picture, or None."""
+        labels = tuple(picture.label for picture in self.pictures if picture.label is not None)
+        return labels if labels and len(labels) == len(self.pictures) else None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The different labels in order, numbers by their value."""
+        return tuple(sorted(set(self.labels or ()), key=_order))
+
+    @cached_property
+    def captions(self) -> tuple[tuple[str, ...], ...]:
+        """The sentences about each picture."""
+        return tuple(picture.captions for picture in self.pictures)
+
+    @cached_property
+    def regions(self) -> tuple[tuple[tuple[Region, ...], ...], ...]:
+        """For each caption of each picture, what its words are about; empty for a picture of which it is not known."""
+        return tuple(picture.regions for picture in self.pictures)
+
+    @cached_property
+    def questions(self) -> tuple[tuple[Question, ...], ...]:
+        """The questions about each picture."""
+        return tuple(picture.questions for picture in self.pictures)
+
+    @cached_property
+    def scales(self) -> np.ndarray | None:
+        """Metres per pixel, NaN where a picture does not say; None where none does."""
+        scales = np.array([picture.scale for picture in self.pictures], np.float64)
+        return scales if np.isfinite(scales).any() else None
+
+    @property
+    def notes(self) -> Mapping[str, int]:
+        """What people should know of the pictures, and of how many it is true."""
+        counts = Counter(note for picture in self.pictures for note in picture.notes)
+        return {**counts, **self.more}
+
+    @cached_property
+    def digests(self) -> tuple[bytes, ...]:
+        """The SHA-256 of each picture's content."""
+        return tuple(picture.digest or digest(picture.place.content()) for picture in self.pictures)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 over names, labels, scales, captions, questions and contents, in order."""
+        total = hashlib.sha256()
+        for picture, content in zip(self.pictures, self.digests, strict=True):
+            texts = [picture.name, picture.label or "", f"{picture.scale!r}", *picture.captions]
+            for question in picture.questions:
+                texts += ["a question", question.text, question.kind or "", "its answers", *question.answers]
+            for text in texts:
+                data = text.encode("utf-8")
+                total.update(b"%d:%b" % (len(data), data))
+            total.update(content)
+        return total.hexdigest()
+
+    def read(self, index: int, side: int | None = None, backing: Backing = "grey") -> Decoded:
+        """One picture, its shorter side at most `side`. From memory where it is kept, with the same result."""
+        picture = self.pictures[index]
+        if picture.kept is not None and backing == "grey":
+            whole = min(picture.kept.pixels.shape[:2]) < SMALL
+            if side is not None and (side <= SMALL or whole):
+                return shrunk(picture.kept, side)
+            if whole:
+                return picture.kept
+        content = picture.place.content()
+        if picture.digest is not None and digest(content) != picture.digest:
+            fix = "leave the data as it is while it is in use, and begin again"
+            raise DataError("it has changed since it was first read", where=picture.place.where, fix=fix)
+        return picture.place.decode(content, side, backing)
+
+    def take(self, indices: Iterable[int]) -> Album:
+        """Some of the pictures, in the order asked for."""
+        return Album(tuple(self.pictures[int(index)] for index in indices))
+
+
+@dataclass(frozen=True)
+class Found:
+    """Pictures to learn from, and those that the data itself holds out, if it does."""
+
+    train: Album
+    held_out: Album | None
+
+
+def _order(label: str) -> tuple[float, str]:
+    try:
+        value = float(label)
+    except ValueError:
+        value = math.inf
+    return (value, label) if math.isfinite(value) else (math.inf, label)

@@ -1,0 +1,113 @@
+"""Pictures, with or without classes: whether sources hold them, and reading them. `data.images` does the work."""
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from weft.domains.pictures.reading.arrays import holds_pictures, is_arrays
+from weft.domains.pictures.reading.folders import in_folder
+from weft.domains.pictures.reading.tables import is_picture_table
+from weft.domains.pictures.reading.trying import find_pictures, read_images
+from weft.errors import DataError
+from weft.files.known_roles import PICTURE
+from weft.files.pictures.formats import named_as_picture
+from weft.files.pictures.locations import NO_PICTURE, has_picture, is_one_picture, leftover
+from weft.files.survey import FILES, NO, Judgement, Survey, Surveyed, weakest
+from weft.files.tables import Table
+
+LOOK = 200  # files looked at to recognise a folder or an archive
+
+__all__ = ["find_pictures", "judge", "read_images"]
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are pictures with classes: in folders and archives, arrays of them, or tables of paths."""
+    found = survey.weakest(_judge_source)
+    if not found:
+        return found
+    return replace(found, general=True) if _has_classes(survey) else NO
+
+
+def judge_alone(survey: Survey) -> Judgement:
+    """Whether these are several pictures without classes, from which more than one thing could be learned."""
+    found = survey.weakest(_judge_source)
+    if not found or _has_classes(survey) or is_one_picture(survey):
+        return NO
+    why = f"{found.why} without classes; with a folder for each class, classes can be learned"
+    return Judgement("possible", why, general=True)
+
+
+def _has_classes(survey: Survey) -> bool:
+    """Whether some source may name the classes of its pictures: by folders, by a table, or in arrays."""
+    return any(map(_names_classes, survey.sources))
+
+
+def _names_classes(source: Surveyed) -> bool:
+    if source.kind == "folder":
+        return _sub_folders(source.path) > 1 and _different(source)
+    if source.kind in ("archive", "pattern"):
+        names = [Path(name) for name in source.names if not any(map(leftover, Path(name).parts))]
+        cut = len(source.names) >= FILES  # classes may follow
+        return len({name.parent for name in names}) > 1 or (cut and len(names[0].parts) > 1)
+    return bool(source.tables) or is_arrays(source.path)
+
+
+def _different(source: Surveyed) -> bool:
+    """Whether the folders of the pictures have different names: train/images and test/images are no classes."""
+    parents = {Path(name).parent.name for name in source.names if named_as_picture(name)}
+    return len(parents) > 1 or (len(source.names) >= FILES and _branches(source.path))
+
+
+def _branches(folder: Path) -> bool:
+    """Whether the folders in a folder hold pictures themselves, or folders of different names."""
+    inside = [entry for entry in folder.iterdir() if entry.is_dir() and not leftover(entry.name)]
+    below = {entry.name for one in inside for entry in one.iterdir() if entry.is_dir()}
+    flat = any(named_as_picture(entry.name) for one in inside for entry in islice(one.iterdir(), LOOK))
+    return flat or len(below) > 1
+
+
+def _sub_folders(folder: Path) -> int:
+    """How many folders stand side by side in a folder; one that holds a single folder and no pictures is gone through."""
+    try:
+        inside = [entry for entry in folder.iterdir() if not leftover(entry.name)]
+    except OSError:
+        return 0
+    folders = [entry for entry in inside if entry.is_dir()]
+    if len(folders) == 1 and not any(named_as_picture(entry.name) for entry in inside):
+        return _sub_folders(folders[0])
+    return len(folders)
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    if source.kind == "folder":
+        try:
+            found = in_folder(source.path, most=LOOK)
+        except DataError:
+            return NO
+        others = sum(reason == NO_PICTURE for _, reason in found.skipped)
+        return _sure("a folder of pictures", len(found.pictures) > others)
+    if source.kind == "archive":
+        names = [name for name in source.names[:LOOK] if not any(map(leftover, Path(name).parts))]
+        return _sure("an archive of pictures", sum(map(named_as_picture, names)) * 2 > len(names))
+    if source.kind == "pattern":
+        return _sure("pictures, by their endings", sum(map(named_as_picture, source.names)) * 2 > len(source.names))
+    if source.kind != "file":
+        return NO
+    if source.tables:
+        return weakest(map(_judge_table, source.tables))
+    if is_arrays(source.path):
+        return _sure("arrays that have the shape of pictures", holds_pictures(source.path))
+    return _sure("a picture", not is_picture_table(source.path) and has_picture(source.path))
+
+
+def _judge_table(table: Table) -> Judgement:
+    """Whether a column that is named after pictures holds their names."""
+    pictures = set(PICTURE.by_content(table.columns))
+    if table.header and pictures & set(PICTURE.by_name(table.names)) and is_picture_table(table.path):
+        return Judgement("sure", "a table of pictures, by the names of its columns")
+    why = "names of pictures: with a header line that names the columns, as in path,label, their classes can be learned"
+    return Judgement("possible", why) if pictures and is_picture_table(table.path) else NO
+
+
+def _sure(why: str, is_so: bool) -> Judgement:
+    return Judgement("sure", why) if is_so else NO

@@ -1,0 +1,133 @@
+"""Users' pictures, every one of them tried before it is relied on.
+
+A picture that cannot be decoded is left out and listed, up to a bound; beyond it the data is refused. Nothing stands in
+for a broken picture. Files are tried in processes of their own, as a picture may crash its decoder. Small versions stay
+in memory, so that nothing has to be decoded twice.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from weft.domains.pictures.reading.album import Album, Found, Listed
+from weft.domains.pictures.reading.copies import thumbnail
+from weft.domains.pictures.reading.layout import LAYOUT
+from weft.domains.pictures.reading.sources import gather
+from weft.errors import DataError
+from weft.files.bad_rows import Reasons, Skip, check_bad, check_skip, reasons
+from weft.files.decoding import shown
+from weft.files.pictures.decode_all import tried
+from weft.files.pictures.decode_workers import Children, Crash
+from weft.files.pictures.locations import Gathered
+
+KEEP = 2**30  # bytes of small pictures that stay in memory
+OF_CLASSES = ("equal to a picture of another class", "held out, of a class that is not learnt")  # notes on labels
+
+
+def read_images(
+    sources: str | Path | Sequence[str | Path],
+    *,
+    labels: bool = True,
+    skip: Skip = None,
+    progress: Callable[[int, int], None] | None = None,
+    keep: int = KEEP,
+) -> Found:
+    """Find pictures, decode every one once, and say what is wrong with those that are left out.
+
+    `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which share
+    of all; None allows one in a hundred, and always one.
+    """
+    check_skip(skip, "pictures")
+    found = _gathered(sources, labels=labels)
+    return try_all(found, labels=labels, where=names_of(sources), skip=skip, progress=progress, keep=keep)
+
+
+def try_all(
+    found: Gathered,
+    *,
+    labels: bool,
+    where: str,
+    skip: Skip = None,
+    progress: Callable[[int, int], None] | None = None,
+    keep: int = KEEP,
+) -> Found:
+    """The pictures that were gathered, each decoded once; `read_images` says what `skip` means."""
+    check_skip(skip, "pictures")
+    total, children = len(found.entries) + len(found.bad), Children()
+    sides: tuple[list[Listed], list[Listed]] = ([], [])
+    bad: tuple[Reasons, Reasons] = (list(found.bad), [])
+    with closing(tried(found.entries, children)) as trial:
+        for done, (entry, outcome) in enumerate(trial):
+            if isinstance(outcome, DataError):
+                bad[entry.held].append((entry.name, outcome.problem))
+                if isinstance(outcome, Crash):  # too slow to go on with, where it is in vain
+                    check_bad(bad[0] + bad[1], total, skip, where, so_far=True)
+            else:
+                content, decoded = outcome
+                room = not entry.place.in_memory and decoded.nbytes <= keep
+                keep -= decoded.nbytes if room else 0
+                known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
+                kept = decoded if room else None
+                texts = (entry.captions, entry.questions)
+                sides[entry.held].append(Listed(*known, kept, *texts, thumbnail=thumbnail(decoded)))
+            if progress is not None:
+                progress(done + 1, len(found.entries))
+    check_bad(bad[0] + bad[1], total, skip, where)
+    held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
+    train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
+    _enough(train, labels, where)
+    alone = f"decoded without the shelter of a process of its own, as none starts: {children.why}"
+    more = _repeated(train, held) | ({alone: children.alone} if children.alone else {})
+    return Found(replace(train, more=more), held)
+
+
+def find_pictures(sources: str | Path | Sequence[str | Path]) -> Album:
+    """The pictures that sources stand for, in the order named, none of them read yet; classes are not asked for."""
+    found = _gathered(sources, labels=False, sides=False)
+    return Album(tuple(Listed(e.name, e.place, scale=e.scale) for e in found.entries), tuple(found.skipped + found.bad))
+
+
+def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides: bool = True) -> Gathered:
+    """What all sources give; of several, each one's name stands before those of its pictures."""
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
+    if not named:
+        raise DataError("no data was named", fix="name pictures, a folder or an archive of them, a table or arrays")
+    total = Gathered([])
+    for source in named:
+        found = gather(source, labels=labels, sides=sides)
+        alone = len(named) == 1 or (len(found.entries) == 1 and found.entries[0].name == shown(source))
+        front = "" if alone else f"{shown(source)}/".replace("//", "/")
+        total.entries.extend(replace(entry, name=front + entry.name) for entry in found.entries)
+        total.skipped.extend((front + name, reason) for name, reason in found.skipped)
+        total.bad.extend((front + name, reason) for name, reason in found.bad)
+    return total
+
+
+def _enough(train: Album, labels: bool, where: str) -> None:
+    if not len(train):
+        raise DataError(f"0 pictures to learn from{reasons(train.skipped)}", where=where, fix="name other data")
+    if labels and len(train.classes) < 2:
+        problem = f"all {len(train)} pictures are of one class, {train.classes[0]!r}: there is nothing to tell apart"
+        raise DataError(problem, where=where, fix=LAYOUT)
+
+
+def _repeated(train: Album, held: Album | None) -> dict[str, int]:
+    """How many pictures are there more than once, under several labels, or on both sides; by content."""
+    labels: dict[bytes, set[str | None]] = {}
+    for picture in train.pictures:
+        labels.setdefault(picture.digest or b"", set()).add(picture.label)
+    counts = {
+        "equal to an earlier picture": len(train) - len(labels),
+        OF_CLASSES[0]: sum(len(labels[one.digest or b""]) > 1 for one in train.pictures),
+        "held out, but equal to a picture to learn from": sum(d in labels for d in held.digests) if held else 0,
+    }
+    unknown = set(held.classes) - set(train.classes) if held else set()
+    counts[OF_CLASSES[1]] = sum(p.label in unknown for p in held.pictures) if held else 0
+    return {note: count for note, count in counts.items() if count}
+
+
+def names_of(sources: str | Path | Sequence[str | Path]) -> str:
+    """The first few sources, for messages."""
+    named = [sources] if isinstance(sources, str | Path) else list(sources)
+    return ", ".join(map(shown, named[:3])) + (", …" if len(named) > 3 else "")

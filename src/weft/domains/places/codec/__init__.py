@@ -1,0 +1,5 @@
+"""Codec.
+
+colours      ColourCodec
+coordinates  PlaceCodec
+"""

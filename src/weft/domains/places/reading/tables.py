@@ -1,0 +1,210 @@
+"""Tables of places: coordinates and a value in each row. Knows columns and degrees; refuses to judge what is learned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from weft.amounts import beyond_globe, day
+from weft.domains.places.reading.rows import GLOBE, PlaceColumns, PlaceRows, Places
+from weft.errors import DataError
+from weft.files.bad_rows import BadRows
+from weft.files.columns import ABSENT, Column, number
+from weft.files.decoding import shown
+from weft.files.known_roles import LAT, LON, PLACED, TIME, VALUE
+from weft.files.labels import kind_of
+from weft.files.roles import Role, known_as
+from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.files.tables import Row, Table, as_cell, is_table, open_table
+
+SAY = "say which columns they are, by name or number: --set lat_column=… --set lon_column=… --set value_column=…"
+OBJECT = 'write {"lat": 48.1, "lon": 11.6, "value": 3.2} on every line'
+
+
+def is_places_table(path: Path) -> bool:
+    """Whether a file is a table by its name."""
+    return path.is_file() and is_table(path)
+
+
+@dataclass
+class _Gathered:
+    """The rows of one table after another."""
+
+    bad: BadRows
+    where: list[tuple[float, ...]] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # where each stands
+    blank: int = 0
+    dates: bool = False
+
+
+def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Places:
+    """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
+    gathered, notes = _Gathered(BadRows(asked.allowed)), list[str]()
+    columns: tuple[str, ...] = ()
+    axes: tuple[str, ...] = GLOBE
+    for path in paths:
+        roles, names, axes = _roles(asked)
+        table = open_table(path, roles, names, objects=OBJECT)
+        if not table.columns:
+            for item in table.rows():
+                if isinstance(item, DataError):
+                    gathered.bad.take(item)
+            continue
+        if asked.plane_columns is None and asked.time_column is None and _named_time(table, names):
+            roles, names, axes = (*roles[:-1], TIME, roles[-1]), (*names[:-1], None, names[-1]), (*GLOBE, "time")
+        places = table.choose(roles, names, fix=SAY, firm=firm).places
+        columns = tuple((table.names[place] or f"column {place + 1}").strip() for place in places)
+        notes.append(f"{shown(path)}: {', '.join(columns[:-1])} are the place, {columns[-1]} is the value")
+        _take(table, places, axes, gathered)
+    return _places(gathered, axes, columns, notes, asked)
+
+
+def read_coordinates(path: Path, asked: PlaceColumns, axes: tuple[str, ...]) -> np.ndarray:
+    """(N, A) the places of a table that is to be asked about; columns may be named otherwise than those learned from."""
+    roles, names, _ = _roles(asked)
+    wanted = {"lat": LAT, "lon": LON, "time": TIME}
+    chosen = tuple(wanted.get(axis) or known_as(axis, (axis,), lambda columns: []) for axis in axes)
+    known = {role.name: name for role, name in zip(roles, names, strict=True)}
+    given = tuple(known.get(role.name) for role in chosen)
+    table = open_table(path, chosen, given, objects=OBJECT)
+    if not table.columns:
+        raise DataError("no rows", where=shown(path), fix=f"give a table with the columns {', '.join(axes)}")
+    places = table.choose(chosen, given, fix=f"name the columns {', '.join(axes)} in the first line", firm=False).places
+    gathered, found = _Gathered(BadRows(None)), list[tuple[float, ...]]()
+    for item in table.rows():
+        if isinstance(item, DataError):
+            raise item
+        if item.cells != []:
+            found.append(
+                tuple(_coordinate(table, item, p, axis, gathered) for p, axis in zip(places, axes, strict=True))
+            )
+    return np.array(found, np.float64).reshape(-1, len(axes))
+
+
+def _roles(asked: PlaceColumns) -> tuple[tuple[Role, ...], tuple[str | None, ...], tuple[str, ...]]:
+    """The roles that columns are needed for, those that were asked for, and the axes of the place."""
+    if asked.plane_columns is not None:
+        given = [name.strip() for name in asked.plane_columns.split(",") if name.strip()]
+        axes = tuple("xyz"[i] if len(given) <= 3 else f"x{i + 1}" for i in range(len(given)))
+        roles = tuple(known_as(axis, (), lambda columns: []) for axis in axes)
+        return (*roles, VALUE), (*given, asked.value_column), axes
+    if asked.time_column is not None:
+        names = (asked.lat_column, asked.lon_column, asked.time_column, asked.value_column)
+        return (LAT, LON, TIME, VALUE), names, (*GLOBE, "time")
+    return PLACED, (asked.lat_column, asked.lon_column, asked.value_column), GLOBE
+
+
+def _named_time(table: Table, names: Sequence[str | None]) -> bool:
+    """Whether a column that nobody asked for as the value is the time by its name, and the table has room for one."""
+    found = TIME.by_name(table.names)
+    asked = {(name or "").casefold() for name in names}
+    return bool(found) and len(table.columns) > 3 and (table.names[found[0]] or "").casefold() not in asked
+
+
+def _take(table: Table, places: Sequence[int], axes: Sequence[str], into: _Gathered) -> None:
+    for item in table.rows():
+        if isinstance(item, DataError):
+            into.bad.take(item)
+        elif item.cells != []:
+            try:
+                where = tuple(
+                    _coordinate(table, item, place, axis, into) for place, axis in zip(places, axes, strict=False)
+                )
+            except DataError as error:
+                into.bad.take(error)
+                continue
+            value = as_cell(table.value(item, places[-1])).strip()
+            if not value:
+                into.blank += 1
+                continue
+            into.where.append(where)
+            into.values.append(value)
+            into.lines.append(table.where(item.line))
+
+
+def _coordinate(table: Table, row: Row, place: int, axis: str, into: _Gathered) -> float:
+    text = as_cell(table.value(row, place)).strip()
+    value = number(text)
+    if value is None and axis == "time" and (value := day(text)) is not None:
+        into.dates = True
+    problem = (
+        f"the coordinate {axis} is {text[:40]!r}, which is not a number" if value is None else beyond_globe(axis, value)
+    )
+    if problem or value is None:
+        raise DataError(problem or "", where=table.where(row.line), fix="correct it, or delete the row")
+    return value
+
+
+def _places(
+    gathered: _Gathered, axes: tuple[str, ...], columns: tuple[str, ...], notes: list[str], asked: PlaceColumns
+) -> Places:
+    kind = asked.labels or kind_of([text for text in gathered.values if text.casefold() not in ABSENT])
+    kept, values = [], list[float | str]()
+    for i, (text, line) in enumerate(zip(gathered.values, gathered.lines, strict=True)):
+        value: float | str | None = number(text) if kind == "numbers" else text
+        if value is None and text.casefold() in ABSENT:  # where classes are learned, NA may be one: Namibia
+            gathered.blank += 1
+            continue
+        if value is None:
+            problem = f"the value {text[:40]!r} is not a number, as the others are"
+            gathered.bad.take(DataError(problem, where=line, fix="correct it, or delete the row"))
+            continue
+        kept.append(i)
+        values.append(value)
+    gathered.bad.check(len(kept))
+    if gathered.blank:
+        notes.append(f"rows without a value, left out: {gathered.blank:,}")
+    if gathered.bad.count:
+        notes.append(f"bad rows, left out: {gathered.bad.count:,}")
+    where = np.array([gathered.where[i] for i in kept], np.float64).reshape(-1, len(axes))
+    return Places(
+        rows=PlaceRows(where, np.array(values, np.float64 if kind == "numbers" else np.str_)),
+        axes=axes,
+        kind=kind,
+        value=columns[-1] if columns else "value",
+        dates=gathered.dates,
+        columns=columns,
+        notes=tuple(notes),
+        skipped=tuple(gathered.bad.listed()),
+    )
+
+
+# Recognition
+
+
+def judge(survey: Survey) -> Judgement:
+    """Whether these are tables with a place on the globe in each row, or a grid of numbers over latitude and longitude."""
+    return survey.weakest(_judge_source)
+
+
+def _judge_source(source: Surveyed) -> Judgement:
+    from weft.domains.places.reading.grids import judge_grid
+
+    return weakest(map(judge_table, source.tables)) if source.tables else judge_grid(source)
+
+
+def judge_table(table: Table) -> Judgement:
+    """Sure where columns are named as latitude and longitude and one other can be the value alone."""
+    found = [role.by_name(table.names) for role in (LAT, LON)]
+    if not table.even or not all(found):
+        return NO
+    lat, lon = (table.columns[places[0]] for places in found)
+    if not all(_within(column, axis) for column, axis in ((lat, "lat"), (lon, "lon"))):
+        return NO
+    why = f"places on the globe (columns {lat.called} and {lon.called})"
+    try:
+        value = table.columns[table.choose(PLACED, (None,) * 3, fix=SAY).places[-1]]
+    except DataError:
+        others = [column for column in table.columns if column not in (lat, lon) and column.values]
+        likely = next((column for column in others if column.is_number or column.is_class), None)
+        ask = f"--set value_column={likely.called}" if likely else ""
+        return Judgement("possible", f"{why}, and columns that could be the value there", ask) if likely else NO
+    return Judgement("sure", f"{why} with a value each (column {value.called})")
+
+
+def _within(column: Column, axis: str) -> bool:
+    """Whether nearly all values of a column are degrees."""
+    good = [value for value in column.numbers if beyond_globe(axis, value) is None]
+    return bool(column.values) and len(good) >= 0.9 * len(column.values)

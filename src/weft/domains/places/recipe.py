@@ -1,0 +1,118 @@
+"""Coordinate networks: sizes that suit a budget, and the code that suits the places. Reads no files and trains nothing."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.dataset import PlaceData
+from weft.domains.places.encoded import EncodedPlaces
+from weft.domains.places.presets import PLACES
+from weft.domains.places.settings import PlaceTraining
+from weft.models.stream import Model, Stream
+from weft.models.zoo.points import CodeName, FieldSize, field
+from weft.tasks.finetuning import decided, with_lora
+from weft.tasks.labels.classes import ClassCodec
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.recipe import OF_A_TRUNK, Recipe, Rounds, with_model_settings
+from weft.tasks.request import Draft, Loaded
+
+SIZING = Rounds(24, enough=2_000_000)  # through the places that a model should make in its budget
+FEWEST_PLACES = 65_536  # by which rounds are reckoned: fewer places are gone through more often
+SCALE_PLACES = 64  # along a side, for each typical wave of a Fourier code
+DEGREE_PLACES = 6  # square root of the number of places, for each degree of harmonics
+LADDER = (
+    FieldSize(dim=64, depth=2, features=128),
+    FieldSize(dim=96, depth=3, features=192),
+    FieldSize(dim=128, depth=3),
+    FieldSize(dim=192, depth=3),
+    FieldSize(dim=256, depth=4),
+    FieldSize(dim=384, depth=4, features=384),
+    FieldSize(dim=512, depth=5, features=512),
+)
+CODE_WIDTHS = {"tiny": 128, "mini": 256, "small": 256, "base": 512}  # of the Fourier code of each preset
+PRESETS = {name: FieldSize(one.dim, one.depth, CODE_WIDTHS[name]) for name, one in PLACES.items()}
+RELU = {"lr": 1e-2, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
+SIREN = {"lr": 1e-3, "optimizer": "adamw", "head_lr": 1.0, "weight_decay": 0.0}  # Muon's steps grow too long for it
+HARMONICS = {"lr": 1e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 3.0}  # decay keeps their waves wide
+RATES: dict[str, dict[str, Any]] = {"fourier": RELU, "raw": RELU, "siren": SIREN, "harmonics": HARMONICS}
+OF_A_FIELD = (*OF_A_TRUNK, "code", "scale", "features", "degree")
+RECIPE = Recipe(
+    models={"field": field},
+    presets=PRESETS,
+    default="field",
+    rates={"field": RELU},
+    of_preset={},
+    fixed=OF_A_FIELD,
+    kept=(*OF_A_FIELD, "lat_column", "lon_column", "time_column", "plane_columns", "value_column", "labels"),
+    efficiency=0.4,
+)
+FieldDraft = Draft[PlaceData, EncodedPlaces, PlaceTraining]
+
+
+def new_field(draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
+    """A network that suits data and budget, and the settings with everything decided."""
+    place, label, training = draft.codec("place", PlaceCodec), draft.codec("label", LabelCodec), draft.training
+    places = len(draft.encoded.train)
+    smooth = place.globe and not isinstance(label, ClassCodec)  # borders of classes are sharp
+    code: CodeName = training.code or ("harmonics" if smooth else "fourier")
+    scale = training.scale or float(f"{min(10.0, max(0.5, math.sqrt(places) / SCALE_PLACES)):.2g}")
+
+    def make(size: FieldSize) -> Stream.Config:
+        return field(size, place.axes, outputs=label.outputs, code=code, scale=scale, dropout=training.dropout or 0.0)
+
+    degree = training.degree or min(24, max(4, round(math.sqrt(places) / DEGREE_PLACES)))
+    size = _choose(draft, [_own(replace(one, degree=degree), training) for one in _rungs(draft)], make)
+    config = with_model_settings(make(size), draft.request)
+    rates = {name: value for name, value in RATES[code].items() if name not in draft.request.settings}
+    own = {"scale": scale, "features": size.features} if code == "fourier" else {}
+    own |= {"degree": degree} if code == "harmonics" else {}
+    sizes = {
+        "dim": config.dim,
+        "depth": len(config.trunk.all_blocks()),
+        "code": code,
+        "dropout": training.dropout or 0.0,
+    }
+    return config, training.replace(**rates, **own, **sizes)
+
+
+def continued_field(draft: FieldDraft, origin: Loaded, *, same_head: bool) -> tuple[Model.Config, PlaceTraining]:
+    """The network of another run, with a new head where other classes are learned."""
+    config = with_lora(origin.model.config, draft.training)
+    assert isinstance(config, Stream.Config)
+    config = config.replace(outputs=draft.codec("label", LabelCodec).outputs)
+    return config, decided(draft.training, same_head=same_head)
+
+
+def _rungs(draft: FieldDraft) -> tuple[FieldSize, ...]:
+    return LADDER if draft.request.preset is None else (PRESETS[draft.request.preset],)
+
+
+def _own(size: FieldSize, training: PlaceTraining) -> FieldSize:
+    """A size with the user's numbers in place of its own."""
+    names = ("dim", "depth", "features")
+    size = replace(size, **{name: value for name in names if (value := getattr(training, name)) is not None})
+    size.check()
+    return size
+
+
+def _choose(draft: FieldDraft, rungs: list[FieldSize], make: Any) -> FieldSize:
+    """The largest size that still sees the places often enough."""
+    places = len(draft.encoded.train)
+    return draft.sizing.choose(
+        rungs,
+        lambda size: 6 * weights(make(size)),
+        places,
+        lambda some, seen: SIZING.choose(some, seen, max(FEWEST_PLACES, places)),
+    )
+
+
+def weights(config: Stream.Config) -> int:
+    """Weights in matrices, each used once for a place."""
+    width: int = config.embed.width  # type: ignore[attr-defined]
+    return config.dim * (width + len(config.trunk.all_blocks()) * config.dim + (config.outputs or 1))
+
+
+def field_facts(run: Loaded) -> dict[str, str]:
+    """How much there was to learn from, for a model card."""
+    return {"places": f"{run.data.amount('train')} to train on, {run.data.amount('held_out')} held out"}

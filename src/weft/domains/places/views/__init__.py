@@ -1,0 +1,5 @@
+"""Views.
+
+panels    Fields as pictures
+pictures  Looks into fields
+"""

@@ -1,0 +1,161 @@
+"""classify-text: learn to label texts. Texts with classes or numbers in, a model that labels new texts out."""
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from torch import Tensor
+
+from weft.batches.source import Source
+from weft.domains.texts.cards import CLASSIFY_TEXT
+from weft.domains.texts.codec.text import TextCodec
+from weft.domains.texts.dataset.labelled import LabelledData, read_texts
+from weft.domains.texts.encoded.labelled import LabelledIds
+from weft.domains.texts.exchange import label_proof, text_codec, text_settings, whole_texts, with_text
+from weft.domains.texts.reading.labelled_texts import Example
+from weft.domains.texts.recipe import encoders
+from weft.domains.texts.settings import LabelTraining
+from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, text_of, text_values
+from weft.domains.texts.views.vectors import LookAtText
+from weft.inspect.views import View
+from weft.interop import Imported
+from weft.modalities.encoding import ended
+from weft.modalities.framing import frame_ids
+from weft.modalities.text import TextEmbed
+from weft.models.backbone import context_of
+from weft.models.stream import Model, Stream
+from weft.objectives import Objective
+from weft.tasks.adopting import Adopted, label_codec, label_objective
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.codec import Codecs
+from weft.tasks.finetuning import start_weights
+from weft.tasks.labels import labelling as labels
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.numbers import NumberCodec
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
+from weft.tasks.task import Task
+from weft.training.progress import Progress
+
+EXCERPT = 200  # characters of a text in an evaluation
+LabelDraft = Draft[LabelledData, LabelledIds, LabelTraining]
+
+
+@final
+class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
+    """A class or a number for each text."""
+
+    card = CLASSIFY_TEXT
+    parts = (Parts({"text": End.of(TextCodec), "label": End.of(LabelCodec)}, (Stream,), TextEmbed),)
+    recipe = encoders.RECIPE
+    unit = "text"
+    starts_from = ("fill-mask", "tag-text", "language-model")
+    asks = (Asks("text", "a text", lines=True),)
+    embeds = (Asks("text", "a text", lines=True),)
+    Embed = Embedding
+    Predict = labels.Labelling
+    Look = LookAtText
+
+    def codecs(self, data: LabelledData, training: LabelTraining, known: Codecs) -> Codecs:
+        texts = [one.text for one in data.train]
+        label = labels.learned(data.kind, data.classes, [one.label for one in data.train], known)
+        return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "label": label}
+
+    def encode(
+        self,
+        data: LabelledData,
+        codecs: Codecs,
+        training: LabelTraining,
+        known: Model.Config | None,
+        progress: Progress,
+    ) -> LabelledIds:
+        return LabelledIds.of(data, text_of(codecs), labels.codec_of(codecs))
+
+    def sized(self, draft: LabelDraft) -> tuple[Stream.Config, LabelTraining]:
+        return encoders.new_encoder(draft, _wanted(draft))
+
+    def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Stream.Config, LabelTraining]:
+        same = encoders.keeps_head(origin, draft.codecs, "label")
+        return encoders.continued_encoder(origin, draft.training, _wanted(draft), same_head=same)
+
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        return start_weights(origin, backbone=True, same_head=encoders.keeps_head(origin, codecs, "label"))
+
+    def objective(self, encoded: LabelledIds, codecs: Codecs, training: LabelTraining) -> Objective.Config:
+        balance = encoded.train.targets if training.balance else None
+        return labels.objective(labels.codec_of(codecs), smoothing=training.smoothing, balance=balance)
+
+    def source(self, encoded: LabelledIds, codecs: Codecs, model: Model.Config, training: LabelTraining) -> Source:
+        return encoded.source(
+            context_of(model), tokens=training.tokens or encoders.USUAL_TOKENS, rows=training.rows, seed=training.seed
+        )
+
+    def batch_in_words(self, training: LabelTraining, source: Source) -> str:
+        return f"batches of up to {training.batch * training.rows} texts"
+
+    def ability(self, run: Loaded) -> str:
+        return labels.ability(run.codec("label", LabelCodec), "a text")
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return encoders.text_facts(run, "texts")
+
+    def gives(self, run: Loaded) -> Gives:
+        return labels.gives(run.codec("label", LabelCodec))
+
+    def predict(
+        self, run: Loaded, inputs: Sequence[Given], how: labels.Labelling, listen: Listen | None
+    ) -> list[Answer]:
+        run, codec, texts = run.computing(how.precision), text_of(run.codecs), texts_of(inputs)
+        ids = codec.ids(texts)
+        rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
+        unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
+        found = labels.predictions(
+            run.codec("label", LabelCodec), text_values(run.stream, rows), texts, how.top, how.choices
+        )
+        return [
+            Answer(i, {**one, **({"unread_end": n} if n else {})})
+            for i, (one, n) in enumerate(zip(found, unread, strict=True))
+        ]
+
+    def shown(self, prediction: Prediction) -> str:
+        return labels.in_a_line(prediction)
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
+        numbers = isinstance(run.codec("label", LabelCodec), NumberCodec)
+        asked = run.training(LabelTraining)
+        return read_texts(sources, asked, kind="numbers" if numbers else "classes", learn=False).rows
+
+    def measure(
+        self, run: Loaded, held_out: Sequence[Example], progress: Progress, seconds: float | None = None
+    ) -> Measured:
+        codec, texts = run.codec("label", LabelCodec), [one.text for one in held_out]
+        truth, excerpts = [one.label for one in held_out], [text[:EXCERPT] for text in texts]
+        codec.encode(truth)  # refuses unknown labels before anything is computed
+        rows = text_of(run.codecs).encode(texts, context_of(run.model.config)).rows
+        values = text_values(run.stream, rows, progress)
+        return labels.measured(codec, values, truth, excerpts, called="text")
+
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
+        label = run.codec("label", LabelCodec)
+        text = only_text(inputs)
+        return look_at(run, text, how, lambda ids: labels.answer(label, text_values(run.stream, [ids])))
+
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+        return embedded_texts(run, inputs, how)
+
+    def adopted(self, model: Imported) -> Adopted:
+        label = label_codec(model, unnamed=NumberCodec)
+        codecs = {**whole_texts(model), **({} if label is None else {"label": label})}
+        return Adopted(codecs, label_objective(label), text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return with_text(with_labels(run), run, text_codec(run))
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return label_proof(self, run, tolerance)
+
+
+def _wanted(draft: LabelDraft) -> encoders.EncoderWanted:
+    outputs, encoded = draft.codec("label", LabelCodec).outputs, draft.encoded
+    return encoders.EncoderWanted("pooled", outputs, encoded.codec.tokenizer, encoded.amount)

@@ -1,0 +1,5 @@
+"""Codec.
+
+tags  TagCodec
+text  TextCodec
+"""

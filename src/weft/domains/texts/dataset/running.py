@@ -1,0 +1,90 @@
+"""Running text to learn from and text held out: streamed from files, never held whole."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, final
+
+from weft.amounts import amount
+from weft.domains.texts.dataset.documents import CorpusPart, split
+from weft.domains.texts.reading import corpus
+from weft.domains.texts.reading.corpus import Corpus, GivenText, read_corpus
+from weft.domains.texts.sample import running as shipped_texts
+from weft.errors import DataError, listed
+from weft.files.dataset import Count, Dataset, Reader, held_in
+from weft.files.decoding import shown
+from weft.files.survey import Judgement, Survey, Surveyed
+
+
+class HoldsOut(Protocol):
+    """What may be said of the text: the most bytes to hold out of it."""
+
+    held_out: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextData(Dataset[Corpus | CorpusPart, Corpus | CorpusPart]):
+    """Text in parts that stream, and the corpus that both are of."""
+
+    corpus: Corpus
+
+
+def read_texts(sources: Sequence[str | GivenText], valid: str | None, most: int | None) -> TextData:
+    """The text in files or at hand; of what is held out of it, at most `most` bytes."""
+    whole = read_corpus(sources)
+    train: Corpus | CorpusPart
+    held: Corpus | CorpusPart
+    if valid is not None:
+        train, held = whole, read_corpus([valid])
+        rule, fingerprint = held_in(valid), f"{whole.fingerprint} {held.fingerprint}"
+    else:
+        parts = split(whole, most=most)
+        train, held, rule, fingerprint = parts.train, parts.valid, parts.rule, whole.fingerprint
+    skipped = listed([f"{name} ({reason})" for name, reason in whole.skipped])
+    return TextData(
+        train=train,
+        held_out=held,
+        corpus=whole,
+        fingerprint=fingerprint,
+        rule=rule,
+        described=f"{listed([shown(str(file.path)) for file in whole.files])} ({amount(whole.bytes)})",
+        notes=(in_words(whole), *([f"skipped: {skipped}"] if skipped else [])),
+        skipped=whole.skipped,
+        amounts={"documents": whole.documents, "bytes": whole.bytes, "characters": whole.characters},
+    )
+
+
+class TextReader(Reader[TextData]):
+    """Text in .txt, .md and .jsonl files."""
+
+    sample: ClassVar[str]
+    text: Callable[[], GivenText]  # that ships
+
+    def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> TextData:
+        return read_texts(sources or [self.text()], valid, asked.held_out)
+
+
+@final
+class RunningText(TextReader):
+    """Text to be continued."""
+
+    sample = "python-topics"
+    text = staticmethod(shipped_texts.python_topics)
+
+    def judge(self, survey: Survey) -> Judgement:
+        return corpus.judge(survey)
+
+    def refusal(self, source: Surveyed) -> DataError | None:
+        return corpus.refusal(source)
+
+
+@final
+class Sentences(TextReader):
+    """Text with blanks to be filled in."""
+
+    sample = "fill-mask"
+    text = staticmethod(shipped_texts.english_sentences)
+
+
+def in_words(corpus: Corpus) -> str:
+    """How much text there is."""
+    return f"{amount(corpus.bytes)} in {corpus.documents:,} document{'s' if corpus.documents != 1 else ''}"

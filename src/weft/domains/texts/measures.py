@@ -1,0 +1,58 @@
+"""How good tags of words are, and the entities that they spell out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.domains.texts.reading.schemes import Entity, entities
+from weft.objectives.measures.classes import f1_of, wilson
+from weft.objectives.measures.resampling import bootstrap
+
+Rows = Sequence[Sequence[str]]
+
+
+def tag_measures(found: Rows, truth: Rows, *, spans: bool) -> tuple[dict[str, float], dict[str, Any]]:
+    """Measures of the tags of sentences; with `spans`, of the entities that they spell out too.
+
+    An entity counts as found if its first word, its last and its kind are right, as conlleval counts. Intervals of
+    entities are over sentences, those of tags over words.
+    """
+    right = sum(a == b for one, other in zip(found, truth, strict=True) for a, b in zip(one, other, strict=True))
+    words = sum(map(len, truth))
+    metrics = {"tag_accuracy": right / max(words, 1)}
+    more: dict[str, Any] = {"intervals": {"tag_accuracy": wilson(right, max(words, 1))}}
+    sides = [[_spans(tags) if spans else _single(tags) for tags in side] for side in (found, truth)]
+    more["f1"] = _by_kind(*sides)
+    if spans:
+        counts = np.array([(len(set(a) & set(b)), len(a), len(b)) for a, b in zip(*sides, strict=True)])
+        metrics |= _measures(counts)
+        more["intervals"] |= bootstrap(len(counts), lambda rows: _measures(counts[rows]))
+        more["entities"] = int(counts[:, 2].sum())
+    return metrics, more
+
+
+def _spans(tags: Sequence[str]) -> list[Entity]:
+    return list(entities(tags))
+
+
+def _single(tags: Sequence[str]) -> list[Entity]:
+    """Every word with its tag, as if it were an entity."""
+    return [Entity(place, place + 1, tag) for place, tag in enumerate(tags)]
+
+
+def _measures(counts: np.ndarray) -> dict[str, float]:
+    """From a row for each sentence: how many are right, found and true."""
+    values = f1_of(*counts.sum(0)[:, None])
+    return {name: float(value[0]) for name, value in zip(("precision", "recall", "f1"), values, strict=True)}
+
+
+def _by_kind(found: Sequence[Sequence[Entity]], truth: Sequence[Sequence[Entity]]) -> dict[str, float]:
+    """F1 of each kind that is there, the commonest first."""
+    right, proposed, true = Counter[str](), Counter[str](), Counter[str]()
+    for one, other in zip(found, truth, strict=True):
+        right.update(span.kind for span in set(one) & set(other))
+        proposed.update(span.kind for span in one)
+        true.update(span.kind for span in other)
+    return {kind: 2 * right[kind] / (proposed[kind] + count) for kind, count in true.most_common()}

@@ -1,0 +1,135 @@
+"""Tables of texts with a label each: the rows of one, and whether a table is one. Refuses to judge or count rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.errors import DataError
+from weft.files.columns import Column
+from weft.files.decoding import shown
+from weft.files.json_lines import kind
+from weft.files.known_roles import ENOUGH, LABEL, LABELLED, TEXT, holds_text
+from weft.files.languages import meaning
+from weft.files.survey import NO, Judgement
+from weft.files.tables import Row, Table, as_cell, open_table
+
+SAY = "say which columns they are, by name or number: --set text_column=… --set label_column=…"
+HEADER = "give it a header line with the names text and label"
+OBJECT = 'write {"text": "…", "label": "…"} on every line'
+CLEAR = 5  # rows for each different label, at least, where no name says that it is one
+MANY_COLUMNS = 4  # beyond which names alone decide
+SENTENCE = 3  # words of a typical text among several columns with other names
+
+
+class Placed(NamedTuple):
+    """A text with its label, and where it stands."""
+
+    text: str
+    label: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read: the names of the text's and the label's column, what to tell people, and the rows."""
+
+    rows: Iterator[Placed | DataError]
+    columns: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_table(path: Path, asked: tuple[str | None, str | None], firm: bool) -> Reading:
+    """The texts and labels of a .tsv, .csv or .jsonl file; columns asked for of other data are not `firm`."""
+    table = open_table(path, LABELLED, asked, objects=OBJECT)
+    if not table.columns:
+        return Reading(item for item in table.rows() if isinstance(item, DataError))
+    (text, label), _ = table.choose(LABELLED, asked, fix=SAY if firm else HEADER, firm=firm)
+    titles = _title(table, text), _title(table, label)
+    return Reading(_rows(table, text, label), (titles,), (_taken(table, text, label),))
+
+
+def _rows(table: Table, text: int, label: int) -> Iterator[Placed | DataError]:
+    lists: bool | None = None  # whether labels are lists of one, as the first is
+    for item in table.rows():
+        if isinstance(item, DataError):
+            yield item
+        elif item.cells != []:
+            if lists is None and table.value(item, label) is not None:
+                lists = isinstance(table.value(item, label), list)
+            try:
+                yield Placed(*_cells(table, item, text, label, bool(lists)), table.where(item.line))
+            except DataError as error:
+                yield error
+
+
+def _title(table: Table, place: int) -> str:
+    """What to call a column in a report."""
+    return (table.names[place] or f"column {place + 1}").strip()
+
+
+def _taken(table: Table, text: int, label: int) -> str:
+    """Which columns were taken, in words."""
+    name, names = shown(table.path), table.names
+    if table.separator is not None:
+        return f"{name}: {table.known}; the text is column {text + 1}, the label column {label + 1} of {len(names)}"
+    fields = shown(names[text] or ""), shown(names[label] or "")
+    return f"{name}: the text is the field {fields[0]!r}, the label {fields[1]!r}, of {len(names)} fields"
+
+
+def _cells(table: Table, row: Row, text: int, label: int, lists: bool) -> tuple[str, str]:
+    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false.
+
+    Where all labels are `lists` of one, that one is the label.
+    """
+    found = table.value(row, label)
+    if isinstance(found, dict | list) and not (lists and as_cell(found)):
+        problem = f'the field "{table.names[label]}" is {kind(found)}, expected a string or a number'
+        raise DataError(problem, where=table.where(row.line), fix=OBJECT)
+    return "" if table.value(row, text) is None else table.text(row, text), as_cell(found)
+
+
+def _possible(columns: Sequence[Column]) -> Judgement:
+    """What could be a text and its label, if anything."""
+    labels = [column for column in columns if (column.is_class or column.is_number) and column.distinct > 1]
+    labels.sort(key=lambda column: (column.looks != "label", not column.is_class, column.distinct))
+    texts = [column for column in columns if holds_text(column) and column.values and column not in labels[:1]]
+    if not texts or not labels:
+        return NO
+    text = max(texts, key=lambda column: (column.looks == "text", column.length))
+    ask = f"--set text_column={text.called} --set label_column={labels[0].called}"
+    return Judgement("possible", "a column of text, and others that could be its label", ask)
+
+
+def judge_table(table: Table) -> Judgement:
+    """Whether it is clear which column is the text and which the label, and whether they look like that."""
+    columns = table.columns
+    sides = sum(meaning(column.name) is not None and holds_text(column) for column in columns)
+    if len(columns) < 2 or sides > 1 or not table.even or any(column.looks == "picture" for column in columns):
+        return NO  # two languages, or pictures, or no table
+    maybe = _possible(columns)
+    try:
+        choice = table.choose(LABELLED, (None, None), fix=SAY)
+    except DataError:
+        return maybe
+    text, label = (columns[place] for place in choice.places)
+    called = LABEL.means(label.name or "") is not None
+    few_rows = called and 0 < len(label.values) < ENOUGH  # in which no value may occur twice
+    if not holds_text(text) or not (label.is_class or label.is_number or few_rows):
+        return maybe
+    why = f"texts (column {text.called}) with a label each (column {label.called})"
+    if choice.named or (few_rows and len(columns) == 2 and text.words >= 2):
+        return Judgement("sure", f"{why}, by their names")
+    few = label.is_number or label.distinct * CLEAR <= len(label.values)
+    named = TEXT.means(text.name or "") is not None
+    other = any(table.names) and not (named or called)  # names that say otherwise
+    crowded = len(columns) > MANY_COLUMNS  # one of many columns is no label by chance of its name
+    if (
+        crowded
+        or not few
+        or len(label.values) < ENOUGH
+        or (text.length < 2 * label.length and not (named and len(columns) == 2))
+        or (other and text.words < SENTENCE)
+    ):
+        return maybe
+    return Judgement("sure", f"{why}, by what they hold")

@@ -1,0 +1,213 @@
+"""LabelledTexts: texts with a label each, what people should know of them, and what is held out. Knows no formats."""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.errors import DataError, nearest
+from weft.files.decoding import shown
+from weft.files.held_out import SHARE, Split, held_digests
+from weft.files.labels import Kind, in_order
+
+UNEVEN = 5  # times that the largest class is larger than the smallest before it is said
+RARE = 5  # texts; a class with fewer is pointed out
+FIRST = 5  # places that are listed
+LISTED = 10  # classes that are listed
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text and its label as it is written."""
+
+    text: str
+    label: str
+
+
+class TextFile(NamedTuple):
+    """A file or the folder of a class that was read, and how many texts it gave."""
+
+    path: Path
+    texts: int
+
+
+@dataclass
+class Gaps:
+    """How often something was missing, and where the first few times."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, where: str) -> None:
+        """One more."""
+        self.count += 1
+        if len(self.first) < FIRST:
+            self.first.append(where)
+
+    def __str__(self) -> str:
+        return f"{self.count:,} ({'; '.join(self.first)}{'; …' if self.count > len(self.first) else ''})"
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """What a number of files hold.
+
+    `fingerprint` is the SHA-256 over all texts and labels in order: names, formats and gzip do not change it. `classes`
+    are in the order of their numbers; labels that are numbers have none. `skipped` lists what was left out and why.
+    """
+
+    rows: list[Example] = field(repr=False)
+    kind: Kind
+    classes: tuple[str, ...]
+    columns: tuple[str, str]
+    files: tuple[TextFile, ...]
+    skipped: tuple[tuple[str, str], ...] = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
+    fingerprint: str
+    without_text: Gaps
+    without_label: Gaps
+    bad: int
+    dropped: int = 0  # texts of classes that were too rare
+
+    @staticmethod
+    def given(rows: list[Example], name: str) -> "LabelledTexts":
+        """Texts with classes that come from no file."""
+        return LabelledTexts(
+            rows=rows,
+            kind="classes",
+            classes=in_order({row.label for row in rows}),
+            columns=("text", "label"),
+            files=(TextFile(Path(name), len(rows)),),
+            skipped=(),
+            notes=(),
+            fingerprint=fingerprint_of(rows),
+            without_text=Gaps(),
+            without_label=Gaps(),
+            bad=0,
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Example]:
+        return iter(self.rows)
+
+    @cached_property
+    def by_class(self) -> dict[str, int]:
+        """How many texts each class has, the commonest first."""
+        counts = Counter(row.label for row in self.rows) if self.kind == "classes" else Counter[str]()
+        return dict(counts.most_common())
+
+    @property
+    def unevenness(self) -> float:
+        """How many times larger the largest class is than the smallest."""
+        sizes = list(self.by_class.values())
+        return sizes[0] / sizes[-1] if sizes else 1.0
+
+    @cached_property
+    def duplicates(self) -> int:
+        """Texts that equal an earlier one."""
+        return len(self.rows) - len({same(row.text) for row in self.rows})
+
+    @cached_property
+    def conflicts(self) -> int:
+        """Different texts that stand under more than one label."""
+        labels: defaultdict[str, set[str]] = defaultdict(set)
+        for row in self.rows:
+            labels[same(row.text)].add(row.label)
+        return sum(len(several) > 1 for several in labels.values())
+
+    def report(self) -> list[str]:
+        """What people should know before they train on this, a sentence a line."""
+        doubtful = {"equal to an earlier one": self.duplicates, "under more than one label": self.conflicts}
+        left = {"without a text": self.without_text, "without a label": self.without_label}
+        return [
+            self._summary(),
+            *self.notes,
+            *self._balance(),
+            *(f"texts {what}: {count:,}; they are kept" for what, count in doubtful.items() if count),
+            *(f"rows left out, {what}: {gaps}" for what, gaps in left.items() if gaps.count),
+            *([f"rows left out, not usable: {self.bad:,}"] if self.bad else []),
+            *([f"rows left out, of classes with too few texts: {self.dropped:,}"] if self.dropped else []),
+        ]
+
+    def _summary(self) -> str:
+        if self.kind == "numbers":
+            values = targets(self.rows, None)
+            spread = f"from {values.min():g} to {values.max():g}, {values.mean():.4g} ± {values.std():.4g}"
+            return f"{len(self.rows):,} texts with numbers {spread}"
+        listed = ", ".join(f"{shown(name)} {count:,}" for name, count in list(self.by_class.items())[:LISTED])
+        more = f" and {len(self.classes) - LISTED} more" if len(self.classes) > LISTED else ""
+        return f"{len(self.rows):,} texts in {len(self.classes)} classes: {listed}{more}"
+
+    def _balance(self) -> list[str]:
+        found, names = [], list(self.by_class)
+        rare = [name for name in names if self.by_class[name] < RARE]
+        if self.unevenness >= UNEVEN:
+            most = self.by_class[names[0]] / len(self.rows)
+            found.append(
+                f"the classes are unbalanced: {shown(names[0])} is {self.unevenness:.0f} times as common as "
+                f"{shown(names[-1])}; always answering {shown(names[0])} would be right for {most:.0%}"
+            )
+        if rare and len(rare) < len(names):
+            listed = ", ".join(repr(shown(name)) for name in rare[:LISTED]) + (", …" if len(rare) > LISTED else "")
+            found.append(f"classes with fewer than {RARE} texts, perhaps typing errors: {len(rare)} ({listed})")
+        return found
+
+
+def targets(rows: Sequence[Example], classes: Sequence[str] | None) -> np.ndarray:
+    """What is to be learned: the numbers of the classes, or, without classes, the labels as numbers."""
+    if classes is None:
+        return np.array([float(row.label) for row in rows])
+    known = {name: i for i, name in enumerate(classes)}
+    unknown = sorted({row.label for row in rows} - known.keys())
+    if unknown:
+        problem = f"the label {shown(unknown[0])!r} is not one of the classes"
+        raise DataError(problem, fix=nearest(unknown[0], list(known)[:100]))
+    return np.array([known[row.label] for row in rows], np.int64)
+
+
+def same(text: str) -> str:
+    """What texts have in common that are taken to be the same: letter case and white space do not matter."""
+    return " ".join(text.split()).casefold()
+
+
+def split_labelled(
+    rows: Sequence[Example], kind: Kind = "classes", share: float = SHARE
+) -> Split[list[Example], list[Example]]:
+    """Hold out about a share of the texts, of every class alike, those with the lowest SHA-256.
+
+    Texts that differ in letter case and white space alone fall on the same side. Of each class with two different texts
+    at least one is held out, and at least one stays.
+    """
+    digests = [hashlib.sha256(same(row.text).encode("utf-8")).digest() for row in rows]
+    groups = [row.label for row in rows] if kind == "classes" else None
+    held = set(held_digests(digests, share, what="texts", groups=groups))
+    sides: tuple[list[Example], list[Example]] = ([], [])
+    for row, digest in zip(rows, digests, strict=True):
+        sides[digest in held].append(row)
+    each = " of each class" if kind == "classes" else ""
+    rule = (
+        f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the lowest "
+        "SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
+    )
+    return Split(*sides, rule)
+
+
+def overlap(train: Iterable[Example], test: Iterable[Example]) -> int:
+    """How many different texts of a test are also trained on."""
+    return len({same(row.text) for row in train} & {same(row.text) for row in test})
+
+
+def fingerprint_of(rows: Sequence[Example]) -> str:
+    """The SHA-256 over all texts and labels in order."""
+    digest = hashlib.sha256()
+    for row in rows:
+        for data in (row.text.encode("utf-8"), row.label.encode("utf-8")):
+            digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()

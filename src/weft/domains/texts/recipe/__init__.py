@@ -1,0 +1,5 @@
+"""Recipe.
+
+encoders  Encoders of texts
+language  Language models
+"""

@@ -1,0 +1,162 @@
+"""tag-text: learn to tag words: names, parts of speech. Sentences with tags in, a model that tags new ones out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import final
+
+from torch import Tensor
+
+from weft.batches.source import Source
+from weft.domains.texts.cards import TAG_TEXT
+from weft.domains.texts.codec.tags import TagCodec
+from weft.domains.texts.codec.text import TextCodec
+from weft.domains.texts.dataset.tagged import TaggedData, read_sentences
+from weft.domains.texts.encoded.tagged import TaggedIds
+from weft.domains.texts.exchange import tag_proof, text_codec, text_settings, whole_texts, with_text
+from weft.domains.texts.measures import tag_measures
+from weft.domains.texts.reading.schemes import entities
+from weft.domains.texts.reading.tagged_texts import Tagged
+from weft.domains.texts.recipe import encoders
+from weft.domains.texts.settings import TagTraining
+from weft.domains.texts.tagging import tagged, tagged_surely, tags_in_words
+from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, text_of
+from weft.domains.texts.views.vectors import LookAtText
+from weft.errors import WeftError, listed
+from weft.generate.compute import Compute
+from weft.inspect.views import View
+from weft.interop import Imported
+from weft.modalities.encoding import ended
+from weft.modalities.text import TextEmbed
+from weft.modalities.words import words
+from weft.models.backbone import context_of
+from weft.models.stream import Model, Stream
+from weft.objectives import Tags
+from weft.tasks.adopting import Adopted
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.codec import Codecs
+from weft.tasks.finetuning import start_weights
+from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
+from weft.tasks.task import Task
+from weft.training.progress import Progress
+
+TagDraft = Draft[TaggedData, TaggedIds, TagTraining]
+
+
+@final
+class TagText(Task[TaggedData, TaggedIds, TagTraining]):
+    """A tag for each word."""
+
+    card = TAG_TEXT
+    parts = (Parts({"text": End.of(TextCodec), "tags": End.of(TagCodec)}, (Stream,), TextEmbed),)
+    recipe = encoders.RECIPE
+    unit = "word"
+    starts_from = ("fill-mask", "classify-text", "language-model")
+    asks = (Asks("text", "a text", lines=True),)
+    embeds = (Asks("text", "a text", lines=True),)
+    Predict = Compute
+    Look = LookAtText
+    Embed = Embedding
+
+    def codecs(self, data: TaggedData, training: TagTraining, known: Codecs) -> Codecs:
+        texts = [" ".join(one.words) for one in data.train]
+        tags = TagCodec(TagCodec.Config(names=data.tags, scheme=data.scheme), read=lambda name: b"")
+        return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "tags": tags}
+
+    def encode(
+        self, data: TaggedData, codecs: Codecs, training: TagTraining, known: Model.Config | None, progress: Progress
+    ) -> TaggedIds:
+        tags = codecs["tags"]
+        assert isinstance(tags, TagCodec)
+        return TaggedIds.of(data, text_of(codecs), tags)
+
+    def sized(self, draft: TagDraft) -> tuple[Stream.Config, TagTraining]:
+        return encoders.new_encoder(draft, _wanted(draft))
+
+    def continued(self, draft: TagDraft, origin: Loaded) -> tuple[Stream.Config, TagTraining]:
+        same = encoders.keeps_head(origin, draft.codecs, "tags")
+        return encoders.continued_encoder(origin, draft.training, _wanted(draft), same_head=same)
+
+    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+        return start_weights(origin, backbone=True, same_head=encoders.keeps_head(origin, codecs, "tags"))
+
+    def objective(self, encoded: TaggedIds, codecs: Codecs, training: TagTraining) -> Tags.Config:
+        return Tags.Config()
+
+    def source(self, encoded: TaggedIds, codecs: Codecs, model: Model.Config, training: TagTraining) -> Source:
+        return encoded.source(
+            context_of(model), tokens=training.tokens or encoders.USUAL_TOKENS, rows=training.rows, seed=training.seed
+        )
+
+    def batch_in_words(self, training: TagTraining, source: Source) -> str:
+        return f"batches of up to {training.batch * training.rows} texts"
+
+    def ability(self, run: Loaded) -> str:
+        return f"Tags the words of a text ({listed(run.codec('tags', TagCodec).names)})"
+
+    def facts(self, run: Loaded) -> Mapping[str, str]:
+        return encoders.text_facts(run, "sentences")
+
+    def gives(self, run: Loaded) -> Gives:
+        return Gives("tags")
+
+    def predict(self, run: Loaded, inputs: Sequence[Given], how: Compute, listen: Listen | None) -> list[Answer]:
+        for text in (texts := texts_of(inputs)):
+            if not text.strip():
+                raise WeftError(f"expected a text, found {text!r}")
+        sentences = [words(text) for text in texts]
+        return [
+            Answer(i, {"input": texts[i], "words": list(said), "tags": tags, "entities": _entities(said, tags)})
+            for i, (said, tags) in enumerate(
+                zip(sentences, tagged(run.computing(how.precision), sentences), strict=True)
+            )
+        ]
+
+    def shown(self, prediction: Prediction) -> str:
+        pairs = zip(prediction["words"], prediction["tags"], strict=True)
+        return " ".join(word if tag == "O" else f"{word}/{tag}" for word, tag in pairs)
+
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Tagged]:
+        return read_sentences(sources, run.training(TagTraining), learn=False).sentences
+
+    def measure(
+        self, run: Loaded, held_out: Sequence[Tagged], progress: Progress, seconds: float | None = None
+    ) -> Measured:
+        codec, truth = run.codec("tags", TagCodec), [one.tags for one in held_out]
+        codec.encode(truth)  # refuses unknown tags before anything is computed
+        found = tagged(run, [one.words for one in held_out], progress)
+        return Measured(len(held_out), *tag_measures(found, truth, spans=codec.spans))
+
+    def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
+        text = only_text(inputs)
+        said = words(text)
+        return look_at(run, text, how, lambda ids: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
+
+    def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+        return embedded_texts(run, inputs, how)
+
+    def adopted(self, model: Imported) -> Adopted:
+        names = tuple(model.labels)
+        scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
+        tags = TagCodec.Config(names=names, scheme=scheme)
+        objective = None if model.several else Tags.Config()
+        return Adopted({**whole_texts(model), "tags": tags}, objective, text_settings(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        found = with_text(with_labels(run), run, text_codec(run))
+        return replace(found, labels=run.codec("tags", TagCodec).names)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return tag_proof(self, run)
+
+
+def _entities(said: Sequence[str], tags: Sequence[str]) -> list[dict[str, str]]:
+    """The named things that tags mark in a text."""
+    return [{"text": " ".join(said[one.start : one.end]), "kind": one.kind} for one in entities(tags)]
+
+
+def _wanted(draft: TagDraft) -> encoders.EncoderWanted:
+    outputs, encoded = len(draft.codec("tags", TagCodec).names), draft.encoded
+    return encoders.EncoderWanted("tags", outputs, encoded.codec.tokenizer, encoded.amount)

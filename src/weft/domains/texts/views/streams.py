@@ -1,0 +1,83 @@
+"""Runs whose model is one stream of text, continued or read whole: what it is looked at and compared by."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.batches.like_lengths import ids_together
+from weft.domains.texts.codec.text import TextCodec
+from weft.domains.texts.views.vectors import LookAtText, TextVectors, look_at_text, text_vectors
+from weft.errors import WeftError
+from weft.generate.compute import Compute
+from weft.inspect.views import LookedAnswer, View
+from weft.modalities.text import Text
+from weft.models.backbone import context_of
+from weft.models.stream import Stream
+from weft.tasks.asks import Given, texts_of
+from weft.tasks.codec import Codecs
+from weft.tasks.measuring import counted
+from weft.tasks.request import Embedded, Loaded
+from weft.training.progress import Progress
+
+Answers = Callable[[np.ndarray], LookedAnswer | None]
+ANSWERS = 3  # of the likeliest that a look shows
+
+
+def text_of(codecs: Codecs) -> TextCodec:
+    """The codec of the text."""
+    codec = codecs.get("text")
+    if codec is None:
+        fix = "put its tokenizer.json beside its config.json"
+        raise WeftError("this model came without a tokenizer: it reads no texts", where="tokenizer.json", fix=fix)
+    assert isinstance(codec, TextCodec)
+    return codec
+
+
+def look_at(run: Loaded, text: str, how: LookAtText, answer: Answers | None = None) -> View:
+    """What the run's model reads within a text; `answer` gives what it answers to the ids of the text."""
+    codec, model = text_of(run.codecs), run.stream
+    (ids,) = codec.encode([text], context_of(model.config)).rows
+    said = None if answer is None or how.table or model.head is None else answer(ids)
+    return look_at_text(model, codec.tokenizer, ids, text, how, said)
+
+
+@torch.inference_mode()
+def next_tokens(run: Loaded, ids: np.ndarray) -> LookedAnswer:
+    """The likeliest tokens to follow ids."""
+    model, tokenizer = run.stream.eval(), text_of(run.codecs).tokenizer
+    read = torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device)
+    best = model(Text(read))[0, -1, : tokenizer.size].float().softmax(-1).topk(min(ANSWERS, tokenizer.size))
+    named = [
+        tokenizer.names[id] if id in tokenizer.special else repr(tokenizer.decode([id])) for id in best[1].tolist()
+    ]
+    return LookedAnswer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
+
+
+@torch.inference_mode()
+def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
+    """The values of the model's head for each text, texts of like length computed together."""
+    model.eval()
+    found, device = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device
+    with counted(progress, len(rows), "texts") as count:
+        for some, lines in ids_together(rows):
+            found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
+            count(len(some))
+    return found
+
+
+class Embedding(Compute, TextVectors):
+    """Settings of the vectors of texts, the precision of the model among them."""
+
+    about: ClassVar[Mapping[str, str]] = {**TextVectors.about, **Compute.about}
+
+
+def embedded_texts(run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
+    """One vector for each text."""
+    texts = [text.lower() if how.lower else text for text in texts_of(inputs)]
+    context = context_of(run.model.config)
+    rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
+    vectors = text_vectors(run.computing(how.precision).stream, rows, how)
+    return Embedded([one.name for one in inputs], vectors)

@@ -1,0 +1,5 @@
+"""Codec.
+
+gaps     GapCodec
+symbols  SymbolCodec
+"""

@@ -1,0 +1,125 @@
+"""Trees found by tagging the gaps between words: the best that balances, by a run's encoder. Knows no files."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.batches.like_lengths import scored as micro_batches
+from weft.batches.like_lengths import together
+from weft.domains.pairs.reading.texts import Held
+from weft.domains.pairs.writing import Found, WrittenText
+from weft.domains.texts.encoded.tagged import TaggedRows, framed
+from weft.domains.texts.views.streams import text_of
+from weft.domains.trees.codec.gaps import GapCodec
+from weft.domains.trees.encoded.gap_tags import gaps_of, tree_of
+from weft.domains.trees.encoded.gaps import gap_rows
+from weft.domains.trees.encoded.linearised import linearise
+from weft.domains.trees.gap_search import GapScores, best_gaps, log_total
+from weft.domains.trees.reading.tree import Tree
+from weft.errors import DataError, WeftError
+from weft.generate.beam import Hypothesis
+from weft.models.backbone import context_of
+from weft.objectives import SplitTags
+from weft.objectives.scoring import scored
+from weft.tasks.request import Loaded
+from weft.training.progress import Progress, counter
+
+
+class GapTagger:
+    """Parses sentences, by the encoder and codecs of a run."""
+
+    def __init__(self, run: Loaded):
+        self.model, self.text, self.codec = run.stream.eval(), text_of(run.codecs), run.codec("gaps", GapCodec)
+        self.labels = [len(opens.split()) for opens in self.codec.config.opens]
+
+    def write(self, texts: Sequence[str], progress: Progress | None = None) -> list[list[WrittenText]]:
+        """The tree of each sentence as symbols, with its log-probability. A blank text has an empty answer.
+
+        Words have white space between them.
+        """
+        sentences = [text.split() for text in texts]
+        rows, room = self._framed([" ".join(words) for words in sentences]), context_of(self.model.config)
+        for words, places in zip(sentences, rows.places, strict=True):
+            if len(places) < len(words):
+                problem = f"a sentence of {len(words)} words is longer than the model's context of {room} tokens"
+                fix = "give it in shorter parts, or train with a longer context (--set context=…)"
+                raise WeftError(problem, where=repr(" ".join(words)[:60]), fix=fix)
+        done = None if progress is None else counter(progress, len(texts), "answered")
+        found, answered = [[_EMPTY] for _ in texts], 0
+        for alike in together([len(ids) for ids in rows.texts]):
+            some = [i for i in alike.tolist() if sentences[i]]
+            for i, values in zip(some, self._values(rows, some), strict=True):
+                found[i] = [self._tree(sentences[i], values)]
+            answered += len(alike)
+            if done is not None:
+                done(answered)
+        if progress is not None:
+            progress.stop()
+        return found
+
+    def answers(self, held: Sequence[Held], progress: Progress) -> Found:
+        """Trees of held-out sentences; without those that the model has no room for."""
+        places = self._framed([one.source for one in held]).places
+        fitting = [one for one, some in zip(held, places, strict=True) if len(some) == len(one.source.split())]
+        if not fitting:
+            raise DataError("no sentence fits the model's context", fix="train with a longer context")
+        rows = gap_rows(self.text, self.codec, [(one.source, one.references[0]) for one in fitting])
+        objective = SplitTags.Config(sizes=self.codec.sizes, beside=self.codec.beside)
+        batches = micro_batches(framed(rows, self.text, context_of(self.model.config)))
+        total, words = scored(objective, self.model, batches)
+        answers = [best[0][0] for best in self.write([one.source for one in fitting], progress)]
+        return Found(fitting, answers, total / max(1, words), words, len(held) - len(fitting))
+
+    def framed(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
+        """The ids of a sentence between its marks, and the place of each word's first id."""
+        rows = self._framed([sentence])
+        return rows.texts[0], rows.places[0]
+
+    def score(self, sentence: str, tree: Tree) -> float:
+        """The log-probability of a tree among all trees; minus infinity for one with gaps that were never learned."""
+        (values,) = self._values(self._framed([sentence]), [0])
+        scores = self._scores(values)
+        gaps = gaps_of(tree)
+        opening, *behind = self.codec.parts([*gaps[:-1], (gaps[-1][0], 0)])
+        if min(part.min() for part in (opening, *behind)) < 0:
+            return -math.inf
+        rows, parts = np.arange(len(gaps)), [scores.closing, *(() if scores.depths is None else (scores.depths,))]
+        found = scores.opening[rows, opening].sum()
+        for part, numbers in zip(parts, behind, strict=True):
+            found += part[rows, numbers][:-1].sum()  # after the last word everything closes
+        return float(found) - log_total(scores)
+
+    def _framed(self, sentences: Sequence[str]) -> TaggedRows:
+        found = self.text.tokenizer.encode_words([text.split() for text in sentences])
+        rows = TaggedRows([ids for ids, _ in found], [starts for _, starts in found], [starts for _, starts in found])
+        return framed(rows, self.text, context_of(self.model.config))
+
+    @torch.inference_mode()
+    def _values(self, rows: TaggedRows, some: list[int]) -> list[Tensor]:
+        """The values of each word, sentence by sentence."""
+        if not some:
+            return []
+        part = rows.take(some).to(next(self.model.parameters()).device)
+        at_words, _ = part.wanted.picked(self.model.encode(part.given.raw()).x)
+        assert self.model.head is not None
+        values = self.model.head.values(at_words).float().cpu()
+        return list(values.split([len(rows.places[i]) for i in some]))
+
+    def _tree(self, words: list[str], values: Tensor) -> WrittenText:
+        scores = self._scores(values)
+        best = best_gaps(scores)
+        chance = best.score - log_total(scores)
+        opens = [self.codec.config.opens[i] for i in best.opens]
+        tree = tree_of(list(zip(opens, best.closes, strict=True)), words)
+        return linearise(tree), Hypothesis((), chance, chance, True)
+
+    def _scores(self, values: Tensor) -> GapScores:
+        """The scores of all that may stand in the gaps of a sentence."""
+        opening, closing, *more = (one.log_softmax(-1).double().numpy() for one in values.split(self.codec.sizes, -1))
+        return GapScores(opening, closing, self.labels, more[0] if self.codec.config.depths else None)
+
+
+_EMPTY: WrittenText = "", Hypothesis((), 0.0, 0.0, True)

@@ -1,0 +1,6 @@
+"""Encoded.
+
+counts      Counts of pairs of words that stand near each other
+lines       Lines of words
+vocabulary  Words of texts as numbers
+"""

@@ -1,0 +1,4 @@
+"""Views.
+
+plane  Words in two dimensions
+"""

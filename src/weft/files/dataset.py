@@ -1,0 +1,80 @@
+"""Dataset: rows to train on and rows held out, and what people should know of them. Reader: makes one from files."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from weft.errors import DataError
+from weft.files.decoding import shown
+from weft.files.roles import Role
+from weft.files.survey import NO, Judgement, Survey, Surveyed
+
+T = TypeVar("T")
+H = TypeVar("H")
+Count = Callable[[int, int], None]  # hears how many of how many files are read
+D = TypeVar("D", bound="Dataset[Any, Any]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(Generic[T, H]):
+    """What was read.
+
+    `rule` says how held-out rows were chosen: in short up to the first colon or bracket, in full behind it. `described` names the data in
+    a sentence; `notes` are lines for people, the first with the amount; `skipped` lists what was left out and why;
+    `amounts` are counts for config.json.
+    """
+
+    train: T
+    held_out: H
+    fingerprint: str
+    rule: str
+    described: str
+    notes: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    columns: tuple[str, ...] = ()
+    amounts: Mapping[str, int] = field(default_factory=dict)
+
+    def example(self) -> str | None:
+        """A held-out input to try a model with, as a user types it; None where it stands in no file of its own."""
+        return None
+
+
+class Reader(ABC, Generic[D]):
+    """Reads one kind of data.
+
+    `sample` names a run on the data that ships with weft. `roles` are what columns of its tables are for. `leaves_out`
+    says whether bad rows may be left out, as the setting skip allows. `overrules` are readers of more general data: what
+    they judge in general gives way where this one is sure, and all that they judge where it refuses a file.
+    """
+
+    sample: ClassVar[str]
+    roles: ClassVar[tuple[Role, ...]] = ()
+    leaves_out: ClassVar[bool] = True
+    overrules: ClassVar[tuple[type["Reader[Any]"], ...]] = ()
+
+    def judge(self, survey: Survey) -> Judgement:
+        """Whether the files are data of this kind. By default never: someone has to ask for the task."""
+        return NO
+
+    def refusal(self, source: Surveyed) -> DataError | None:
+        """The error for text that this reader knows, in a file that it does not take as it is; None where it knows nothing."""
+        return None
+
+    @abstractmethod
+    def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> D:
+        """The rows in files, split; with no sources, the sample that ships. `asked` are the settings of a training."""
+
+
+def held_in(name: str) -> str:
+    """The rule where a file of its own is held out."""
+    return f"the file {shown(name)}"
+
+
+def stem(sources: Sequence[str], sample: str) -> str:
+    """A name for a run on these files."""
+    if not sources:
+        return sample
+    name = Path(sources[0]).absolute().name
+    return name.removesuffix(".gz").split(".")[0] or sample

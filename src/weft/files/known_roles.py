@@ -1,0 +1,158 @@
+"""The roles that columns of users' tables have: source and target, text and label, picture and caption or question.
+
+Names are those that public data sets use, the likeliest first.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from weft.files.columns import NEARLY_ALL, Column, plain
+from weft.files.languages import SOURCE as SOURCE_SIDE
+from weft.files.languages import TARGET as TARGET_SIDE
+from weft.files.languages import bare, language, meaning, side
+from weft.files.pictures.formats import named_as_picture
+from weft.files.roles import Role, known_as
+
+TEXT_NAMES = (
+    "text", "sentence", "review", "question", "content", "comment", "body", "message", "tweet", "document", "utterance",
+    "query", "description", "headline", "title",
+)  # fmt: skip
+LABEL_NAMES = (
+    "label", "class", "category", "sentiment", "target", "labels", "intent", "topic", "emotion", "polarity", "rating",
+    "stars", "score", "gold",
+)  # fmt: skip
+PICTURE_NAMES = (
+    "path", "file", "filename", "file_name", "filepath", "image", "image_path", "picture", "image_name", "image_file",
+    "img", "photo",
+)  # fmt: skip
+CLASS_NAMES = ("label", "class", "category", "labels")  # of pictures
+NUMBER_NAMES = ("value", "number", "target", "score")  # of numbers to be learned of pictures
+LAT_NAMES = ("lat", "latitude", "lat_deg", "latitude_deg", "breitengrad")
+LON_NAMES = ("lon", "lng", "long", "longitude", "lon_deg", "longitude_deg", "laengengrad")
+TIME_NAMES = ("time", "date", "datetime", "timestamp", "valid_time")
+VALUE_NAMES = ("value", "label", "class", "category", "target")  # at places
+SURE_QUESTION_NAMES = ("question", "questions")  # of questions and of nothing else
+QUESTION_NAMES = (*SURE_QUESTION_NAMES, "query", "prompt")
+KIND_NAMES = ("kind", "question_type", "answer_type", "question_kind", "type")
+ANSWER_NAME = re.compile(r"answers?_?\d*")
+CAPTION_NAME = re.compile(r"(?:caption|text|sentence|title|description|comment)s?_?\d*")
+COUNTED = re.compile(r"(.+\.\w+)#\d+")  # a picture's name with the number of the caption behind it
+OFTEN_NUMBERS = ("id", "no")  # "id, en, fr" numbers its rows far more often than it holds Indonesian
+UNTEXTLIKE = ("number", "date", "address", "picture", "code", "empty")
+ENOUGH = 10  # rows by which the content of a column is judged
+
+
+def holds_text(column: Column) -> bool:
+    """Whether values may be words or sentences, as far as can be told."""
+    return len(column.values) < ENOUGH or column.looks not in UNTEXTLIKE
+
+
+# Pairs
+
+
+def _named_side(wanted: str) -> Callable[[Sequence[str | None]], list[int]]:
+    def by_name(names: Sequence[str | None]) -> list[int]:
+        languages = [place for place, name in enumerate(names) if language(name) and not side(name)]
+        if len(languages) > 2:
+            languages = [place for place in languages if bare(names[place] or "") not in OFTEN_NUMBERS]
+        return [*(place for place, name in enumerate(names) if side(name) == wanted), *languages]
+
+    return by_name
+
+
+def _first_text(columns: Sequence[Column]) -> list[int]:
+    """The first column that is not of numbers, dates or the like; of two columns always the first."""
+    texts = [column for column in columns if holds_text(column)]
+    enough = len(texts) > 1 or (texts and len(columns) != 2)
+    return [column.place for column in (texts if enough else columns)]
+
+
+SOURCE = Role("source", _named_side(SOURCE_SIDE), _first_text, meaning)
+TARGET = Role("target", _named_side(TARGET_SIDE), _first_text, meaning)
+PAIR = (SOURCE, TARGET)
+
+# Labelled texts
+
+
+def _only_label(columns: Sequence[Column]) -> list[int]:
+    """The one column that can only be a label. Of two columns in all, the one with far fewer different values will do."""
+    classes = sorted((column for column in columns if column.is_class), key=lambda column: column.distinct)
+    numbers = [column for column in columns if column.is_number and not column.is_class]
+    if len(classes) == 2 == len(columns) and classes[0].distinct * 4 <= classes[1].distinct:
+        return [classes[0].place]
+    return [(classes + numbers)[0].place] if len(classes) + len(numbers) == 1 else []
+
+
+def _longest(columns: Sequence[Column]) -> list[int]:
+    """The only column, or one whose values are twice as long as all others."""
+    order = sorted(columns, key=lambda column: -column.length)
+    clear = bool(order) and (len(order) == 1 or order[0].length >= 2 * order[1].length)
+    return [order[0].place] if clear and order[0].length > 0 else []
+
+
+TEXT = known_as("text", TEXT_NAMES, _longest, ends=("_text",), last=True)
+LABEL = known_as("label", LABEL_NAMES, _only_label, ends=("_label",))
+LABELLED = (TEXT, LABEL)
+
+# Pictures
+
+
+def picture_name(cell: str) -> str:
+    """The name of a picture without the number of the caption behind it, as in dog.jpg#2."""
+    counted = COUNTED.fullmatch(cell.strip())
+    return counted[1] if counted else cell.strip()
+
+
+def _pictures(columns: Sequence[Column]) -> list[int]:
+    """The columns most of whose cells are names of pictures."""
+    return [
+        c.place
+        for c in columns
+        if c.values and 2 * sum(named_as_picture(picture_name(v)) for v in c.values) > len(c.values)
+    ]
+
+
+def _captions(names: Sequence[str | None]) -> list[int]:
+    return [place for place, name in enumerate(names) if CAPTION_NAME.fullmatch(plain(name or ""))]
+
+
+PICTURE = known_as("picture", PICTURE_NAMES, _pictures)
+CAPTION = Role("caption", _captions, lambda columns: [], lambda name: "caption" if _captions([name]) else None)
+CAPTIONED = (PICTURE, CAPTION)
+
+# Questions about pictures
+
+
+def _questions(columns: Sequence[Column]) -> list[int]:
+    """The columns nearly all of whose texts end in a question mark."""
+    marks = ("?", "？", "؟")
+    return [
+        c.place for c in columns if c.values and sum(v.endswith(marks) for v in c.values) >= NEARLY_ALL * len(c.values)
+    ]
+
+
+def _answers(names: Sequence[str | None]) -> list[int]:
+    return [place for place, name in enumerate(names) if ANSWER_NAME.fullmatch(plain(name or ""))]
+
+
+QUESTION = known_as("question", QUESTION_NAMES, _questions)
+ANSWER = Role("answer", _answers, lambda columns: [], lambda name: "answer" if _answers([name]) else None)
+KIND = known_as("kind", KIND_NAMES, lambda columns: [])
+ASKED = (PICTURE, QUESTION, ANSWER, KIND)
+
+# Places
+
+
+def _only_other(columns: Sequence[Column]) -> list[int]:
+    """The one column that is left."""
+    filled = [column for column in columns if column.values]
+    return [filled[0].place] if len(filled) == 1 else []
+
+
+LAT = known_as("latitude", LAT_NAMES, lambda columns: [])
+LON = known_as("longitude", LON_NAMES, lambda columns: [])
+TIME = known_as("time", TIME_NAMES, lambda columns: [])
+VALUE = known_as("value", VALUE_NAMES, _only_other, last=True)
+PLACED = (LAT, LON, VALUE)
+
+ALL = (*PAIR, *LABELLED, *CAPTIONED, LAT, LON)

@@ -1,0 +1,25 @@
+"""Labels as people write them: whether they are classes or numbers, and the order of classes. Knows strings; needs no torch."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from weft.files.columns import NEARLY_ALL, number
+
+Kind = Literal["classes", "numbers"]
+FEW, SMALL = 20, 100  # whole numbers are classes if they are so few and so small
+
+
+def kind_of(labels: Sequence[str]) -> Kind:
+    """Numbers where nearly all labels are numbers, unless they are few small whole ones."""
+    values = [value for label in labels if (value := number(label)) is not None]
+    if not labels or len(values) < NEARLY_ALL * len(labels):
+        return "classes"
+    few = len(set(values)) <= FEW and all(value.is_integer() and abs(value) < SMALL for value in values)
+    return "classes" if few else "numbers"
+
+
+def in_order(labels: Iterable[str]) -> tuple[str, ...]:
+    """Classes in the order of their numbers: by value where all are whole numbers, else by name."""
+    names = sorted(labels)
+    whole = all(name.removeprefix("-").isdecimal() for name in names)
+    return tuple(sorted(names, key=int) if whole else names)

@@ -1,0 +1,187 @@
+"""Which column of a table is which, and whether its first row names them. Refuses to know files.
+
+A `Role` is something a reader needs a column for: the text, the label, the source. It knows the names that such columns
+usually bear and what their values look like, and `choose` gives every role its column: the one asked for, else the one
+that is named so, else the one that can be nothing else by what it holds.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from weft.errors import DataError, nearest
+from weft.files.columns import ABSENT, TRIED, Column, columns_of, listed, looks_like, plain
+from weft.files.decoding import shown
+from weft.files.languages import meaning
+
+SOME = 3  # values that make a kind
+NAME = re.compile(r"[^\W\d]\w*(?:[ .-]\w+){0,2}")
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is needed for.
+
+    `by_name` gives the places whose names say so, the best first, and `by_content` those that can be nothing else by what
+    they hold; `means` is what a name stands for, None where the role does not know it. Roles that are `last` are found
+    by content after the others, among the columns that are left.
+    """
+
+    name: str
+    by_name: Callable[[Sequence[str | None]], list[int]]
+    by_content: Callable[[Sequence[Column]], list[int]]
+    means: Callable[[str], str | None]
+    last: bool = False
+
+
+def known_as(
+    role: str,
+    names: Sequence[str],
+    by_content: Callable[[Sequence[Column]], list[int]],
+    *,
+    ends: tuple[str, ...] = (),
+    last: bool = False,
+) -> Role:
+    """A role whose columns bear one of some names, the likeliest first; or names that end so, as column_label does."""
+
+    def by_name(found: Sequence[str | None]) -> list[int]:
+        places = {plain(name): place for place, name in reversed(list(enumerate(found))) if name}
+        exact = [places[name] for name in names if name in places]
+        return [*exact, *sorted(place for name, place in places.items() if name.endswith(ends) and place not in exact)]
+
+    def means(name: str) -> str | None:
+        return role if plain(name) in names or plain(name).endswith(ends) else None
+
+    return Role(role, by_name, by_content, means, last)
+
+
+def names_columns(cells: Sequence[str], roles: Sequence[Role], asked: Sequence[str | None] = ()) -> bool:
+    """Whether a row names columns: all that were asked for, or two that mean different things."""
+    wanted = [name for name in asked if name is not None and not name.isdecimal()]
+    if wanted and all(matching(cells, name) for name in wanted):
+        return True
+    meanings = {frozenset(found for role in roles if (found := role.means(cell))) for cell in cells}
+    return len(meanings - {frozenset()}) > 1
+
+
+def is_header(
+    first: Sequence[str], rest: Sequence[Sequence[str]], roles: Sequence[Role], asked: Sequence[str | None] = (), *,
+    doubtful: bool = True,
+) -> bool:  # fmt: skip
+    """Whether a first row names columns, told by its words and by what stands below them.
+
+    Where first rows of data may look like names, as sentences do, one known name or the shape of names is too doubtful.
+    """
+    found = [plain(cell) for cell in first]
+    if names_columns(first, roles, asked):
+        return True
+    if not rest or "" in found or len(set(found)) < len(found):
+        return False
+    below = columns_of(first, rest)
+    pairs = [(cell.strip(), column) for cell, column in zip(first, below, strict=True) if column.values]
+    if any(cell in column.values for cell, column in pairs):
+        return False  # a value like those below it
+    marked = [(cell, column) for cell, column in pairs if column.looks in ("number", "date", "address", "picture")]
+    if any(_all_alike(column) and not looks_like(column.looks, cell) for cell, column in marked):
+        return True
+    if any(looks_like(column.looks, cell) for cell, column in marked):
+        return False
+    if doubtful and any(role.means(cell) for role in roles for cell in first):
+        return True
+    named = doubtful and all(NAME.fullmatch(cell.strip()) for cell in first)
+    return named and any(column.length > 4 * len(cell) for cell, column in pairs)
+
+
+def _all_alike(column: Column) -> bool:
+    """Whether every value of a column is what nearly all look like; other kinds than numbers need some values."""
+    if column.looks != "number" and len(column.values) < SOME:
+        return False
+    return all(looks_like(column.looks, value) or value.casefold() in ABSENT for value in column.values[:TRIED])
+
+
+# Choosing
+
+
+class Choice(NamedTuple):
+    """The column of each role, and how each was found: asked for, by its name, or by what it holds."""
+
+    places: tuple[int, ...]
+    how: tuple[str, ...]
+
+    @property
+    def named(self) -> bool:
+        """Whether a name or the user decided on every column."""
+        return "by what it holds" not in self.how
+
+
+def choose(
+    columns: Sequence[Column], roles: Sequence[Role], asked: Sequence[str | None], *, where: str, fix: str
+) -> Choice:
+    """The column of each role; where that is not clear, an error lists the columns, and `fix` says what to do."""
+    if len(columns) < len(roles):
+        found = f"{len(columns)} column{'s' * (len(columns) != 1)}, expected at least {len(roles)}"
+        needed = " and ".join(role.name for role in roles)
+        fix = f"{needed} need {len(roles)} columns: in .tsv a tab separates them, in .csv a comma"
+        raise DataError(found, where=where, fix=fix)
+    taken: dict[str, tuple[int, str]] = {}
+    for role, name in zip(roles, asked, strict=True):
+        if name is not None:
+            place = asked_column(columns, name, where)
+            if other := next((known for known, (there, _) in taken.items() if there == place), None):
+                both = f"{other} and {role.name} are both column {place + 1}"
+                raise DataError(both, where=where, fix="name two columns")
+            taken[role.name] = place, "asked for"
+    for role in roles:
+        places = [place for place in role.by_name([column.name for column in columns]) if _is_free(place, taken)]
+        if places:
+            taken.setdefault(role.name, (places[0], "by its name"))
+    order = sorted(roles, key=lambda role: role.last)
+    for role in order:
+        places = role.by_content([column for column in columns if _is_free(column.place, taken)])
+        if places:
+            taken.setdefault(role.name, (places[0], "by what it holds"))
+    unclear = [role.name for role in order if role.name not in taken]
+    if unclear:
+        problem = f"which column holds the {unclear[0]} is not clear; its columns:{listed(columns)}"
+        raise DataError(problem, where=where, fix=fix)
+    return Choice(*zip(*(taken[role.name] for role in roles), strict=True))
+
+
+def _is_free(place: int, taken: Mapping[str, tuple[int, str]]) -> bool:
+    return all(place != used for used, _ in taken.values())
+
+
+def matching(names: Sequence[str | None], name: str) -> list[int]:
+    """The places that bear a name, else those of the same language or side of a translation."""
+    exact = [place for place, known in enumerate(names) if known is not None and plain(known) == plain(name)]
+    wanted = meaning(name)
+    return exact or [place for place, known in enumerate(names) if wanted is not None and meaning(known) == wanted]
+
+
+def has_column(columns: Sequence[Column], name: str | None) -> bool:
+    """Whether one column, and no other, is meant by a name or a number from 1."""
+    if name is None:
+        return False
+    return len(matching([column.name for column in columns], name)) == 1 or _numbered(columns, name)
+
+
+def _numbered(columns: Sequence[Column], name: str) -> bool:
+    return name.isdecimal() and 1 <= int(name) <= len(columns)
+
+
+def asked_column(columns: Sequence[Column], name: str, where: str) -> int:
+    """The place of a column that was asked for by name or by number from 1."""
+    matches = matching([column.name for column in columns], name)
+    if len(matches) == 1:
+        return matches[0]
+    if _numbered(columns, name):
+        return int(name) - 1
+    known = [shown(column.name) for column in columns if column.name]
+    if matches:
+        fix = f"name it by number: {' or '.join(str(i + 1) for i in matches)}"
+        raise DataError(f"{len(matches)} columns are named {name!r}", where=where, fix=fix)
+    found = f"its columns: {', '.join(map(repr, known))}" if known else f"it has {len(columns)} columns without names"
+    hint = f"{nearest(name, known)}, or" if known else "give it a header line, or"
+    fix = f"{hint} name it by number, from 1 to {len(columns)}"
+    raise DataError(f"no column {name!r}; {found}", where=where, fix=fix)

@@ -1,0 +1,49 @@
+"""A task in plain words: what a list of tasks, a wrong name and an early error need. Imports no torch."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from weft.files.dataset import Reader
+from weft.tasks.settings.sized import SizedTraining
+
+if TYPE_CHECKING:
+    from weft.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Card:
+    """A task as people meet it. `home` and `reads` are the paths of the classes of the task and of its reader."""
+
+    name: str
+    summary: str
+    files: str  # the data it takes
+    sample: str  # what is used when no data is named
+    example: str  # an input to try
+    home: str
+    reads: str
+    training: type[SizedTraining]
+    models: Mapping[str, str]
+    presets: Mapping[str, str]
+    asks: str = ""  # what the command line needs beside the example
+    learns_from: tuple[str, ...] = ()  # tasks whose files it learns from too, though nobody takes them for its own
+    seldom: bool = False  # whether files that could be its data seldom are: it is then named last
+    listed: int = 1000  # lists of tasks are sorted by it; those of equal number stay as they are
+
+    @cached_property
+    def task(self) -> "Task[Any, Any, Any]":
+        """The task itself."""
+        return _made(self.home)
+
+    @cached_property
+    def reader(self) -> Reader[Any]:
+        """What reads its data."""
+        return _made(self.reads)
+
+
+def _made(path: str) -> Any:
+    """An object of the class at a dotted path, whose module is imported."""
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)()

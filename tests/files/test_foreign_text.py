@@ -1,0 +1,114 @@
+"""Files of other programs that are text: each is named, with the command that converts it, or taken for its own task."""
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers.pictures import encoded, scene
+
+import weft
+from weft.domains.recognising import recognise
+from weft.errors import DataError
+
+TREES = "(S (NP (DT The) (NN cat)) (VP (VBD slept)))\n(S (NP (DT A) (NN dog)) (VP (VBD ran)))\n"
+NEWICK = "((human:0.1,chimp:0.1):0.2,gorilla:0.3);\n"
+EXPORT = "%% word\ttag\n#BOS 1\nTer\tvz\t500\n#500\tS\t0\n#EOS 1\n"
+PAJEK = '*Vertices 3\n1 "a"\n2 "b"\n3 "c"\n*Edges\n1 2\n2 3\n'
+EDGES = "# who knows whom\n" + "".join(f"{i} {i + 1} 0.5\n" for i in range(12))
+MAP = '<?xml version="1.0"?><gml:FeatureCollection/>'
+TAGGED = "The/DT cat/NN slept/VBD on/IN the/DT mat/NN ./.\n" * 5
+ORANGE = "Category\tText\nd\tstring\nclass\t\n" + "a\tsome text\n" * 12
+OFF = "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
+TABBED = "good movie\t1\nbad movie\t0\n" * 8
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        ("a.trees", NEWICK, "Newick"), ("a.export", EXPORT, "--outputfmt=bracket"), ("a.gld", TREES, "cp"),
+        ("a.net", PAJEK, "read_pajek"), ("b.net", PAJEK.replace(" 3", "", 1), "read_edgelist"),
+        ("c.net", EDGES, "read_edgelist"), ("a.gexf", "<gexf/>", "read_gexf"), ("a.gv", "digraph {a -> b}", "gv2gml"),
+        ("a.gml", MAP, "ogr2ogr"), ("a.smi", "CCO ethanol\nC methane\n", "smiles"), ("a.txt", TAGGED, ".conll"),
+        ("a.tab", ORANGE, "sed 2,3d"), ("b.tab", TABBED, "b.tsv"), ("a.off", OFF, "trimesh"), ("a.pcd", OFF, "open3d"),
+        ("a.json", '[["what is it?", "a cat", 0], ["is it red?", "no", 0]]', "@tsv"),
+    ],
+)  # fmt: skip
+def test_text_of_other_programs_is_refused_with_the_command_that_converts_it(tmp_path: Path, name, text, word):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as found:
+        recognise([str(tmp_path / name)])
+    assert word in str(found.value) and name in found.value.where and found.value.fix
+
+
+def test_trees_are_known_by_what_a_txt_file_holds_and_can_be_checked(tmp_path: Path):
+    path = tmp_path / "trees.txt"
+    path.write_text(TREES * 6)
+    found = weft.check(path, plan=False)
+    assert (found.task, found.refused) == ("parse", None)
+
+
+@pytest.mark.parametrize("text", ["(see the note below) It was late.\n", "(a) first (b) second\n", "and/or\n" * 9])
+def test_plain_text_with_brackets_and_slashes_stays_text(tmp_path: Path, text: str):
+    (tmp_path / "a.txt").write_text(text * 20)
+    assert recognise([str(tmp_path / "a.txt")])[0].name == "language-model"
+
+
+@pytest.mark.parametrize(
+    ("first", "word"),
+    [
+        ({"text": "Ann met Bob", "label": [[0, 3, "PER"]]}, "tokens"),
+        ({"messages": [{"content": "who?", "role": "user"}, {"content": "Ann", "role": "it"}], "images": ["1.jpg"]}, "jq -c"),
+        ({"conversations": [{"value": "who?"}, {"value": "Ann"}], "image": "1.jpg"}, ".image as $image"),
+    ],
+)  # fmt: skip
+def test_objects_of_other_forms_are_refused_with_the_command_that_converts_them(tmp_path: Path, first, word: str):
+    path = tmp_path / "a.jsonl"
+    path.write_text((json.dumps(first) + "\n") * 12)
+    with pytest.raises(DataError) as found:
+        recognise([str(path)])
+    assert word in found.value.fix
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "column_data,column_label\nTerrible service.,negative\nGreat price.,positive\n",
+        "subject,content\n" + "".join(f"{('maths', 'physics')[i % 2]},field {i}\n" for i in range(30)),
+    ],
+)
+def test_labels_are_known_by_names_that_end_so_and_beside_a_named_text(tmp_path: Path, rows: str):
+    (tmp_path / "a.csv").write_text(rows)
+    assert recognise([str(tmp_path / "a.csv")])[0].name == "classify-text"
+
+
+def test_a_list_of_one_label_is_that_label(tmp_path: Path):
+    rows = [{"text": f"the text of number {i}", "label": [("good", "bad")[i % 2]]} for i in range(40)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = weft.check(tmp_path / "a.jsonl", plan=False)
+    assert (found.task, found.defects) == ("classify-text", ())
+
+
+def test_names_with_a_number_are_no_labelled_texts(tmp_path: Path):
+    rows = "".join(f"Chrome {i}.0,{i / 7:.2f}\n" for i in range(30))
+    (tmp_path / "a.csv").write_text("Browser Version,Share\n" + rows)
+    assert weft.check(tmp_path / "a.csv", plan=False).task is None
+
+
+def test_rows_of_numbers_in_runs_may_be_sets_and_their_columns_are_told_by_number(tmp_path: Path):
+    rows = "".join(f"{bag % 2},{bag},{i * 0.37 + bag},{i * i * 0.11}\n" for bag in range(20) for i in range(3))
+    (tmp_path / "a.csv").write_text(rows)
+    found = weft.check(tmp_path / "a.csv", plan=False)
+    assert found.task is None and "--task sets --set set_column=2 --set label_column=1" in (found.refused or {})["fix"]
+    asked = weft.check(tmp_path / "a.csv", task="sets", plan=False, set_column="2", label_column="1")
+    assert asked.refused is None and "20 labelled sets" in asked.facts.notes[0]
+
+
+def test_folders_of_one_name_are_no_classes_and_json_beside_pictures_is_told(tmp_path: Path):
+    for side in ("train", "test"):
+        (tmp_path / side / "images").mkdir(parents=True)
+        for number in range(3):
+            (tmp_path / side / "images" / f"{number}.png").write_bytes(encoded(scene(seed=number)))
+        (tmp_path / side / "questions.json").write_text('[["what is it?", "a cat", 0]]')
+    with pytest.raises(DataError) as found:
+        recognise([str(tmp_path)])
+    assert "questions.json" in found.value.fix and "--task reconstruct-images" in found.value.fix

@@ -1,0 +1,76 @@
+"""Mistral, Qwen, Phi-3, SmolLM3, and Llama with stretched turns."""
+
+from helpers.foreign_models.decoders import LLAMA
+
+SLOW = {"num_hidden_layers": 3, "use_sliding_window": True, "sliding_window": 7}
+PHI3 = {**LLAMA, "pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
+NOT_TURNED = {**LLAMA, "num_hidden_layers": 3, "no_rope_layers": [1, 0, 1], "pad_token_id": 0}
+LONG = {"rope_type": "longrope", "original_max_position_embeddings": 48, "attention_factor": 1.19}
+
+
+def stretched(kind: str, **more: object) -> dict:
+    """Keys of a Llama whose turns are slowed down; its heads are wide enough for pairs of all speeds."""
+    inner = {"rope_type": kind, "rope_theta": 100.0, "factor": 4.0, **more}
+    return {**LLAMA, "head_dim": 16, "rope_parameters": inner}
+
+
+LLAMA3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 24}
+YARN = {"original_max_position_embeddings": 12, "beta_fast": 4.0}
+CASES: dict[str, tuple[str, dict]] = {
+    "llama, llama3 turns": ("LlamaForCausalLM", stretched("llama3", **LLAMA3)),
+    "llama, linear turns": ("LlamaForCausalLM", stretched("linear")),
+    "llama, yarn turns": ("LlamaForCausalLM", stretched("yarn", **YARN)),
+    "llama, yarn between pairs": (
+        "LlamaForCausalLM",
+        stretched("yarn", **YARN, truncate=False, mscale=1.0, mscale_all_dim=0.5, beta_slow=0.5),
+    ),
+    "llama, yarn factor": ("LlamaForCausalLM", stretched("yarn", **YARN, attention_factor=0.8)),
+    "mistral": ("MistralForCausalLM", {**LLAMA, "sliding_window": 7}),
+    "mistral, no window": ("MistralForCausalLM", {**LLAMA, "sliding_window": None, "head_dim": 12}),
+    "mistral, yarn turns": ("MistralForCausalLM", {**stretched("yarn", **YARN), "sliding_window": 40}),
+    "mistral, no head": ("MistralModel", {**LLAMA, "sliding_window": 5}),
+    "qwen2": ("Qwen2ForCausalLM", {**LLAMA, "tie_word_embeddings": True}),
+    "qwen2, upper windows": ("Qwen2ForCausalLM", {**LLAMA, **SLOW, "max_window_layers": 1}),
+    "qwen2, yarn turns": ("Qwen2ForCausalLM", stretched("yarn", **YARN)),
+    "qwen2, no head": ("Qwen2Model", LLAMA),
+    "qwen3": ("Qwen3ForCausalLM", {**LLAMA, "head_dim": 12}),
+    "qwen3, windows": (
+        "Qwen3ForCausalLM",
+        {**LLAMA, **SLOW, "head_dim": 8, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+    ),
+    "qwen3, biases": ("Qwen3ForCausalLM", {**LLAMA, "head_dim": 8, "attention_bias": True, "rms_norm_eps": 1e-3}),
+    "qwen3, no head": ("Qwen3Model", {**LLAMA, "head_dim": 8}),
+    "smollm3": ("SmolLM3ForCausalLM", NOT_TURNED),
+    "smollm3, windows": (
+        "SmolLM3ForCausalLM",
+        {**NOT_TURNED, **SLOW, "tie_word_embeddings": False, "attention_bias": True, "mlp_bias": True},
+    ),
+    "smollm3, first not turned": ("SmolLM3ForCausalLM", {**NOT_TURNED, "no_rope_layers": [0, 1, 1]}),
+    "smollm3, every second": (
+        "SmolLM3ForCausalLM",
+        {
+            **NOT_TURNED,
+            "no_rope_layers": None,
+            "no_rope_layer_interval": 2,
+            "rope_parameters": {"rope_type": "default"},
+        },
+    ),
+    "smollm3, no head": ("SmolLM3Model", NOT_TURNED),
+    "phi3": ("Phi3ForCausalLM", {**PHI3, "sliding_window": 7, "partial_rotary_factor": 0.75}),
+    "phi3, whole heads": ("Phi3ForCausalLM", PHI3),
+    "phi3, longrope": (
+        "Phi3ForCausalLM",
+        {
+            **PHI3,
+            "original_max_position_embeddings": 48,
+            "rope_parameters": {
+                **LONG,
+                "partial_rotary_factor": 0.5,
+                "short_factor": [1.0, 1.7],
+                "long_factor": [2.0, 3.0],
+            },
+        },
+    ),
+    "phi3, tied": ("Phi3ForCausalLM", {**PHI3, "tie_word_embeddings": True, "num_key_value_heads": None}),
+    "phi3, no head": ("Phi3Model", PHI3),
+}

@@ -1,0 +1,22 @@
+"""CLIP's tower of texts alone, and texts that CLIP reads."""
+
+from typing import Any
+
+import torch
+from helpers.foreign_models.newer_pictures import CLIP_TEXT
+
+CASES: dict[str, tuple[str, dict]] = {
+    "clip, texts alone": ("CLIPTextModel", CLIP_TEXT),
+    "clip, texts alone, projected": ("CLIPTextModelWithProjection", {**CLIP_TEXT, "projection_dim": 12}),
+}
+
+
+def ended_texts(config: Any, draw: torch.Generator) -> dict[str, torch.Tensor]:
+    """Three texts whose end marks stand at different places, the last of them padded by end marks."""
+    end = config.vocab_size - 1 if config.eos_token_id == 2 else config.eos_token_id
+    ids = torch.randint(3, end, (3, 9), generator=draw)
+    mask = torch.ones_like(ids)
+    for row, place in enumerate((8, 5, 2)):
+        ids[row, place:] = end
+        mask[row, place + 1 :] = 0
+    return {"input_ids": ids, "attention_mask": mask}

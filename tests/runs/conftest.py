@@ -1,0 +1,3 @@
+from helpers.commands import weft
+
+__all__ = ["weft"]
