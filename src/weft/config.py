@@ -121,6 +121,11 @@ def register(name: str, config: type[Config]) -> None:
     _parts[name] = config
 
 
+def is_known(name: object) -> bool:
+    """Whether `from_json` knows a part by this name: the file that defines it was imported."""
+    return isinstance(name, str) and (name in _parts or RENAMED.get(name) in _parts)
+
+
 def at_least(config: Config, least: float, *names: str) -> None:
     """Refuse a config in which one of these fields is set below `least`: for use in `check`."""
     for name in names:

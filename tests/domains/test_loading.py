@@ -72,3 +72,9 @@ def test_a_run_without_a_task_that_has_codecs_knows_them_and_one_without_codecs_
     assert set().union(*CODECS.values()) <= parts
     ((_, parts),) = known_after({"codecs": {}}).values()
     assert "TextCodec" not in parts
+
+
+def test_a_run_with_a_codec_of_another_task_knows_it() -> None:
+    """As one of a model of pictures that was imported with a tokenizer."""
+    ((settings, parts),) = known_after({"task": "forecast", "codecs": {"word": {"type": "WordCodec"}}}).values()
+    assert settings and {"FieldCodec", "WordCodec"} <= parts

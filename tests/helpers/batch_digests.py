@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from helpers.trials import DATA, TINY, TRIALS
 
+from helpers.trials import DATA, TINY, TRIALS
 from weft.domains.fields.reading.grid import Stretch
 from weft.domains.pictures.reading.album import Album
 from weft.domains.registry import card_named

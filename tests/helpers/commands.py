@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import processes
 
+from helpers import processes
 from weft.cli.app import run as command
 
 WEFT = Path(sys.executable).with_name("weft")

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
+import weft
 from helpers import fresh
 from helpers.foreign import library, randomised
 from helpers.kept_runs import (
@@ -38,8 +40,6 @@ from helpers.kept_runs import (
     settings_of,
 )
 from helpers.stops import stopped_in
-
-import weft
 from weft.errors import Interrupted
 from weft.training.seal import FileSeal, sealed_config
 

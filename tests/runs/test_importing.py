@@ -267,7 +267,9 @@ def test_a_model_for_pictures_without_a_head_gives_vectors_and_refuses_the_rest_
     import_run(headless(tmp_path / "theirs", kind), tmp_path / "run")
     photos, run = pets(tmp_path / "photos", 4), weft.load(tmp_path / "run")
     (one, *_) = sorted(photos.rglob("*.png"))
-    assert run.embed(str(one)).shape[0] == 1
+    assert run.config["imported"]["headless"] is True and run.embed(str(one)).shape[0] == 1
+    with pytest.raises(WeftError, match="this model has no head that could answer"):
+        run.predict(str(one))
     for words in (["evaluate", "run", "photos"], ["predict", "run", str(one)]):
         assert command([words[0], str(tmp_path / "run"), str(tmp_path / words[2])]) == 2
         assert "this model has no head" in (said := capsys.readouterr().err) and "weft embed" in said

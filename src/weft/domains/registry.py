@@ -11,6 +11,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
+from weft.config import is_known
 from weft.domains.captions import cards as captions
 from weft.domains.fields import cards as fields
 from weft.domains.graphs import cards as graphs
@@ -64,13 +65,19 @@ def card_of(config: Mapping[str, Any], where: str) -> Card | None:
 def task_of(config: Mapping[str, Any], where: str) -> "Task[Any, Any, Any] | None":
     """The task that a config.json names, imported, so that its codecs, settings and model can be read; None without one.
 
-    A run without a task may have codecs all the same: an imported model that no task uses. Then all of weft's are imported.
+    Codecs may be of other tasks: those of an imported model that no task uses, or of a model of pictures that came with a
+    tokenizer. Then all tasks of weft's are imported.
     """
     card = card_of(config, where)
-    if card is None:
-        for own in CARDS.values() if config.get("codecs") else ():
+    task = None if card is None else _imported(card, where)
+    if not all(is_known(codec.get("type")) for codec in config.get("codecs", {}).values()):
+        for own in CARDS.values():
             _ = own.task
-        return None
+    return task
+
+
+def _imported(card: Card, where: str) -> "Task[Any, Any, Any]":
+    """The task of a card; one of a plug-in may fail to import."""
     try:
         return card.task
     except Exception as error:  # whatever a stranger's module raises

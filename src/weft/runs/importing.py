@@ -11,6 +11,7 @@ import torch
 
 from weft.config import field_types
 from weft.domains.registry import card_named
+from weft.domains.texts.codec.text import TOKENIZER, TextCodec
 from weft.domains.texts.exchange import tokenizer_of, without_task
 from weft.domains.texts.settings import TextTraining
 from weft.errors import WeftError, placed
@@ -118,7 +119,8 @@ def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
             **({"broken": list(imported.broken)} if imported.broken else {}),
         },
     }
-    return config, {} if tokenizer is None else {"tokenizer.json": tokenizer.to_json()}
+    read = any(isinstance(codec, TextCodec.Config) for codec in adopted.codecs.values())
+    return config, {TOKENIZER: tokenizer.to_json()} if tokenizer is not None and read else {}
 
 
 def _training(imported: Imported, adopted: Adopted, kind: type[SizedTraining]) -> dict[str, Any]:

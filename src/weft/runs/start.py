@@ -179,7 +179,7 @@ def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
         elif key in field_types(card.training):
             value = getattr(with_settings(card.training(), {key: value}), key)
         elif key.startswith("model."):
-            began[key] = value if _training().same_model(config["model"], key, value) else "something else"
+            began[key] = value if _training().same_model(card, config["model"], key, value) else "something else"
         elif key not in began:
             fix = nearest_setting(key, field_types(card.training), card.training.about)
             raise ConfigError(f"unknown setting {key!r}", where="--set", fix=fix)

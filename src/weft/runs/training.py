@@ -177,8 +177,9 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
     return Run(loaded(folder, folder.config(), outcome.model))
 
 
-def same_model(config: Any, key: str, value: Any) -> bool:
-    """Whether a setting of a part of the model changes nothing."""
+def same_model(card: Card, config: Any, key: str, value: Any) -> bool:
+    """Whether a setting of a part of the model changes nothing; `card` is of the task that its parts come with."""
+    _ = card.task
     was = from_json(config, Model.Config)
     return bool(with_settings(was, {key.removeprefix("model."): value}) == was)
 

@@ -40,11 +40,15 @@ class Outgoing:
     )  # how texts are written, as generation_config.json has it
 
 
+def plain_model(run: Loaded) -> Model:
+    """The model of a run with its adapters merged into the weights."""
+    return merged(run.model) if has_adapters(run.model) else run.model
+
+
 def with_labels(run: Loaded, model: Model | None = None) -> Outgoing:
-    """What every export has: the model with adapters merged, and its labels; `model` stands for the run's own."""
-    model = run.model if model is None else model
+    """What every export has: the model and its labels; `model` stands for the run's own with adapters merged."""
     codec = run.codecs.get("label")
-    model, unit = in_unit(merged(model) if has_adapters(model) else model, codec)
+    model, unit = in_unit(plain_model(run) if model is None else model, codec)
     problems = {SeveralCodec: "multi_label_classification", NumberCodec: "regression"}
     return Outgoing(
         model,

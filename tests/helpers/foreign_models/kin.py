@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+
 from helpers.foreign import library, randomised
 from helpers.foreign_models import gemma_kin, llama_kin
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+
 from helpers.foreign_models.newer_pictures import CLIP_TEXT
 
 CASES: dict[str, tuple[str, dict]] = {

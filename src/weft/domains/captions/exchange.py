@@ -76,8 +76,9 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
 
 
 def caption_proof(run: Loaded) -> Proof | None:
-    """Pictures and the captions that a run writes about them; None where it writes none in colour."""
-    pictures = trial_pictures(run.model.config) if text_codec(run, "caption") is not None else []
+    """Pictures and the captions that a run writes about them; None where it writes none, or reads no colours."""
+    writes = isinstance(run.model, Seq2Seq) and text_codec(run, "caption") is not None
+    pictures = trial_pictures(run.model.config) if writes else []
     if not pictures:
         return None
     how = searched(run, Captioning)
