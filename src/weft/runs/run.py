@@ -17,7 +17,7 @@ from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.runs.asking import NoSettings, answers, checked, embedded, given, look, written
+from weft.runs.asking import NoSettings, answers, checked, document, embedded, given, look, written
 from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown, write_file
