@@ -69,7 +69,7 @@ def net(photos: Path) -> weft.Run:
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run, filling: weft.Run) -> None:
     """No pictures, once one run of each was made with them."""
     for name in ("runs.training.loss_curve", "tasks.labels.confusion", "tasks.labels.calibration",
-                 "tasks.classify_images.contact_sheet", "tasks.filling.reconstructions"):  # fmt: skip
+                 "tasks.pictures.contact_sheet", "tasks.filling.reconstructions"):  # fmt: skip
         monkeypatch.setattr(f"weft.{name}", lambda *args, **more: b"a picture")
 
 
