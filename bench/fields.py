@@ -23,7 +23,7 @@ import weft
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.measures.interpolation import between_times
 from weft.domains.fields.predictor import FieldPredictor
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.sample import SampleFields
 from weft.training.progress import Progress
 
@@ -40,7 +40,7 @@ def skill(data: str, minutes: float, settings: dict[str, Any]) -> dict[str, Any]
         run = weft.train(str(early), minutes=minutes, out=Path(folder) / "run", **settings)
         loaded = run._loaded
         fields = run.task.held_out(loaded, [data]).fields
-        measured = run.task.measure(loaded, Stretch(fields, len(fields) - 12, len(fields)), Progress(quiet=True))
+        measured = run.task.measure(loaded, FieldSpan(fields, len(fields) - 12, len(fields)), Progress(quiet=True))
     return {"metrics": dict(measured.metrics), "ratios": measured.more["ratio_of_rmse"]}
 
 
@@ -79,7 +79,7 @@ def recover(folder: str) -> dict[str, Any]:
 def between(folder: str) -> dict[str, Any]:
     """States between two times beside linear interpolation, against the truth."""
     predictor, sample = predictor_of(weft.load(folder)), SampleFields()
-    stretch = Stretch(sample, 1300, 1360)
+    stretch = FieldSpan(sample, 1300, 1360)
     scores: dict[str, list[np.ndarray]] = {"model": [], "linear": []}
     scale = np.array(predictor.codec.config.scale)[:, None, None]
     for at, field, _ in predictor.between(stretch):

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from helpers.trials import DATA, TINY, TRIALS
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.pictures.reading.album import Album
 from weft.domains.registry import card_named
 from weft.domains.texts.dataset.documents import CorpusPart
@@ -100,7 +100,7 @@ class Digest:
             self._add_items([value.captions, value.labels])
         elif isinstance(value, Corpus | CorpusPart):  # a stream
             self._add_items(["".join(piece or "\0" for piece in value.pieces())])
-        elif isinstance(value, Stretch):  # fields in files
+        elif isinstance(value, FieldSpan):  # fields in files
             fields = value.fields
             self._add_items([fields.read(value.start, value.stop), fields.grid, fields.times, fields.layers])
         elif isinstance(value, Mapping):

@@ -42,7 +42,7 @@ class TableRows:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class WordNeighbours:
     """What is wanted of words in lines of C: to tell their neighbours from K words that were drawn.
 
     `rows` are those of the words and then of the drawn ones, (B, C + K). Words are neighbours that stand in one `sentence`
@@ -53,15 +53,15 @@ class Neighbours:
     sentence: Int[Tensor, "B C"]
     reach: Int[Tensor, "B C"]
 
-    def to(self, device: torch.device | str) -> "Neighbours":
+    def to(self, device: torch.device | str) -> "WordNeighbours":
         """The same on another device."""
-        return Neighbours(self.rows.to(device), self.sentence.to(device), self.reach.to(device))
+        return WordNeighbours(self.rows.to(device), self.sentence.to(device), self.reach.to(device))
 
     def __len__(self) -> int:
         return len(self.sentence)
 
-    def __getitem__(self, lines: Any) -> "Neighbours":
-        return Neighbours(self.rows[lines], self.sentence[lines], self.reach[lines])
+    def __getitem__(self, lines: Any) -> "WordNeighbours":
+        return WordNeighbours(self.rows[lines], self.sentence[lines], self.reach[lines])
 
     def near(self, width: int) -> Bool[Tensor, "R W W"]:
         """Which words are neighbours, in stretches of `width` words: the lines cut into R shorter ones."""
@@ -91,5 +91,5 @@ class PairCounts:
         return PairCounts(self.rows[pairs], self.logs[pairs], self.weights[pairs])
 
 
-WordLines = Samples[TableRows, Neighbours]
+WordLines = Samples[TableRows, WordNeighbours]
 WordPairs = Samples[TableRows, PairCounts]

@@ -76,7 +76,7 @@ def _differentiable(
     return tuple(next(found) if t.requires_grad else None for t in inputs)
 
 
-class _ReluSquared(torch.autograd.Function):
+class _NativeReluSquared(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         y = torch.empty_like(x)
@@ -97,7 +97,7 @@ class _ReluSquared(torch.autograd.Function):
 
 def relu_squared(x: Tensor) -> Tensor:
     """max(x, 0)^2. What it gives is all that its gradient needs, and the layer behind keeps that anyway."""
-    return _ReluSquared.apply(x)
+    return _NativeReluSquared.apply(x)
 
 
 class _Norm(torch.autograd.Function):

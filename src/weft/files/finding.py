@@ -24,7 +24,7 @@ FEW = 20  # names that can be listed in a message
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFiles:
     """Files to read, in order, and what was left out: (name, reason)."""
 
     paths: tuple[Path, ...]
@@ -58,7 +58,9 @@ def missing(path: Path) -> DataError:
     return DataError("no such file or folder", where=shown(path), fix=fix)
 
 
-def find(sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool = True, others: bool = False) -> Found:
+def find(
+    sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool = True, others: bool = False
+) -> FoundFiles:
     """The files that the sources stand for: a file, a folder with all below it, or a glob pattern.
 
     The order is that of the sources, and by name within a folder or pattern. A file is taken once, however often it is
@@ -70,7 +72,7 @@ def find(sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool 
     search = _Search(endings, text, others)
     for source in sources:
         search.source(source)
-    return Found(tuple(search.taken.values()), tuple(search.skipped))
+    return FoundFiles(tuple(search.taken.values()), tuple(search.skipped))
 
 
 class _Search:

@@ -24,7 +24,7 @@ Whereabouts = list[tuple[int, torch.dtype, torch.Size, bool]]
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepMethod:
     """How a model is stepped: its program (None: by its modules), whether it attends to what it has read, and whether
     several rows may read one row of a memory.
     """
@@ -37,7 +37,7 @@ class Steps:
 class _Kept:
     """The steps of a model, and the model as it was when they were found."""
 
-    def __init__(self, model: Stream, steps: Steps, program: Program):
+    def __init__(self, model: Stream, steps: StepMethod, program: Program):
         self.steps, self.tensors = steps, program.tensors
         self.modules = list(model.modules())[1:]  # all but the model, which lives no longer for being known here
         self.contents, self.whereabouts = _contents(model, self.modules), _whereabouts(self.tensors)
@@ -52,7 +52,7 @@ class _Kept:
 _kept: "WeakKeyDictionary[Stream, _Kept]" = WeakKeyDictionary()
 
 
-def steps_of(model: Stream) -> Steps:
+def steps_of(model: Stream) -> StepMethod:
     """How the model is stepped; what was found before is used again where the model is as it was."""
     kept = _kept.get(model)
     if kept is not None and library() is not None and kept.fits(model):
@@ -60,7 +60,7 @@ def steps_of(model: Stream) -> Steps:
     _kept.pop(model, None)
     mixers = [module for module in model.modules() if isinstance(module, Mixer)]
     program = step_program(model)
-    steps = Steps(
+    steps = StepMethod(
         program,
         attends=any(isinstance(mixer, Attention) and not mixer.cross for mixer in mixers),
         memory_shareable=all(mixer.memory_shareable for mixer in mixers if mixer.cross),

@@ -129,7 +129,7 @@ class HeadByHead(SameTensor):
 
 
 @dataclass(frozen=True)
-class Joined(WeightRule):
+class JoinedRows(WeightRule):
     """Several of theirs are one of ours, one below the other, `sizes` rows each; by default equally many.
 
     Where a `shape` is given, ours is seen in it.

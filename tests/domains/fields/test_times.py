@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.grids import dataset, everything, numbers, opened, refused, written
 
-from weft.domains.fields.reading.calendars import Clock, gaps, read_clock, step_in_words, times_of
+from weft.domains.fields.reading.calendars import FileClock, gaps, read_clock, step_in_words, times_of
 from weft.domains.fields.reading.following import following
 from weft.domains.fields.reading.grid import Times
 from weft.domains.fields.sample import SampleFields
@@ -157,5 +157,5 @@ def test_files_that_differ_are_refused_with_a_table(change: object, words: str, 
 def test_the_usual_step_is_one_that_is_there(
     days: list[float], step: float, pieces: tuple[tuple[int, int], ...]
 ) -> None:
-    found = times_of(np.array(days), Clock("", ""))
+    found = times_of(np.array(days), FileClock("", ""))
     assert (found.step, found.pieces) == (step, pieces)

@@ -17,7 +17,7 @@ from weft.domains.fields.encoded.learning import learned_codec
 from weft.domains.fields.encoded.seen import SeenFields
 from weft.domains.fields.encoded.windows import FieldWindows
 from weft.domains.fields.measures.model import measured_model
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.settings import ForecastTraining
 from weft.domains.fields.views.attention import LookAtPlace
 from weft.errors import DataError
@@ -120,11 +120,11 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def shown(self, prediction: Prediction) -> str:
         return forecast_output.in_words(prediction)
 
-    def held_out(self, run: Loaded, sources: Sequence[str]) -> Stretch:
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> FieldSpan:
         return forecasting.given_fields(run, sources)
 
-    def measure(self, run: Loaded, held_out: Stretch, progress: Progress, seconds: float | None = None) -> Measured:
-        train = Stretch(held_out.fields, 0, held_out.start) if held_out.start else self._trained_on(run)
+    def measure(self, run: Loaded, held_out: FieldSpan, progress: Progress, seconds: float | None = None) -> Measured:
+        train = FieldSpan(held_out.fields, 0, held_out.start) if held_out.start else self._trained_on(run)
         return measured_model(forecasting.predictor_of(run), held_out, train, progress, seconds)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPlace) -> View:
@@ -136,7 +136,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         training = from_json(run.config["training"], ForecastTraining)
         return self.card.reader.read(run.data.sources, run.data.valid, training)
 
-    def _trained_on(self, run: Loaded) -> Stretch | None:
+    def _trained_on(self, run: Loaded) -> FieldSpan | None:
         """The fields that the run was trained on, where they are still there."""
         try:
             return self._own(run).train

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Fields, Grid, Layer, Times
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, Fields, Times
 
 SEED, STEPS, STEP = 1686, 1500, 0.5  # fields, and days between two: a little more than two years
 ROWS, COLUMNS = 24, 48
@@ -24,9 +24,9 @@ EQUATOR = 0.4 * TURN  # keeps 1 / f bounded near the equator
 NOISE = {"z": 3.0, "u": 0.3, "v": 0.3}  # spread of what is measured about the truth
 SWATHS, SWATH_MISSING, ORBIT_DRIFT = 6, 0.2, 37.0  # swaths round the globe, share between them, degrees a day
 LAYERS = (
-    Layer("z", None, "m", "height of a pressure surface"),
-    Layer("u", None, "m s-1", "eastward wind"),
-    Layer("v", None, "m s-1", "northward wind"),
+    FieldLayer("z", None, "m", "height of a pressure surface"),
+    FieldLayer("u", None, "m s-1", "eastward wind"),
+    FieldLayer("v", None, "m s-1", "northward wind"),
 )
 
 
@@ -96,8 +96,8 @@ class SampleFields(Fields):
         return np.stack([z + mean[:, :, None], u, v], axis=1).astype(np.float32)
 
 
-def _grid() -> Grid:
-    return Grid(
+def _grid() -> FieldGrid:
+    return FieldGrid(
         90 - 180 / ROWS * (np.arange(ROWS) + 0.5), -180 + 360 / COLUMNS * np.arange(COLUMNS), "sphere", wraps=True
     )
 
@@ -146,7 +146,7 @@ def _zonal_mean(latitude: np.ndarray, years: np.ndarray) -> tuple[np.ndarray, np
     return mean, (-1400 * sine - 270 * season * sine**2) * cosine
 
 
-def _unseen(grid: Grid, days: np.ndarray) -> np.ndarray:
+def _unseen(grid: FieldGrid, days: np.ndarray) -> np.ndarray:
     """Which cells (n Y X) lie between the swaths of a satellite whose path is inclined and drifts westward."""
     along = grid.x[None, None] + 0.4 * grid.y[None, :, None] + ORBIT_DRIFT * days[:, None, None]
     return along * SWATHS / 360 % 1 < SWATH_MISSING
@@ -154,11 +154,11 @@ def _unseen(grid: Grid, days: np.ndarray) -> np.ndarray:
 
 def main(name: str) -> None:
     """Write the sample to a file."""
-    from weft.domains.fields.reading.writing import Written, write_fields
+    from weft.domains.fields.reading.writing import FieldsToWrite, write_fields
 
     fields = SampleFields()
     write_fields(
-        Path(name), fields, Written(fields.measured, fields.times.days, made="an atmosphere that ships with weft")
+        Path(name), fields, FieldsToWrite(fields.measured, fields.times.days, made="an atmosphere that ships with weft")
     )
 
 

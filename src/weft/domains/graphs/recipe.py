@@ -5,7 +5,7 @@ from typing import TypeVar
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import GraphData
 from weft.domains.graphs.encoded.positions import STEP_KINDS
-from weft.domains.graphs.encoded.rows import EncodedGraphs, Places
+from weft.domains.graphs.encoded.rows import EncodedGraphs, NodePositions
 from weft.domains.graphs.presets import ELEMENTS
 from weft.domains.graphs.settings import ElementTraining
 from weft.errors import ConfigError
@@ -108,12 +108,12 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     return with_model_settings(config, request), training.replace(dropout=dropout, input_dropout=input_dropout)
 
 
-def places_of(model: Model.Config) -> Places:
+def places_of(model: Model.Config) -> NodePositions:
     """What a model wants to know of nodes besides the data."""
     stream = model.reader()
     assert isinstance(stream.embed, GraphEmbed.Config)
     bias = stream.trunk.bias
-    return Places(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
+    return NodePositions(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
 
 
 def check_size(model: Model.Config, largest: int, where: str) -> None:

@@ -13,7 +13,7 @@ from weft.domains.graphs.answers import AskElements
 from weft.domains.graphs.cards import SETS
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import GraphData, Rows
-from weft.domains.graphs.encoded.rows import EncodedGraphs, Places
+from weft.domains.graphs.encoded.rows import EncodedGraphs, NodePositions
 from weft.domains.graphs.exchange import with_vectors_in_unit
 from weft.domains.graphs.measures import in_words
 from weft.domains.graphs.reading.given import Named, given_sets, set_in_words
@@ -74,7 +74,7 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         return elements.element_objective(encoded.data, codecs)
 
     def source(self, encoded: EncodedGraphs, codecs: Codecs, model: Model.Config, training: SetTraining) -> Source:
-        return encoded.source(Places(), tokens=training.tokens, rows=training.rows, seed=training.seed)
+        return encoded.source(NodePositions(), tokens=training.tokens, rows=training.rows, seed=training.seed)
 
     def batch_in_words(self, training: SetTraining, source: Source) -> str:
         return f"batches of up to {training.batch * training.rows} sets"
@@ -116,7 +116,7 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         found = self._sets(run, only_one(inputs, "a set"))
         codec = elements.graph_codec(run.codecs)
         one = elements.aligned(found, codec)[0]
-        return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), one, Places(), how)
+        return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), one, NodePositions(), how)
 
     @staticmethod
     def _read(run: Loaded, words: Sequence[object]) -> Named:

@@ -135,7 +135,7 @@ class TextWriter:
 
 
 @dataclass(frozen=True)
-class Found:
+class AnsweredSources:
     """Answers to held-out sources, the loss of their references, and how many sources do not fit the context."""
 
     held: Sequence[Held]
@@ -165,7 +165,7 @@ def answer_all(
     how: Decoding,
     spelt: Callable[[str], str],
     progress: Progress,
-) -> Found:
+) -> AnsweredSources:
     """Held-out sources answered by `write` and their first references scored by the writer.
 
     `spelt` is how the model writes a reference.
@@ -178,7 +178,7 @@ def answer_all(
     total, tokens = writer.score([(one.source, spelt(one.references[0])) for one in fitting])
     found = write([one.source for one in fitting], how, progress)
     answers = [best[0][0] for best in found]
-    return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
+    return AnsweredSources(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 
 
 def answered(text: str, answer: WrittenText) -> Prediction:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from weft.domains.pairs.reading.texts import Held
-from weft.domains.pairs.writing import Bound, Found, TextWriter, WrittenText, answer_all
+from weft.domains.pairs.writing import AnsweredSources, Bound, TextWriter, WrittenText, answer_all
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.trees.codec.symbols import SymbolCodec
 from weft.domains.trees.encoded.linearised import linearise
@@ -72,7 +72,7 @@ class TreeWriter:
             return found
         return [[(from_symbols(text), hypothesis) for text, hypothesis in best] for best in found]
 
-    def answers(self, run: Loaded, held: Sequence[Held], progress: Progress) -> Found:
+    def answers(self, run: Loaded, held: Sequence[Held], progress: Progress) -> AnsweredSources:
         """Trees of held-out sentences; without those that the model has no room for."""
         ids = self.writer.source_ids([one.source for one in held])
         fitting = [one for one, source in zip(held, ids, strict=True) if self._fits(one.source, len(source))]

@@ -6,7 +6,7 @@ from weft.core import Attention, Block, Mlp, PerToken, PostNorm, PreNorm, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
-from weft.interop.rules import Joined, WeightRule, layers
+from weft.interop.rules import JoinedRows, WeightRule, layers
 from weft.interop.their_config import TheirConfig
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
@@ -100,7 +100,7 @@ def with_head(config: Seq2Seq.Config, **changes: Any) -> Seq2Seq.Config:
 
 
 def _joined(names: str, theirs: str, ours: str) -> list[WeightRule]:
-    return [Joined(tuple(f"{theirs}.{n}_proj.{end}" for n in names), f"{ours}.{end}") for end in ("weight", "bias")]
+    return [JoinedRows(tuple(f"{theirs}.{n}_proj.{end}" for n in names), f"{ours}.{end}") for end in ("weight", "bias")]
 
 
 _BLOCK: list[WeightRule] = [

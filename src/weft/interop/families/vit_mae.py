@@ -16,7 +16,7 @@ from weft.interop.pictures import PictureFamily, only_pictures, seen
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
 
@@ -67,12 +67,12 @@ class VitMae(PictureFamily):
             "norm_pix_loss": False,
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         if isinstance(config, Stream.Config):
             return patches.table(config, ["cls_token"], prefix="vit.")
         whole = only(config, Autoencoder.Config, "the model")
         body = [rule.under("", "encoder.") for rule in patches.table(whole.encoder, ["cls_token"], prefix="").body]
-        return Table(body, _decoder(whole), "vit.", [("decoder_layers.", "decoder_encoder.layer.")])
+        return WeightTable(body, _decoder(whole), "vit.", [("decoder_layers.", "decoder_encoder.layer.")])
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """`noise` says which patches are seen: those with the least."""

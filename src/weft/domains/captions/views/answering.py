@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
 from weft.domains.captions.views.reading import patch_grid
-from weft.domains.captions.views.words import By, LookAtWords, PictureWords, Sentence
+from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
 from weft.domains.captions.views.words_view import look_at_words
 from weft.domains.pairs.views.translation import readings_of, seq2seq_readers
 from weft.domains.pictures.views.learned_view import LEARNED, learned_names
@@ -109,7 +109,9 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
     By occlusion it is the answer alone: a question is given, and is not more or less probable.
     """
     if by == "occlusion" and not what.ids:
-        return PictureWords(what.pixels, (Sentence.empty("answer"),), what.title, what.score, "occlusion", what.chance)
+        return PictureWords(
+            what.pixels, (PictureSentence.empty("answer"),), what.title, what.score, "occlusion", what.chance
+        )
     if by == "occlusion":
         score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
         scores = covered_scores(what.raw.picture, score)
@@ -119,7 +121,7 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
     rows, columns = patch_grid(model, what.raw.picture)
     texts = (("question", what.question, asked, what.regions), ("answer", what.ids, written, ()))
     sentences = [
-        Sentence.of(
+        PictureSentence.of(
             tokenizer, ids, weights[..., grid].reshape(*weights.shape[:3], rows, columns), name=name, regions=regions
         )
         for name, ids, weights, regions in texts
@@ -139,7 +141,7 @@ def _question_view(
         source_spans=tuple(piece_spans(tokenizer, what.question)),
         target_spans=tuple(piece_spans(tokenizer, what.ids)),
     ).by_words(tokenizer.decode(what.question), tokenizer.decode(what.ids))
-    picture = Sentence.of(tokenizer, what.ids, written[..., grid].sum(-1)[..., None, None], name="answer")
+    picture = PictureSentence.of(tokenizer, what.ids, written[..., grid].sum(-1)[..., None, None], name="answer")
     return QuestionView(alignment, picture.maps(choice)[:, 0, 0], what.title, choice)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.domains.captions.views.words import Sentence, boxes_of, spans_of_stripped
+from weft.domains.captions.views.words import PictureSentence, boxes_of, spans_of_stripped
 from weft.files.pictures.regions import Region
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans
 from weft.inspect.occlusion import Score
@@ -41,7 +41,7 @@ def covered_sentence(
     *,
     name: str = "caption",
     regions: Sequence[Region] = (),
-) -> Sentence:
+) -> PictureSentence:
     """The words of a text; for each, how far its probability falls when a part is covered, 0 where it does not fall."""
     whole, covered = scores
     rows, columns = covered.shape[:2]
@@ -56,4 +56,4 @@ def covered_sentence(
     chances = np.exp(words.weights[0, 0])
     fall = np.clip(chances[:1] - chances[1:], 0, None).T.reshape(1, 1, -1, rows, columns)
     boxes = tuple(boxes_of(span, regions) for span in spans_of_stripped(text, words.source_spans))
-    return Sentence(text.strip(), words.source, fall, name, boxes)
+    return PictureSentence(text.strip(), words.source, fall, name, boxes)

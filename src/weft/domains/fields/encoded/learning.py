@@ -12,7 +12,7 @@ from weft.domains.fields.codec.first_guess import LEVELS, Blend, in_space, in_ti
 from weft.domains.fields.encoded.hiding import Chance, Hiding
 from weft.domains.fields.encoded.windows import WindowReader
 from weft.domains.fields.reading.climatology import learn, pieces
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.reading.thinned import thinned
 from weft.modalities.climate import Climate
 
@@ -25,7 +25,7 @@ RIDGE = 1e-3  # as a share of the variance of the guesses
 
 
 def learned_codec(
-    stretch: Stretch, history: int, ahead: int, progress: Callable[[int, int], None] | None = None
+    stretch: FieldSpan, history: int, ahead: int, progress: Callable[[int, int], None] | None = None
 ) -> FieldCodec:
     """The codec for fields like these; of very many, it learns from a part."""
     stretch = thinned(stretch, MOST_VALUES)
@@ -51,7 +51,7 @@ def learned_codec(
     return FieldCodec.of(config, climate, learned_blend(stretch, before, climate), surprises)
 
 
-def some_surprises(stretch: Stretch, climate: Climate) -> np.ndarray:
+def some_surprises(stretch: FieldSpan, climate: Climate) -> np.ndarray:
     """Differences of some fields from damped anomaly persistence, each cell brought to variance 1 (M V Y X); 0 where unknown."""
     times, found = stretch.fields.times, []
     one = 2 * climate.spread.size
@@ -66,7 +66,7 @@ def some_surprises(stretch: Stretch, climate: Climate) -> np.ndarray:
     return surprises / np.where(size > 0, size, 1.0)
 
 
-def learned_blend(stretch: Stretch, codec: FieldCodec, climate: Climate) -> Blend:
+def learned_blend(stretch: FieldSpan, codec: FieldCodec, climate: Climate) -> Blend:
     """The weights of both guesses by least squares, for each layer and distance, on windows with hidden blocks."""
     reader, config = WindowReader(stretch, codec), codec.config
     layers = len(config.layers)

@@ -14,7 +14,7 @@ from weft.batches.samples import Samples
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.encoded.hiding import Hiding
 from weft.domains.fields.reading.climatology import pieces
-from weft.domains.fields.reading.grid import Fields, Stretch, Times
+from weft.domains.fields.reading.grid import Fields, FieldSpan, Times
 
 KEPT_BYTES = 64 * 2**20  # of fields that were read, kept as anomalies for the windows to come
 SCORED = 4  # windows in one batch of held-out ones
@@ -55,7 +55,7 @@ class Anomalies:
 class WindowReader:
     """Cuts windows out of a stretch of fields. `ends` are the last fields of their histories."""
 
-    def __init__(self, stretch: Stretch, codec: FieldCodec):
+    def __init__(self, stretch: FieldSpan, codec: FieldCodec):
         self.stretch, self.codec = stretch, codec
         self.anomalies = Anomalies(stretch.fields, codec)
         self.pieces = pieces(stretch.fields.times, 0, stretch.stop)
@@ -131,7 +131,7 @@ class FieldWindows:
     """A `Source` of windows with hidden cells. Each epoch meets every window once; held-out patterns are always the same."""
 
     def __init__(
-        self, train: Stretch, held_out: Stretch, codec: FieldCodec, hiding: Hiding, *, fingerprint: str, seed: int
+        self, train: FieldSpan, held_out: FieldSpan, codec: FieldCodec, hiding: Hiding, *, fingerprint: str, seed: int
     ):
         self.codec, self.hiding, self.fingerprint = codec, hiding, fingerprint
         self.train, self.valid = WindowReader(train, codec), WindowReader(held_out, codec)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid
+from weft.domains.fields.reading.grid import FieldGrid
 from weft.errors import DataError
 
 Role = Literal["time", "level", "latitude", "longitude", "y", "x"]
@@ -129,12 +129,12 @@ def columns(name: str, role: Role, values: np.ndarray, where: str) -> Axis:
     return _round(name, values[:-1] if repeated else values, spacing, repeated=repeated)
 
 
-def grid_of(rows: Axis, columns: Axis) -> Grid:
+def grid_of(rows: Axis, columns: Axis) -> FieldGrid:
     """The cells of rows and columns."""
     surface: Literal["sphere", "plane"] = (
         "sphere" if (rows.role, columns.role) == ("latitude", "longitude") else "plane"
     )
-    return Grid(rows.values, columns.values, surface, wraps=columns.wraps)
+    return FieldGrid(rows.values, columns.values, surface, wraps=columns.wraps)
 
 
 def _round(name: str, values: np.ndarray, spacing: float, *, repeated: bool) -> Axis:

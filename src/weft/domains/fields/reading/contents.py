@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.domains.fields.reading.axes import COLUMNS, ROWS, Axis, Role, columns, role_of, rows
-from weft.domains.fields.reading.calendars import Clock, read_clock
-from weft.domains.fields.reading.grid import Layer
+from weft.domains.fields.reading.calendars import FileClock, read_clock
+from weft.domains.fields.reading.grid import FieldLayer
 from weft.domains.fields.reading.opening import damaged
 from weft.domains.fields.reading.values import Packing, packing_of
 from weft.errors import DataError, nearest
@@ -42,7 +42,7 @@ class Variable:
     roles: tuple[Role | None, ...]
     packing: Packing
     attributes: Mapping[str, Any]
-    layers: tuple[Layer, ...]
+    layers: tuple[FieldLayer, ...]
     chunk: int  # times in a chunk of the file
 
     def dim(self, *roles: Role) -> str:
@@ -51,7 +51,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Part:
+class FileContents:
     """One file: its variables on one grid at some times, in the file's order."""
 
     path: Path
@@ -59,18 +59,18 @@ class Part:
     rows: Axis
     columns: Axis
     days: np.ndarray
-    clock: Clock
+    clock: FileClock
     skipped: tuple[tuple[str, str], ...]
     coordinates: Mapping[str, Coordinate]  # of the dimensions in use, where the file has any
     attributes: Mapping[str, Any]
 
     @property
-    def layers(self) -> tuple[Layer, ...]:
+    def layers(self) -> tuple[FieldLayer, ...]:
         """One for each variable, or for each of its levels."""
         return tuple(layer for variable in self.variables for layer in variable.layers)
 
 
-def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> Part:
+def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> FileContents:
     """What a file holds; of its variables those that are `asked` for, else all that are fields."""
     where, file = shown(path), _File(path, dataset)
     unknown = [name for name in asked if name not in dataset.variables]
@@ -89,7 +89,7 @@ def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> P
     used = tuple(v for v, c in zip(found, cells, strict=True) if c == common)
     y, x, time = common
     days, clock = read_clock(time, *file.coordinate(time), where)
-    return Part(
+    return FileContents(
         path=path,
         variables=used,
         rows=rows(y, file.role(y) or "y", file.coordinate(y)[0], where),
@@ -175,17 +175,17 @@ class _File:
 
     def _layers(
         self, name: str, attributes: Mapping[str, Any], dims: list[str], roles: list[Role | None]
-    ) -> tuple[Layer, ...]:
+    ) -> tuple[FieldLayer, ...]:
         units = str(attributes.get("units", "")).strip()
         title = str(attributes.get("long_name", attributes.get("standard_name", ""))).strip()
         if "level" not in roles:
-            return (Layer(name, None, units, title),)
+            return (FieldLayer(name, None, units, title),)
         levels, _ = self.coordinate(dims[roles.index("level")])
         if len(levels) == 1:
-            return (Layer(name, None, units, title),)
+            return (FieldLayer(name, None, units, title),)
         if levels.dtype.kind not in "iuf" or len(set(levels.tolist())) < len(levels):
             raise DataError(f"the levels of {name} are no numbers, or one stands there twice", where=self.where)
-        return tuple(Layer(name, float(level), units, title) for level in levels)
+        return tuple(FieldLayer(name, float(level), units, title) for level in levels)
 
     def _coordinate_name(self, dim: str) -> str:
         """The coordinate along a dimension: of its name, else a line of numbers whose attributes say that it is an axis."""

@@ -11,7 +11,7 @@ from weft.domains.fields.reading.joining import joined
 from weft.domains.fields.reading.opened import OpenedFields
 from weft.domains.fields.reading.opening import libraries
 from weft.domains.fields.reading.probe import look_apart
-from weft.domains.fields.reading.scan import Count, Found, Scan, scan
+from weft.domains.fields.reading.scan import Count, Scan, ScanFinding, scan
 from weft.errors import DataError, listed
 from weft.files.decoding import shown
 
@@ -130,7 +130,7 @@ def _notes(fields: OpenedFields, found: Scan) -> list[str]:
     return notes
 
 
-def _notes_of(name: str, one: Found, fields: OpenedFields) -> list[str]:
+def _notes_of(name: str, one: ScanFinding, fields: OpenedFields) -> list[str]:
     notes = []
     if one.nans and one.nan_place is not None:
         first = place(fields, one.nan_place)

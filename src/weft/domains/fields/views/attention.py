@@ -11,7 +11,7 @@ from einops import rearrange
 from weft.config import Config
 from weft.core.recording import record
 from weft.domains.fields.reading.cells import find_place
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.place_reading import PlaceReading
 from weft.domains.fields.views.place_view import PlaceView
 from weft.errors import ConfigError, WeftError
@@ -48,7 +48,12 @@ class LookAtPlace(Config):
 
 
 def look_at_place(
-    model: Stream, raw: FieldWindow, grid: Grid, layers: tuple[Layer, ...], labels: tuple[str, ...], how: LookAtPlace
+    model: Stream,
+    raw: FieldWindow,
+    grid: FieldGrid,
+    layers: tuple[FieldLayer, ...],
+    labels: tuple[str, ...],
+    how: LookAtPlace,
 ) -> PlaceView:
     """The share of every patch, variable and time that was read to predict the last field of a window (one row) at a place."""
     embed = model.config.embed
@@ -84,7 +89,7 @@ def attention_of(model: Stream, raw: FieldWindow) -> list[torch.Tensor]:
     return found
 
 
-def _rows(layers: tuple[Layer, ...], variable: str | None) -> list[int]:
+def _rows(layers: tuple[FieldLayer, ...], variable: str | None) -> list[int]:
     """The layers of a variable, by its name or that of one of its levels."""
     found = [i for i, one in enumerate(layers) if variable in (None, one.variable, one.name)]
     if not found:

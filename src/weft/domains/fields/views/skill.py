@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Layer
+from weft.domains.fields.reading.grid import FieldLayer
 from weft.errors import DataError
 from weft.inspect.curves import chart
 from weft.inspect.figures import PALE, SERIES, Format, Sheet, breadth, sheet
@@ -21,7 +21,7 @@ class LayerSkill:
     `rmse` is in the layer's units; `acc`, the correlation of anomalies, is empty where it is not known. NaN: not measured.
     """
 
-    layer: Layer
+    layer: FieldLayer
     leads: Sequence[float]
     rmse: Mapping[str, Sequence[float]]
     acc: Mapping[str, Sequence[float]] = field(default_factory=dict)

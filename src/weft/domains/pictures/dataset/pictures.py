@@ -8,7 +8,7 @@ from typing import Protocol, final
 from weft.batches.order import key
 from weft.domains.pictures.dataset.split import split_album
 from weft.domains.pictures.reading import recognising as images
-from weft.domains.pictures.reading.album import Album, Found
+from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
 from weft.domains.pictures.sample import digits
 from weft.errors import DataError, listed
@@ -111,7 +111,13 @@ def name_of(sources: Sequence[str], sample: str) -> str:
 
 
 def held_apart(
-    found: Found, given: Found | None, name: str, valid: str | None, *, even: bool = True, apart: str = SET_APART
+    found: FoundPictures,
+    given: FoundPictures | None,
+    name: str,
+    valid: str | None,
+    *,
+    even: bool = True,
+    apart: str = SET_APART,
 ) -> PictureData:
     """What is trained on and what is held out: other data that was `given`, a part set apart in it, or split off.
 
@@ -145,10 +151,10 @@ def held_apart(
 
 def _read(
     sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None, *, labels: bool
-) -> tuple[Found, Found | None]:
+) -> tuple[FoundPictures, FoundPictures | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
     skip = asked.allowed
-    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(digits(), None)
+    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else FoundPictures(digits(), None)
     return found, None if valid is None else read_images([valid], labels=labels, skip=skip)
 
 

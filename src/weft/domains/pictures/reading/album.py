@@ -14,7 +14,7 @@ import numpy as np
 from weft.errors import DataError
 from weft.files.pictures.colour import Backing
 from weft.files.pictures.decoding import SMALL, Decoded, shrunk
-from weft.files.pictures.locations import Place, digest
+from weft.files.pictures.locations import PictureLocation, digest
 from weft.files.pictures.regions import Question, Region
 
 
@@ -28,7 +28,7 @@ class Listed:
     """
 
     name: str
-    place: Place = field(repr=False)
+    place: PictureLocation = field(repr=False)
     label: str | None = None
     scale: float = math.nan
     digest: bytes | None = field(default=None, repr=False)
@@ -138,7 +138,7 @@ class Album:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPictures:
     """Pictures to learn from, and those that the data itself holds out, if it does."""
 
     train: Album

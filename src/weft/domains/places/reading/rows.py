@@ -62,7 +62,7 @@ class PlaceRows:
 
 
 @dataclass(frozen=True)
-class Places:
+class FoundPlaces:
     """What files hold. `cells` is the height and width of a picture or a grid without time, whose cells are the places."""
 
     rows: PlaceRows
@@ -86,7 +86,7 @@ class Places:
         return digest.hexdigest()
 
 
-def check_places(found: Places, where: str) -> None:
+def check_places(found: FoundPlaces, where: str) -> None:
     """Refuse data that nothing can be learned from."""
     rows = found.rows
     if len(rows) < LEAST:
@@ -101,7 +101,7 @@ def check_places(found: Places, where: str) -> None:
         raise DataError(problem, where=where, fix="name another value: --set value_column=…")
 
 
-def read_places(sources: Sequence[str], asked: PlaceColumns, *, learn: bool = True) -> Places:
+def read_places(sources: Sequence[str], asked: PlaceColumns, *, learn: bool = True) -> FoundPlaces:
     """The places in files. Without `learn` they are only measured on: few are enough, and columns may be named otherwise."""
     from weft.domains.places.reading import grids as place_grids
     from weft.domains.places.reading import tables as place_tables

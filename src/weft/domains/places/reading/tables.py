@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.amounts import beyond_globe, day
-from weft.domains.places.reading.rows import GLOBE, PlaceColumns, PlaceRows, Places
+from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceColumns, PlaceRows
 from weft.errors import DataError
 from weft.files.bad_rows import BadRows
 from weft.files.columns import ABSENT, Column, number
@@ -39,7 +39,7 @@ class _Gathered:
     dates: bool = False
 
 
-def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Places:
+def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> FoundPlaces:
     """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
     gathered, notes = _Gathered(BadRows(asked.allowed)), list[str]()
     columns: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ def _coordinate(table: Table, row: Row, place: int, axis: str, into: _Gathered) 
 
 def _places(
     gathered: _Gathered, axes: tuple[str, ...], columns: tuple[str, ...], notes: list[str], asked: PlaceColumns
-) -> Places:
+) -> FoundPlaces:
     kind = asked.labels or kind_of([text for text in gathered.values if text.casefold() not in ABSENT])
     kept, values = [], list[float | str]()
     for i, (text, line) in enumerate(zip(gathered.values, gathered.lines, strict=True)):
@@ -159,7 +159,7 @@ def _places(
     if gathered.bad.count:
         notes.append(f"bad rows, left out: {gathered.bad.count:,}")
     where = np.array([gathered.where[i] for i in kept], np.float64).reshape(-1, len(axes))
-    return Places(
+    return FoundPlaces(
         rows=PlaceRows(where, np.array(values, np.float64 if kind == "numbers" else np.str_)),
         axes=axes,
         kind=kind,

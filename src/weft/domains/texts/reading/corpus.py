@@ -19,7 +19,7 @@ import numpy as np
 from weft.errors import DataError
 from weft.files.decoding import current_encoding, read_text, shown
 from weft.files.endings import ENDINGS_OF_ONE_KIND
-from weft.files.finding import Found, ending, find
+from weft.files.finding import FoundFiles, ending, find
 from weft.files.foreign_text import known_text
 from weft.files.json_lines import numbered, read_object, read_string
 from weft.files.known_roles import ALL, ENOUGH
@@ -117,7 +117,7 @@ def read_corpus(sources: Sequence[str | Path | GivenText]) -> Corpus:
     """Read all files once: check every line, count, and take the fingerprint."""
     given = [source for source in sources if isinstance(source, GivenText)]
     named = [source for source in sources if not isinstance(source, GivenText)]
-    found = find(named, ENDINGS, others=True) if named or not given else Found((), ())
+    found = find(named, ENDINGS, others=True) if named or not given else FoundFiles((), ())
     paths: list[Path | GivenText] = [*given, *found.paths]
     files, skipped = [], list(found.skipped)
     whole, marks, seen = hashlib.sha256(), array("Q"), np.zeros(0x110000, bool)

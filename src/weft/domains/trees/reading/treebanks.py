@@ -20,7 +20,7 @@ from weft.files.finding import ending, find
 from weft.files.foreign_text import BRACKETED, is_newick
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 
-__all__ = ["TreeFile", "Trees", "is_bracketed", "judge", "read_tree", "read_trees"]
+__all__ = ["TreeFile", "Treebank", "is_bracketed", "judge", "read_tree", "read_trees"]
 
 ENDINGS = (*TREES, ".txt")
 FIRST = 3  # trees that are read to tell them from other text
@@ -34,7 +34,7 @@ class TreeFile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trees:
+class Treebank:
     """What a number of files hold.
 
     `fingerprint` is the SHA-256 over the trees in order, as they are here: names, gzip, white space, comments and the way
@@ -70,7 +70,7 @@ class Trees:
         ]
 
 
-def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = True) -> Trees:
+def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = True) -> Treebank:
     """Read files of trees, or folders of them: .mrg, .parse, .ptb, .tree, .trees and .txt, each also with .gz.
 
     With `normalise`, trees come as they are trained and measured: without traces and the tags of functions (see
@@ -103,7 +103,7 @@ def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = 
     if not trees:
         where = ", ".join(map(shown, found.paths[:3])) + (", …" if len(found.paths) > 3 else "")
         raise DataError(f"0 trees in {where}{reasons(skipped)}", fix=f"name files that hold trees, {EXAMPLE}")
-    return Trees(trees, tuple(files), tuple(skipped), tuple(notes), digest.hexdigest())
+    return Treebank(trees, tuple(files), tuple(skipped), tuple(notes), digest.hexdigest())
 
 
 def judge(survey: Survey) -> Judgement:

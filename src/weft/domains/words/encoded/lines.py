@@ -8,7 +8,7 @@ import torch
 
 from weft.batches.draws import Dice
 from weft.batches.order import WindowOrder, key
-from weft.batches.words import Neighbours, TableRows, WordLines
+from weft.batches.words import TableRows, WordLines, WordNeighbours
 
 LINE = 64  # words that share the drawn ones
 DRAWN = 32  # words drawn for a line
@@ -115,7 +115,7 @@ class NeighbourLines:
         drawn = self.noise.words(dice.unit("drawn", most * DRAWN).T.reshape(-1, DRAWN)[:lines])
         return WordLines(
             TableRows.of(words),
-            Neighbours(
+            WordNeighbours(
                 TableRows.of(np.concatenate((words, drawn), axis=1)),
                 torch.from_numpy(np.concatenate((sentence[kept], alone)).reshape(lines, LINE)),
                 torch.from_numpy(np.concatenate((reach, np.zeros(empty, np.int32))).reshape(lines, LINE)),
