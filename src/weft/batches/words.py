@@ -45,8 +45,8 @@ class TableRows:
 class WordNeighbours:
     """What is wanted of words in lines of C: to tell their neighbours from K words that were drawn.
 
-    `rows` are those of the words and then of the drawn ones, (B, C + K). Words are neighbours that stand in one `sentence`
-    within the `reach` of the first.
+    `rows` are those of the words and then of the drawn ones, (B, C + K). Words are neighbours that stand in one
+    `sentence` within the `reach` of the first.
     """
 
     rows: TableRows
@@ -74,7 +74,7 @@ class WordNeighbours:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """The second words of pairs, the logarithms of how often they stand near the first, and how much each pair counts."""
+    """Pairs of words that stand near each other: the second words, the log of each pair's count, and its weight."""
 
     rows: TableRows
     logs: Float[Tensor, "B"]

@@ -1,6 +1,6 @@
 """Finding users' files. Knows names, folders and patterns; refuses to know what the files mean.
 
-A file named by hand is taken or refused with an error; a file met in a folder or by a pattern is taken or listed with the
+A file named by hand is taken or refused with an error; one met in a folder or by a pattern is taken, or listed with a
 reason.
 """
 
@@ -43,7 +43,7 @@ def is_pattern(name: str | Path) -> bool:
 
 
 def require_data(sources: Iterable[str], where: str, command: str) -> None:
-    """Refuse to go on with data that was moved or deleted since a run was made; `command` is the one that takes it elsewhere."""
+    """Refuse to go on with data that was moved or deleted since a run was made; `command` names its new place."""
     for source in sources:
         if not is_pattern(source) and not os.path.exists(source):
             problem = f"the data that this run was trained on is no longer at {shown(Path(source))}"

@@ -16,7 +16,7 @@ from weft.errors import ConfigError, Interrupted, StorageError, WeftError
 from weft.files.decoding import read_text, reading_as
 from weft.files.documents import Document, units
 from weft.files.finding import ending
-from weft.files.ways import ways_of
+from weft.files.ways import read_options
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
 from weft.storage.store import write_file
@@ -101,7 +101,7 @@ def checked(run: "Run", use: Use, settings: Mapping[str, Any], *, files: bool) -
         if name.split(".")[0] in refused:
             problem = f"{name!r:.60} names a file or says how files are read, and here no file is opened or written"
             raise ConfigError(problem, where=name[:60], fix="leave it out")
-    ways_of(said)
+    read_options(said)
     usual = kind() if use == "look" or kind is NoSettings else run.loaded.usual(kind, use)
     return with_settings(usual, said)
 
@@ -221,7 +221,7 @@ def predicted(
 
     An error that no prediction goes with is raised.
     """
-    ways, how = ways_of(dict(settings)), checked(run, "predict", settings, files=True)
+    ways, how = read_options(dict(settings)), checked(run, "predict", settings, files=True)
     with run.used(**ways):
         inputs = list(given(run, words, ways=Ways("predict", how, **ways)))
         found = list(ask(run, inputs, how, listen=listen))

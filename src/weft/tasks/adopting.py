@@ -16,9 +16,9 @@ from weft.tasks.labels.several import SeveralCodec
 
 @dataclass(frozen=True)
 class Adopted:
-    """The codecs by end, as far as the folder says what they are; what is learned where a run goes on with the model.
+    """The codecs by end, as far as the folder says what they are, and the objective of runs that start from the model.
 
-    `objective` is None where the model learns nothing itself. `settings` are those of the training that later runs take over.
+    `objective` is None where the model learns nothing itself. `settings` are those that later runs take over.
     """
 
     codecs: Mapping[str, Codec.Config]

@@ -68,12 +68,12 @@ class Task(ABC, Generic[D, E, S]):
     # What training needs
 
     def starting(self, request: Request) -> Request:
-        """The request, with that part of the run to start from which this task goes on with."""
+        """The request, with the part of the run to start from that this task uses."""
         return request
 
     @abstractmethod
     def codecs(self, data: D, training: S, known: Codecs) -> Codecs:
-        """Both ends of the samples. `known` are those of the run to start from; what it lacks is learned from the data."""
+        """Both ends of the samples. `known` are those of the run to start from; others are learned from the data."""
 
     @abstractmethod
     def encode(self, data: D, codecs: Codecs, training: S, known: Model.Config | None, progress: Progress) -> E:
@@ -104,7 +104,7 @@ class Task(ABC, Generic[D, E, S]):
         """The samples."""
 
     def kept_files(self, encoded: E) -> Mapping[str, bytes]:
-        """Files that a run keeps of its training data, by name, so that it can be measured beside baselines without the data."""
+        """Files that a run keeps of its training data, by name, to be measured beside baselines without the data."""
         return {}
 
     def batch_in_words(self, training: S, source: Source) -> str:
@@ -199,6 +199,6 @@ class Task(ABC, Generic[D, E, S]):
     def proof(self, run: Loaded, tolerance: float) -> Proof | None:
         """Questions that an export has to answer as the run does; None where it has no answers.
 
-        Without a head, a tokenizer or a mask there are none. Answers that are numbers may differ by twice the `tolerance`.
+        Without a head, a tokenizer or a mask there are none. Numbers may differ by twice the `tolerance`.
         """
         return None

@@ -98,7 +98,7 @@ def test_columns_may_be_asked_for_and_need_not_be_there_when_measured(photos: Pa
     album = found(file, photos, asked=Asked("im", "ask", "say", "sort"))
     assert asked(album) == EXPECTED and {q.kind for p in album.pictures for q in p.questions} == {"y"}
     other = table(photos.parent / "other.tsv")
-    assert asked(found(other, photos, asked=Asked("im", "ask", "say", "sort", firm=False))) == EXPECTED
+    assert asked(found(other, photos, asked=Asked("im", "ask", "say", "sort", strict=False))) == EXPECTED
     assert "no column 'ask'" in wrong(other, photos, asked=Asked(question="ask"))
 
 

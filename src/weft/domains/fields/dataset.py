@@ -7,7 +7,7 @@ from typing import Protocol, final
 import numpy as np
 
 from weft.batches.order import key
-from weft.domains.fields.reading import recognising as grids
+from weft.domains.fields.reading import recognising
 from weft.domains.fields.reading.calendars import gaps, step_in_words
 from weft.domains.fields.reading.climatology import pieces
 from weft.domains.fields.reading.grid import Fields, FieldSpan
@@ -47,7 +47,7 @@ class GriddedFields(Reader[FieldData]):
     sample = "atmosphere"
 
     def judge(self, survey: Survey) -> Judgement:
-        return grids.judge(survey)
+        return recognising.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: FieldSettings, count: Count | None = None

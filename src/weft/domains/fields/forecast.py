@@ -1,4 +1,4 @@
-"""forecast: learn how fields on a grid change. netCDF or zarr in, a model that forecasts them and fills their gaps out."""
+"""forecast: learn how fields on a grid change. netCDF or zarr in, a model that forecasts and fills gaps out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import final
@@ -6,8 +6,7 @@ from typing import final
 from weft.batches.ahead import Ahead
 from weft.batches.source import Source
 from weft.config import from_json
-from weft.domains.fields import forecasting
-from weft.domains.fields import output as forecast_output
+from weft.domains.fields import forecasting, output
 from weft.domains.fields import recipe as recipes
 from weft.domains.fields.cards import FORECAST
 from weft.domains.fields.codec.anomalies import FieldCodec
@@ -104,7 +103,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         return recipes.field_facts(run)
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("fields", endings=forecast_output.FILES)
+        return Gives("fields", endings=output.FILES)
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         if not words and ways.use == "predict" and ways.how not in (None, self.Predict()):
@@ -114,11 +113,11 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def predict(
         self, run: Loaded, inputs: Sequence[Given], how: forecasting.Forecasting, listen: Listen | None
     ) -> list[Answer]:
-        forecast_output.check_named(how.output, len(inputs))
+        output.check_named(how.output, len(inputs))
         return [forecasting.answer(run, number, one, how) for number, one in enumerate(inputs)]
 
     def shown(self, prediction: Prediction) -> str:
-        return forecast_output.in_words(prediction)
+        return output.in_words(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> FieldSpan:
         return forecasting.given_fields(run, sources)

@@ -42,8 +42,8 @@ class Forecasting(Config):
     names_files: ClassVar[tuple[str, ...]] = ("output",)
     about: ClassVar[Mapping[str, str]] = {
         "steps": "fields to forecast after the last one",
-        "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed for the spread "
-        "where a forecast is rolled forward",
+        "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed "
+        "for the spread where a forecast is rolled forward",
         "fill": "fill the gaps (missing values) of all fields, instead of a forecast",
         "between": "interpolate in time: the fields half-way between consecutive ones, instead of a forecast",
         "variable": "the variable that is drawn in a .png or .gif; by default the first",

@@ -118,13 +118,13 @@ class FieldPredictor:
     def fill(
         self, stretch: FieldSpan, at: int, hide: Callable[[int], np.ndarray] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """One field with its gaps filled, and its spread (V Y X); `hide` gives further cells to be hidden in each field."""
+        """One field with its gaps filled, and its spread (V Y X); `hide` gives further cells to hide in each field."""
         middle = self.codec.config.times // 2
         ((_, field, spread),) = self._filled(stretch, at - middle, range(middle, middle + 1), hide)
         return field, spread
 
     def filled(self, stretch: FieldSpan, count: Count | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Every field of a stretch with its gaps filled: its number, the values (V Y X) in their units, and their spread."""
+        """Every field of a stretch with its gaps filled: its number, values (V Y X) in their units, their spread."""
         for start, taken in _windows(len(stretch), self.codec.config.times):
             check_stop()
             for at, field, spread in self._filled(stretch, stretch.start + start, taken):
@@ -149,7 +149,7 @@ class FieldPredictor:
             yield first + step, field, np.where(self.never & ~here, np.nan, doubt)
 
     def between(self, stretch: FieldSpan, count: Count | None = None) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-        """The states half-way between neighbouring fields: their place (1.5 is between fields 1 and 2), values and spread."""
+        """States half-way between neighbouring fields: place (1.5 is between fields 1 and 2), values and spread."""
         reader, config = self._reader(stretch), self.codec.config
         half = np.arange(1 - config.history, config.ahead + 1) / 2
         for low, high in reader.pieces:
@@ -196,7 +196,7 @@ class Noise:
 
 
 def _windows(fields: int, times: int) -> list[tuple[int, range]]:
-    """Where windows begin so that every field is near the middle of one, and the steps of a window that are taken from it."""
+    """Where windows begin so that every field is near the middle of one, and the steps that are taken from each."""
     quarter, half = times // 4, max(1, times // 2)
     starts = range(0, fields, half)
     return [(start - quarter, range(quarter, quarter + min(half, fields - start))) for start in starts]

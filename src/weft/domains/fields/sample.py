@@ -1,10 +1,10 @@
-"""An atmosphere that ships with weft: waves travel round a globe, and winds follow from them. Its truth is known at any time.
+"""An atmosphere that ships with weft: waves travel round a globe, winds follow them. The truth is known at any time.
 
     z = zonal mean (latitude, season) + sum over waves of amplitude(t) * shape(latitude) * cos(m * longitude - phase(t))
     u = -(g / f) dz/dy,  v = (g / f) dz/dx      the geostrophic winds; 1 / f is bounded near the equator
 
-Each wave has its own speed and an amplitude that varies slowly. What is measured has weak noise, and, with gaps, lacks the cells
-between the swaths of a satellite. `python -m weft.domains.fields.sample FILE.nc` writes it to a file. Refuses to know models.
+Each wave has its own speed and an amplitude that varies slowly. What is measured has weak noise, and, with gaps, lacks
+the cells between the swaths of a satellite. `python -m weft.domains.fields.sample FILE.nc` writes it.
 """
 
 import sys
@@ -83,7 +83,7 @@ class SampleFields(Fields):
         return self.measured[start:stop].copy()
 
     def truth(self, days: np.ndarray) -> np.ndarray:
-        """The fields (n V Y X) at any times in days from the first, between two measurements too, without noise or gaps."""
+        """The fields (n V Y X) at any times in days from the first, between measurements too, without noise or gaps."""
         latitude, longitude = np.radians(self.grid.y), np.radians(self.grid.x)
         parts, slopes, turns = _patterns(latitude, longitude)
         waves, cells = _states(np.asarray(days, np.float64)), (len(days), *self.grid.shape)
@@ -139,7 +139,7 @@ def _patterns(latitude: np.ndarray, longitude: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _zonal_mean(latitude: np.ndarray, years: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean along each circle of latitude (n Y), lower towards the pole that has winter; and its slope to the north."""
+    """The mean along each circle of latitude (n Y), lower towards the winter pole; and its slope to the north."""
     season = np.cos(2 * np.pi * (years - 0.05))[:, None]  # 1 in the northern winter
     sine, cosine = np.sin(latitude)[None], np.cos(latitude)[None]
     mean = 5800 - 700 * sine**2 - 90 * season * sine**3

@@ -167,7 +167,7 @@ def _shorter_warmup(budget: Budget, sized: PairSize, data_tokens: int, tokens: i
 
 
 def _paper_rate(request: Request, size: Size, shorter: float) -> dict[str, Any]:
-    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or those of a `shorter` run, and never hotter than that."""
+    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or those of a `shorter` run, and never higher."""
     warmup = int(min(PAPER_WARMUP, max(50, shorter)))
     rates = {"warmup": warmup, "lr": (size.dim * PAPER_WARMUP) ** -0.5}
     return {name: value for name, value in rates.items() if name not in request.settings}

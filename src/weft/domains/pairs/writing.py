@@ -24,8 +24,8 @@ from weft.objectives.scoring import scored
 from weft.tasks.request import Loaded, Measured, Prediction
 from weft.training.progress import Progress, counter
 
-SPARE_TOKENS = 10  # that an answer may have beyond what its input's length lets expect
-USUAL_RATIO = 2.0  # target tokens for each source token, where nobody knows what a model learned from
+EXTRA_TOKENS = 10  # allowed beyond ratio × source length
+USUAL_RATIO = 2.0  # target tokens for each source token, of a model whose training data is unknown
 UNSPACED = re.compile(r"[。！？]$")  # ends a sentence that no space follows
 SHOWN = 5  # examples in an evaluation
 
@@ -114,7 +114,7 @@ class TextWriter:
 
     def limit(self, tokens: int) -> int:
         """The most tokens of an answer to a source with this number of tokens."""
-        return min(self.context, math.ceil(self.ratio * tokens) + SPARE_TOKENS)
+        return min(self.context, math.ceil(self.ratio * tokens) + EXTRA_TOKENS)
 
     def _answer(self, hypothesis: Hypothesis) -> WrittenText:
         return self.target.decode(hypothesis.ids).strip(), hypothesis

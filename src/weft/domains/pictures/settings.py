@@ -58,7 +58,7 @@ class HidingTraining(PictureTraining):
     about: ClassVar[Mapping[str, str]] = {
         **PictureTraining.about,
         "hide": "mask ratio: the share of the patches that are hidden (masked)",
-        "even": "normalise the pixels of each patch before the loss (norm_pix_loss): often a better start for classifiers",
+        "even": "normalise pixels of each patch before the loss (norm_pix_loss): often a better start for classifiers",
     }
 
 

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from weft.batches.order import key, permuted
-from weft.domains.places.reading import tables as place_tables
+from weft.domains.places.reading import tables
 from weft.domains.places.reading.rows import FoundPlaces, Kind, PlaceColumns, PlaceRows, read_places
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Dataset, Reader, held_in
@@ -24,7 +24,7 @@ THINGS = {"colours": "pixels", "numbers": "places", "classes": "places"}
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceData(Dataset[PlaceRows, PlaceRows]):
-    """Places with values. `found` is what the files hold, before it was split; `classes` are in the order of their numbers."""
+    """Places with values. `found` is what the files hold, before the split; `classes` are by number."""
 
     found: FoundPlaces
     classes: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class PlacesWithValues(Reader[PlaceData]):
     def judge(self, survey: Survey) -> Judgement:
         if is_one_picture(survey):
             return Judgement("sure", "one picture, whose colours are learned as a function of the place")
-        return place_tables.judge(survey)
+        return tables.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PlaceColumns, count: Count | None = None

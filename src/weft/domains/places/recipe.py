@@ -1,4 +1,4 @@
-"""Coordinate networks: sizes that suit a budget, and the code that suits the places. Reads no files and trains nothing."""
+"""Coordinate networks: sizes that suit a budget, and the code that suits the places. Reads no files."""
 
 import math
 from dataclasses import replace
@@ -14,11 +14,11 @@ from weft.models.zoo.points import CodeName, CoordinateSize, field
 from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
-from weft.tasks.recipe import OF_A_TRUNK, Recipe, Rounds, with_model_settings
+from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, with_model_settings
 from weft.tasks.request import Draft, Loaded
 
-SIZING = Rounds(24, enough=2_000_000)  # through the places that a model should make in its budget
-FEWEST_PLACES = 65_536  # by which rounds are reckoned: fewer places are gone through more often
+MIN_EPOCHS = MinEpochs(24, enough=2_000_000)
+FEWEST_PLACES = 65_536  # of an epoch when a size is chosen: data with fewer places makes more epochs
 SCALE_PLACES = 64  # along a side, for each typical wave of a Fourier code
 DEGREE_PLACES = 6  # square root of the number of places, for each degree of harmonics
 LADDER = (
@@ -103,7 +103,7 @@ def _choose(draft: FieldDraft, rungs: list[CoordinateSize], make: Any) -> Coordi
         rungs,
         lambda size: 6 * weights(make(size)),
         places,
-        lambda some, seen: SIZING.choose(some, seen, max(FEWEST_PLACES, places)),
+        lambda some, seen: MIN_EPOCHS.choose(some, seen, max(FEWEST_PLACES, places)),
     )
 
 

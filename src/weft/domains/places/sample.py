@@ -1,4 +1,4 @@
-"""A picture that ships with weft: a woven disc on a sky of rings, drawn from formulas. Fine threads and wide shades in one.
+"""A picture that ships with weft: a woven disc on a sky of rings, drawn from formulas, fine threads on wide shades.
 
 Refuses to know files and models.
 """

@@ -56,7 +56,7 @@ def alphabet_of(codecs: Codecs) -> Alphabet | None:
 
 
 class TreeWriter:
-    """Parses sentences, by the model and codecs of a run. Runs that do not say which labels they learned write freely."""
+    """Parses sentences by the model and codecs of a run. A run that does not name its labels writes without a rule."""
 
     def __init__(self, run: Loaded):
         self.writer, self.alphabet = TextWriter(run), alphabet_of(run.codecs)
@@ -80,7 +80,7 @@ class TreeWriter:
         return replace(found, long=found.long + len(held) - len(fitting))
 
     def _bound(self, *, cut: bool = False) -> Bound | None:
-        """The rule for the tree of a sentence. `cut`: the smallest tree is allowed even where the search stops before its end."""
+        """The rule for a sentence's tree. `cut`: the smallest tree is allowed even if the search stops early."""
         if (alphabet := self.alphabet) is None:
             return None
 

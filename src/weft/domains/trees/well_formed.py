@@ -1,4 +1,4 @@
-"""TreeRule: a search under it writes well-formed trees alone. Knows symbols and the ids that spell them; refuses to know models.
+"""TreeRule: a search under it writes only well-formed trees. Knows symbols and the ids that spell them.
 
 (S (NP XX XX )NP (VP XX )VP XX )S        one root, brackets that balance, none empty, one XX for each word
 """
@@ -55,7 +55,7 @@ class Alphabet:
 
 
 class OpenTree(NamedTuple):
-    """What was written of a tree: the labels that are open, whether the last of them has words, and how many words are used.
+    """What was written of a tree: the open labels, whether the last of them has words, and how many words are used.
 
     `part` are the ids of a symbol that may not be complete, `tokens` the number of all ids.
     """
@@ -81,7 +81,7 @@ class TreeRule:
 
     def __init__(self, alphabet: Alphabet, words: int, limit: int):
         self.alphabet, self.words, self.limit = alphabet, words, limit
-        # after each beginning of the latest length that was asked about, and of the one before: rows of a search grow together
+        # after each beginning of the latest length asked about, and of the one before: rows of a search grow together
         self._states: dict[Ids, OpenTree] = {}
         self._earlier: dict[Ids, OpenTree] = {}
         self._length_asked = 0

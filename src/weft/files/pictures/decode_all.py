@@ -17,7 +17,7 @@ Outcome = tuple[bytes, Decoded] | DataError  # the digest of the content, and th
 
 
 def tried(entries: Sequence[PictureEntry], children: Children) -> Generator[tuple[PictureEntry, Outcome], None, None]:
-    """Every picture decoded, or what is wrong with it, in their order. Only so many wait in memory."""
+    """Every picture decoded, or what is wrong with it, in their order. Few wait in memory at a time."""
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     waiting: deque[tuple[Sequence[PictureEntry], Future[list[Outcome]]]] = deque()
     with ThreadPoolExecutor(threads) as pool, children:

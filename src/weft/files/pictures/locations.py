@@ -117,7 +117,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class PictureEntry:
-    """A picture that is to be read: its name, its class if it has one, metres per pixel if known, its side, its texts."""
+    """A picture to be read: its name, its class if it has one, metres per pixel if known, its side, its texts."""
 
     name: str
     place: PictureLocation
@@ -150,7 +150,7 @@ def leftover(name: str) -> str:
 
 
 def has_picture(path: Path) -> bool:
-    """Whether a file is a picture by its ending, else by its first bytes. Nothing is opened that could make weft wait."""
+    """Whether a file is a picture by its ending, else by its first bytes. Opens nothing that could make weft wait."""
     if named_as_picture(path.name):
         return True
     try:

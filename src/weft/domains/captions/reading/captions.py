@@ -56,7 +56,7 @@ def read_captions(
         shelves = Shelves(places, more, [table.parent for table in others])
         read = PictureRows(shelves)
         for table in tables:
-            read.add(table, rows_in(table, Asked(picture, caption, firm=learn)))
+            read.add(table, rows_in(table, Asked(picture, caption, strict=learn)))
         found = read.gathered(skip, names_of(sources))
         found.skipped.extend(skipped)
     else:
@@ -89,7 +89,7 @@ def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are tables of captions, alone or with the places of their pictures, or pictures beside text files."""
+    """Whether these are tables of captions, alone or with the places of pictures, or pictures beside text files."""
     tables = [source for source in survey.sources if source.kind == "file"]
     others = [source for source in survey.sources if source not in tables]
     if any(source.kind not in ("folder", "archive") for source in others):

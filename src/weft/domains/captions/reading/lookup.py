@@ -1,4 +1,4 @@
-"""Where the pictures are that a table or another file names: in folders and archives named beside it, or in the table's own folder."""
+"""Where the pictures are that a file names: in folders and archives named beside it, or in the file's own folder."""
 
 import re
 from collections import defaultdict

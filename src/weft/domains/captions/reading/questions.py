@@ -23,8 +23,8 @@ from weft.files.tables import is_table
 
 ENDINGS = (*TABLES, *JSON)
 FORMS = (
-    "name a table with pictures, questions and answers, or VQA's two files of questions and of annotations, and the folder "
-    "or archive of the pictures where it is elsewhere"
+    "name a table with pictures, questions and answers, or VQA's two files of questions and of annotations, and the "
+    "folder or archive of the pictures where it is elsewhere"
 )
 
 

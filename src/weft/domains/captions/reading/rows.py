@@ -20,7 +20,7 @@ LONGEST = 10_000  # characters of a text about a picture
 
 
 class Row(NamedTuple):
-    """A picture by its name, or by its number, with what is said or asked about it, and where in the file this stands."""
+    """A picture by its name or number, with what is said or asked about it, and where in the file this stands."""
 
     at: str
     picture: str | int

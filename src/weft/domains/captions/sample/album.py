@@ -34,7 +34,7 @@ def _name(unseen: bool) -> str:
 
 
 def scenes(count: int = 5000, held_out: int = 500, *, seed: int = 1907) -> FoundPictures:
-    """Scenes of our own: pictures of 48 x 48 pixels with captions, questions, and the regions that their words are about.
+    """Scenes of our own: pictures of 48 x 48 pixels with captions, questions, and the regions their words are about.
 
     Held-out pictures have colours and shapes that are never together in those to learn from.
     """

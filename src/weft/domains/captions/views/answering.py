@@ -1,4 +1,4 @@
-"""What a question looked at in a picture, word by word, and what its answer did: in the picture, or in the question's words."""
+"""What the words of a question looked at in a picture, and what the answer looked at: picture or question."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class LookAtAnswer(LookAtWords):
         "question": "what is asked about the picture",
         "answer": "look with this answer instead of the model's own",
         "beam": "beam size of the search for the model's own answer",
-        "over": "picture: what each word read of the picture; question: what each word of the answer read of the question",
+        "over": "picture: what each word read of the picture; question: what the answer read of the question",
         "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
     }
 
@@ -62,7 +62,7 @@ class AnsweredPicture:
     """A picture as people see it, a question about it as the model reads it, and an answer, both as ids without marks.
 
     `before` is how many marks stand before the question; the decoder opens with the ids `opening`. `score` and
-    `chance`, its probability, are those of an answer which the model wrote; `regions` are the parts of the picture that words of the question are about.
+    `chance`, its probability, are of an answer that the model wrote; `regions` are what the question's words are about.
     """
 
     pixels: np.ndarray
@@ -146,7 +146,7 @@ def _question_view(
 
 
 def _read(model: Seq2Seq, what: AnsweredPicture) -> tuple[np.ndarray, np.ndarray, slice, slice]:
-    """(layers, heads, tokens, stream): what tokens of the question read and those of the answer; where grid and question are."""
+    """(layers, heads, tokens, stream) read by the tokens of question and answer; where grid and question are."""
     embed = model.source.embed
     assert isinstance(embed, PictureTextEmbed)
     grid, words = embed.places(what.raw)
@@ -171,7 +171,7 @@ def _asked(what: AnsweredPicture) -> Any:
 class QuestionView(View):
     """How much each word of an answer read of each word of its question. Shows itself in a notebook.
 
-    `picture` (words) is how much each word of the answer read of the whole picture. The rest was read of marks and class tokens.
+    `picture` (words) is how much each word of the answer read of the picture; the rest is marks and class tokens.
     """
 
     def __init__(self, alignment: Alignment, picture: np.ndarray, title: str = "", choice: AttentionChoice = ALL):

@@ -43,9 +43,9 @@ class LookAtCaption(LookAtWords):
 
 @dataclass(frozen=True)
 class WrittenCaption:
-    """A picture as people see it and as the model reads it, and a caption as ids behind those that the decoder opens with.
+    """A picture as people see it and as the model reads it, and a caption as ids, after those the decoder opens with.
 
-    `score` and `chance`, its probability, are those of a caption which the model wrote; `regions` are the parts of the picture that its words are about.
+    `score` and `chance`, its probability, are of a caption that the model wrote; `regions` are what words are about.
     """
 
     pixels: np.ndarray

@@ -1,4 +1,4 @@
-"""Occlusion of pictures with texts: how far each word of a text becomes less probable when a part of the picture is covered."""
+"""Occlusion of pictures with texts: how much less probable each word becomes when a part of the picture is covered."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from weft.models.seq2seq import Seq2Seq
 def target_score(
     model: Seq2Seq, target: Sequence[int], opening: int, source: Callable[[Picture], Any] = lambda picture: picture
 ) -> Score:
-    """Scores pictures by a text of ids, of which the first `opening` ones are given; `source` is what the model reads of them."""
+    """Scores pictures by a text of ids, the first `opening` of them given; `source` is what the model reads of them."""
     model.eval()
     device = next(model.parameters()).device
     ids = torch.tensor([list(target)], device=device)

@@ -40,8 +40,8 @@ class LookAtWords(Config):
         "head": "one head, from 1; by default the average of all",
         "word": "one word enlarged, with a panel for each head: the word, or its position from 1",
         "every": "with word: every head of every layer, each in its own panel",
-        "by": "attention: the attention weights for each word; occlusion: which parts make the word less probable when they "
-        "are covered; by default attention, or occlusion where the model has none",
+        "by": "attention: the attention weights for each word; occlusion: which parts make the word less probable when "
+        "they are covered; by default attention, or occlusion where the model has none",
         "token": TOKEN,
         "side": SIDE,
     }
@@ -67,9 +67,9 @@ class LookAtWords(Config):
 
 @dataclass(frozen=True)
 class PictureSentence:
-    """A text and its words; weights[layer, head, word, row, column] is how much a part of the picture counted for a word.
+    """A text and its words; weights[layer, head, word, row, column]: how much a part of the picture counted for a word.
 
-    `name` says what the text is, as question or answer; `boxes` is for each word the parts of the picture that it is about.
+    `name` says what the text is, as question or answer; `boxes` are the parts of the picture that each word is about.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""The views of words about a picture: all of them as a picture, frames, a page, words and plain values; or one in large."""
+"""The views of words about a picture: all as a picture, frames, a page, words and plain values; or one in large."""
 
 from dataclasses import replace
 from functools import cached_property

@@ -52,7 +52,7 @@ def learned_codec(
 
 
 def some_surprises(stretch: FieldSpan, climate: Climate) -> np.ndarray:
-    """Differences of some fields from damped anomaly persistence, each cell brought to variance 1 (M V Y X); 0 where unknown."""
+    """Differences from damped anomaly persistence, each cell scaled to variance 1 (M V Y X); 0 where unknown."""
     times, found = stretch.fields.times, []
     one = 2 * climate.spread.size
     pairs = np.array([at for a, b in pieces(times, stretch.start, stretch.stop) for at in range(a, b - 1)], np.int64)
@@ -96,7 +96,7 @@ def learned_blend(stretch: FieldSpan, codec: FieldCodec, climate: Climate) -> Bl
 
 
 def _solved(products: np.ndarray, sums: np.ndarray, squares: np.ndarray, counts: np.ndarray) -> Blend:
-    """The weights; where there was too little to learn from, those of the next nearer distance, or the guess in time."""
+    """The weights; where there was too little data, those of the next nearer distance, or the guess in time."""
     layers = len(counts)
     blend = Blend.of_time_alone(layers)
     for layer in range(layers):

@@ -1,4 +1,4 @@
-"""Windows of fields: the samples of forecast. Fields are read when their windows are asked for, so a store may be larger than memory."""
+"""Windows of fields: the samples of forecast. Fields are read with their windows: a store may be larger than memory."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -106,7 +106,7 @@ class WindowReader:
 
 
 def moments(times: Times, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Season and hour of fields by their number; beyond the first and the last known one they go on by the usual step."""
+    """Season and hour of fields by their number; before the first and after the last they go on by the usual step."""
     inside = at.clip(0, len(times) - 1)
     beyond = (at - inside) * times.step
     hourly = 1.0 if np.ptp(times.hour) or _dated_alone(times) else 0.0
@@ -128,7 +128,7 @@ def _dated_alone(times: Times) -> bool:
 
 
 class FieldWindows:
-    """A `Source` of windows with hidden cells. Each epoch meets every window once; held-out patterns are always the same."""
+    """A `Source` of windows with hidden cells. An epoch meets every window once; held-out patterns never change."""
 
     def __init__(
         self, train: FieldSpan, held_out: FieldSpan, codec: FieldCodec, hiding: Hiding, *, fingerprint: str, seed: int
@@ -141,7 +141,7 @@ class FieldWindows:
 
     @property
     def per_epoch(self) -> int:
-        """Windows in one round through the fields."""
+        """Windows in one epoch."""
         return self.order.count
 
     def batch(self, indices: np.ndarray) -> FieldSamples:

@@ -101,7 +101,7 @@ def new_scores(stretch: FieldSpan) -> FieldScores:
 def scale_of(layers: Sequence[FieldLayer], grid: FieldGrid, climate: Climate) -> np.ndarray:
     """What the errors of each layer are divided by before they are added up (V).
 
-    1 where all layers have one unit, so that a sum is in this unit; otherwise the usual spread of the layer's anomalies.
+    1 where all layers have one unit, so that a sum is in this unit; else the usual spread of its anomalies.
     """
     if len({layer.units for layer in layers}) == 1:
         return np.ones(len(layers))

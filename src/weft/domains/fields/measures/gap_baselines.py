@@ -54,7 +54,7 @@ def gap_baselines(
     train: FieldSpan | None = None,
     progress: Progress | None = None,
 ) -> dict[str, FieldScores]:
-    """The scores of hidden cells: `climatology`, `interpolation` where SciPy is, `dineof` where there are fields to train on."""
+    """Scores of hidden cells: `climatology`, `interpolation` where SciPy is, `dineof` with training fields."""
     fields = stretch.fields
     usual = np.stack([usual_at(climate, fields, gap.time) for gap in gaps])
     shown = np.stack([gap.shown for gap in gaps])

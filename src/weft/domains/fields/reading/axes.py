@@ -1,7 +1,7 @@
 """The axes of a file: which dimension is time, level, row or column, and their order in weft's convention.
 
-An axis is known by its CF attributes (`standard_name`, `units`, `axis`), then by its name. Rows go from north to south, columns from
-west to east. Columns round the globe begin at the first longitude from -180; others behind the widest gap between them.
+An axis is known by its CF attributes (`standard_name`, `units`, `axis`), then by its name. Rows go from north to south,
+columns from west to east. Columns round the globe begin at the first longitude from -180; others at their widest gap.
 """
 
 import re
@@ -70,7 +70,7 @@ class Axis:
 
 
 def taken(values: np.ndarray, take: np.ndarray, axis: int) -> np.ndarray:
-    """Entries along an axis in another order: a view where it is their own or the reverse, two parts where it is rolled."""
+    """Entries along an axis in another order: a view where it is kept or reversed, two parts where it is rolled."""
     steps = np.diff(take)
     jumps = np.flatnonzero(np.abs(steps) != 1)
     runs = np.split(take, jumps + 1)

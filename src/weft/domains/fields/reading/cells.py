@@ -1,4 +1,4 @@
-"""Places on a grid: coordinates as people write them, the cell they fall into, how far apart places are. Needs no torch."""
+"""Places on a grid: coordinates as people write them, the cell they fall into, distances. Needs no torch."""
 
 import re
 from dataclasses import dataclass

@@ -121,7 +121,7 @@ class MeanSums:
             self.counts[which] += known[row]
 
     def harmonics(self) -> np.ndarray:
-        """The waves of every cell (K cells) by least squares; the plain mean where a cell has few values, NaN at none."""
+        """The waves of every cell (K cells) by least squares; the mean of a cell with few values, NaN without any."""
         with np.errstate(invalid="ignore", divide="ignore"):
             plain = self.right[0] / self.count  # the first wave is 1
         wide = len(self.columns)

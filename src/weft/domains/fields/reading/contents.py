@@ -1,6 +1,6 @@
 """One file of fields, understood: its axes, times and variables. Reads coordinates and attributes, no fields.
 
-A variable is used where it has a time axis, rows and columns, and beside them at most levels; what is left out is listed with the reason.
+A variable is used where it has time, rows, columns and at most levels besides; others are listed with the reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -188,7 +188,7 @@ class _File:
         return tuple(FieldLayer(name, float(level), units, title) for level in levels)
 
     def _coordinate_name(self, dim: str) -> str:
-        """The coordinate along a dimension: of its name, else a line of numbers whose attributes say that it is an axis."""
+        """The coordinate along a dimension: of its name, else a line of numbers whose attributes make it an axis."""
         variables = self.dataset.variables
         if dim in variables and variables[dim].ndim == 1:
             return dim
@@ -196,7 +196,7 @@ class _File:
         return next(iter(lines), dim)
 
     def _refuse_curvilinear(self, stored: "xr.Variable", roles: list[Role | None]) -> None:
-        """Refuse rows and columns that have no coordinates of their own where latitudes stand beside them in a plane."""
+        """Refuse rows and columns without coordinates of their own, where latitudes stand beside them in a plane."""
         cells = [str(d) for d, r in zip(stored.dims, roles, strict=True) if r in ROWS + COLUMNS]
         if all(self.named[dim] in self.dataset.variables for dim in cells):
             return
@@ -216,7 +216,8 @@ def _unfit(roles: Sequence[Role | None], sizes: Mapping[str, int]) -> str | None
             return f"has no {word}: its dimensions are {', '.join(sizes) or 'none'}"
     extra = [dim for (dim, size), role in zip(sizes.items(), roles, strict=True) if role is None and size > 1]
     if extra:
-        return f"has a further dimension {extra[0]} of size {sizes[extra[0]]}: choose one entry of it, with ds.isel({extra[0]}=0)"
+        choose = f"choose one entry of it, with ds.isel({extra[0]}=0)"
+        return f"has a further dimension {extra[0]} of size {sizes[extra[0]]}: {choose}"
     known = [role for role in roles if role is not None]
     return None if len(known) == len(set(known)) else f"has two axes of one kind: {', '.join(sizes)}"
 

@@ -1,4 +1,4 @@
-"""How a file lays out its fields: names, order and direction of its axes, units, attributes. What is written follows the file that was read."""
+"""How a file lays out its fields: axes by name, order and direction, units, attributes. Written files follow it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,9 @@ from weft.domains.fields.reading.opened import OpenedFields
 from weft.domains.fields.reading.values import Packing
 
 # Of the file that was read: these tell how its numbers were packed, or name variables that are not written.
-DROPPED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "valid_range", "valid_min", "valid_max", "_Unsigned",
-           "coordinates", "grid_mapping", "bounds", "climatology", "ancillary_variables", "actual_range")  # fmt: skip
+DROPPED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "valid_range", "valid_min", "valid_max",
+           "_Unsigned", "coordinates", "grid_mapping", "bounds", "climatology", "ancillary_variables",
+           "actual_range")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The times that follow the last field of a file: steps in its own calendar, month by month where its fields are monthly."""
+"""The times after the last field of a file: steps in its own calendar, by month where its fields are monthly."""
 
 import numpy as np
 

@@ -30,7 +30,7 @@ class FieldLayer:
 
 @dataclass(frozen=True)
 class FieldGrid:
-    """Where the cells are. On a sphere `y` is the latitude and `x` the longitude in degrees; on a plane, any coordinates.
+    """Where the cells are: on a sphere `y` is the latitude and `x` the longitude in degrees; on a plane any numbers.
 
     `wraps`: the last column is a neighbour of the first.
     """

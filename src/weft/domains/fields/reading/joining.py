@@ -1,6 +1,6 @@
 """Several files as one: one after another in time, or different variables at the same times. Refuses what does not fit.
 
-Files may write their dimensions in any order. Grids, units, levels and calendars must be the same; differences are shown in a table.
+Dimensions may stand in any order. Grids, units, levels and calendars must be the same; differences become a table.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +25,8 @@ def joined(
 ) -> OpenedFields:
     """The fields in files, by their coordinates and attributes: no field is read.
 
-    Variables that are `asked` for must be there; where that is not `strict` and one is missing, all are taken. `at` hears which file
-    is opened next.
+    Variables that are `asked` for must be there; where that is not `strict` and one is missing, all are taken. `at`
+    hears which file is opened next.
     """
     stores, notes = find_stores(paths)
     datasets = []

@@ -30,7 +30,7 @@ class ChosenFields(Fields):
 def measured_fields(
     sources: Sequence[str | Path], layers: Sequence[FieldLayer], grid: FieldGrid, step: float | None = None
 ) -> FieldSpan:
-    """The fields in files, in the order of the layers of a model; refused where cells, names, units or the time step differ.
+    """The fields in files, in the order of a model's layers; refused where cells, names, units or the time step differ.
 
     Variables that the model does not know are left out. Nothing is converted: units must mean the same. `step` is the
     time between two fields in days; one field alone has the model's.

@@ -40,7 +40,7 @@ class VariableSource:
 
 
 class OpenedFields(Fields):
-    """Fields in files. `parts` are the files; `notes` are lines for people; `skipped` lists what was left out and why."""
+    """Fields in files. `parts` are the files; `notes` are lines for people; `skipped` is what was left out and why."""
 
     def __init__(
         self, parts: Sequence[FileContents], sources: Sequence[VariableSource], days: np.ndarray, clock: FileClock

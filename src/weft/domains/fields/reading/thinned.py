@@ -1,4 +1,4 @@
-"""Fields thinned out: blocks of times spread evenly over a long stretch, for what need not see all of it. Needs no torch."""
+"""Fields thinned out: blocks of times spread evenly over a long stretch, where all is not needed. Needs no torch."""
 
 import numpy as np
 

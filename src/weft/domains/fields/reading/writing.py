@@ -1,6 +1,6 @@
 """Writing fields to netCDF files and zarr stores, laid out as the file that they were made from.
 
-A file is there whole or not at all. Missing values are NaN, declared as `_FillValue`; numbers are never packed, so none can overflow.
+A file is there whole or not at all. Missing values are NaN, declared as `_FillValue`; numbers are never packed.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ WRITTEN = (".nc", ".nc4", ".zarr")
 class FieldsToWrite:
     """What is to be written: values (n V Y X), or (M n V Y X) for several members, in the order of some fields' layers.
 
-    `days` are the times, counted as in `Fields.times`; `spread` is shaped as one member of the values; `made` says how they came about.
+    `days` are the times, as in `Fields.times`; `spread` has the shape of one member; `made` says how values were made.
     """
 
     values: np.ndarray

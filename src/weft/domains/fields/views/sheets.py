@@ -37,7 +37,7 @@ def forecast_sheet(
     spread: np.ndarray | None = None,
     format: Format = "png",
 ) -> bytes:
-    """A PNG or SVG: the truth, the forecast (n Y X), their difference and the model's own spread, a column for each lead.
+    """A PNG or SVG: truth, forecast (n Y X), their difference and the model's spread, one column for each lead.
 
     What is None has no row.
     """

@@ -18,7 +18,7 @@ MOST_COLUMNS, MOST_LAYERS = 3, 12  # layers beside each other, and shown at all
 class LayerSkill:
     """How good forecasts of one layer are at each lead; the names of forecasts are the same for all layers, ours first.
 
-    `rmse` is in the layer's units; `acc`, the correlation of anomalies, is empty where it is not known. NaN: not measured.
+    `rmse` is in the layer's units; `acc`, the correlation of anomalies, is empty where unknown. NaN: not measured.
     """
 
     layer: FieldLayer

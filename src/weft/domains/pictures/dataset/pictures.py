@@ -7,7 +7,7 @@ from typing import Protocol, final
 
 from weft.batches.order import key
 from weft.domains.pictures.dataset.split import split_album
-from weft.domains.pictures.reading import recognising as images
+from weft.domains.pictures.reading import recognising
 from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
 from weft.domains.pictures.sample import digits
@@ -63,7 +63,7 @@ class LabelledPictures(Reader[PictureData]):
     roles = (PICTURE, LABEL)
 
     def judge(self, survey: Survey) -> Judgement:
-        return images.judge(survey)
+        return recognising.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: LabelSettings, count: Count | None = None
@@ -90,7 +90,7 @@ class Pictures(Reader[PictureData]):
     roles = (PICTURE,)
 
     def judge(self, survey: Survey) -> Judgement:
-        return images.judge_alone(survey)
+        return recognising.judge_alone(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None = None

@@ -20,11 +20,10 @@ from weft.files.pictures.regions import Question, Region
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What is known of one picture: `digest` is the SHA-256 of its content, None where nobody has read it yet.
+    """What is known of one picture: `digest` is the SHA-256 of its content, None before it is read.
 
-    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it. `regions` says for
-    each caption what its words are about, where that is known.
-    `thumbnail` is what copies are known by (`images.copies`).
+    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it. `regions` says
+    for each caption what its words are about, where that is known. `thumbnail` shows which are `copies`.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Pictures that a .csv or .tsv file names, with their classes. Knows columns; refuses to decode.
 
-A header names the columns. Paths are relative to the table's folder; those that lead out of it are bad unless that is allowed.
+A header names the columns. Paths are relative to the table's folder; those that lead out of it are bad unless allowed.
 """
 
 import math

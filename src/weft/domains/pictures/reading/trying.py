@@ -35,8 +35,8 @@ def read_images(
 ) -> FoundPictures:
     """Find pictures, decode every one once, and say what is wrong with those that are left out.
 
-    `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which share
-    of all; None allows one in a hundred, and always one.
+    `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which
+    share of all; None allows one in a hundred, and always one.
     """
     check_skip(skip, "pictures")
     found = _gathered(sources, labels=labels)
@@ -77,7 +77,7 @@ def try_all(
     held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
     train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
     _enough(train, labels, where)
-    alone = f"decoded without the shelter of a process of its own, as none starts: {children.why}"
+    alone = f"decoded in weft's own process, because no worker process could be started: {children.why}"
     more = _repeated(train, held) | ({alone: children.alone} if children.alone else {})
     return FoundPictures(replace(train, more=more), held)
 

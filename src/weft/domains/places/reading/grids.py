@@ -1,4 +1,4 @@
-"""Grids and pictures: every cell is a place. Knows arrays' names and shapes; never unpickles. Cells without a value are left out."""
+"""Grids and pictures: every cell with a value is a place. Knows arrays' names and shapes; never unpickles."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def read_cells(path: Path, asked: PlaceColumns) -> FoundPlaces:
 
 
 def picture_places(picture: tuple[np.ndarray, np.ndarray | None], where: str) -> FoundPlaces:
-    """The pixels of a picture, (Y, X, 1 or 3) in bytes, at the middles of their squares; those that are missing are left out."""
+    """The pixels of a picture, (Y, X, 1 or 3) in bytes, at the middles of their squares; missing ones are left out."""
     pixels, missing = picture
     height, width, channels = pixels.shape
     rows = PlaceRows(pixel_places(height, width), pixels.reshape(-1, channels))

@@ -1,4 +1,4 @@
-"""Tables of places: coordinates and a value in each row. Knows columns and degrees; refuses to judge what is learned."""
+"""Tables of places: coordinates and a value in each row. Knows columns and degrees; judges no values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class _Gathered:
     dates: bool = False
 
 
-def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> FoundPlaces:
+def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, strict: bool) -> FoundPlaces:
     """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
     gathered, notes = _Gathered(BadRows(asked.allowed)), list[str]()
     columns: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Fo
             continue
         if asked.plane_columns is None and asked.time_column is None and _named_time(table, names):
             roles, names, axes = (*roles[:-1], TIME, roles[-1]), (*names[:-1], None, names[-1]), (*GLOBE, "time")
-        places = table.choose(roles, names, fix=SAY, firm=firm).places
+        places = table.choose(roles, names, fix=SAY, strict=strict).places
         columns = tuple((table.names[place] or f"column {place + 1}").strip() for place in places)
         notes.append(f"{shown(path)}: {', '.join(columns[:-1])} are the place, {columns[-1]} is the value")
         _take(table, places, axes, gathered)
@@ -62,7 +62,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Fo
 
 
 def read_coordinates(path: Path, asked: PlaceColumns, axes: tuple[str, ...]) -> np.ndarray:
-    """(N, A) the places of a table that is to be asked about; columns may be named otherwise than those learned from."""
+    """(N, A) the places of a table to predict at; columns may have other names than in the training data."""
     roles, names, _ = _roles(asked)
     wanted = {"lat": LAT, "lon": LON, "time": TIME}
     chosen = tuple(wanted.get(axis) or known_as(axis, (axis,), lambda columns: []) for axis in axes)
@@ -71,7 +71,8 @@ def read_coordinates(path: Path, asked: PlaceColumns, axes: tuple[str, ...]) -> 
     table = open_table(path, chosen, given, objects=OBJECT)
     if not table.columns:
         raise DataError("no rows", where=shown(path), fix=f"give a table with the columns {', '.join(axes)}")
-    places = table.choose(chosen, given, fix=f"name the columns {', '.join(axes)} in the first line", firm=False).places
+    fix = f"name the columns {', '.join(axes)} in the first line"
+    places = table.choose(chosen, given, fix=fix, strict=False).places
     gathered, found = _Gathered(BadRows(None)), list[tuple[float, ...]]()
     for item in table.rows():
         if isinstance(item, DataError):
@@ -175,7 +176,7 @@ def _places(
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are tables with a place on the globe in each row, or a grid of numbers over latitude and longitude."""
+    """Whether these are tables with a place on the globe in each row, or a grid over latitude and longitude."""
     return survey.weakest(_judge_source)
 
 

@@ -94,8 +94,8 @@ def _cut(corpus: Corpus, share: float) -> TextSplit:
     sides = partial(_stretch, 0, cut), partial(_stretch, cut, corpus.characters)
     size = sum(len(piece.encode("utf-8")) for piece in sides[0](corpus.pieces()) if piece)
     rule = (
-        f"the last {_percent(share)} of the text: characters {cut} to {corpus.characters} of the documents put one after "
-        "another"
+        f"the last {_percent(share)} of the text: characters {cut} to {corpus.characters} of the documents put one "
+        "after another"
     )
     train, valid = (
         CorpusPart(cut, size, corpus, sides[0]),

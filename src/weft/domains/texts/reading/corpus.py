@@ -1,9 +1,9 @@
 """Documents of text, in files with any ending. Refuses to know tokens.
 
-Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in a
-.jsonl file every line is an object whose field "text" is one, in other tables every row with a column "text", in a mailbox
-every mail. Empty documents are left out and listed. Of a folder, the files that end in .txt, .md, .jsonl, .mbox or .parquet are
-taken; where it has none, all that are text.
+Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in
+a .jsonl file every line is an object whose field "text" is one, in other tables every row with a column "text", in a
+mailbox every mail. Empty documents are left out and listed. Of a folder, the files that end in .txt, .md, .jsonl, .mbox
+or .parquet are taken; where it has none, all that are text.
 """
 
 import hashlib
@@ -63,9 +63,9 @@ class SourceFile:
 class Corpus:
     """What a number of files hold.
 
-    `fingerprint` is the SHA-256 over the SHA-256 of each document, in order: names, gzip, byte order marks, newline style
-    and the way documents are spread over files do not change it. `marks` has a row for each document: 64 bits of its
-    SHA-256, its characters, its bytes.
+    `fingerprint` is the SHA-256 over the SHA-256 of each document, in order: names, gzip, byte order marks, newline
+    style and the way documents are spread over files do not change it. `marks` has a row for each document: 64 bits of
+    its SHA-256, its characters, its bytes.
     """
 
     files: tuple[SourceFile, ...]
@@ -206,7 +206,7 @@ def _rows(path: Path) -> Iterator[str | None]:
 
 
 def _has_texts(table: Table) -> bool:
-    """Whether most rows have a text in a column that is named so; where fewer do, nobody calls it a text in every row."""
+    """Whether most rows have a text in a column of that name; with fewer, it is no table of texts."""
     column = next((column for column in table.columns if column.name == "text"), None)
     return column is not None and 2 * len(column.values) > max(len(other.values) for other in table.columns)
 

@@ -1,4 +1,4 @@
-"""Files of bracketed trees, and folders of them (`data.trees.notation` reads the brackets)."""
+"""Files of bracketed trees, and folders of them (`notation` reads the brackets)."""
 
 import hashlib
 import os
@@ -37,8 +37,8 @@ class TreeFile(NamedTuple):
 class Treebank:
     """What a number of files hold.
 
-    `fingerprint` is the SHA-256 over the trees in order, as they are here: names, gzip, white space, comments and the way
-    trees are spread over files do not change it. `skipped` lists what was left out, with the reason.
+    `fingerprint` is the SHA-256 over the trees in order, as they are here: names, gzip, white space, comments and the
+    way trees are spread over files do not change it. `skipped` lists what was left out, with the reason.
     """
 
     trees: list[Tree] = field(repr=False)
@@ -63,7 +63,8 @@ class Treebank:
         again = len(self.trees) - len(set(map(sentence, self.trees)))
         common = ", ".join(label for label, _ in labels.most_common(8))
         return [
-            f"{len(self.trees):,} trees, {sum(sizes):,} words: {sum(sizes) / len(sizes):.1f} a tree, at most {max(sizes)}",
+            f"{len(self.trees):,} trees, {sum(sizes):,} words: {sum(sizes) / len(sizes):.1f} a tree, at most "
+            f"{max(sizes)}",
             f"{len(labels):,} labels of phrases, the commonest: {common}",
             *([f"sentences equal to an earlier one: {again:,}; they are kept"] if again else []),
             *self.notes,
