@@ -3,8 +3,8 @@
     python bench/graphs.py cora.npz [--rounds 20]
 
 The graph is any .npz that `weft train` takes. Both sides train on the whole graph by Adam; an epoch is one step. Rounds
-alternate, so that whatever else the machine does falls on both. PyTorch Geometric is given dense features, as its data sets
-hold them; weft keeps sparse ones sparse.
+alternate, so that whatever else the machine does falls on both. PyTorch Geometric is given dense features, as its data
+sets hold them; weft keeps sparse ones sparse.
 """
 
 import argparse

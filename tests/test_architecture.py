@@ -197,7 +197,11 @@ def test_a_process_that_opens_runs_knows_every_part_of_a_model():
 
 
 def test_a_process_that_opens_runs_loads_no_reader_of_files():
-    code = "import sys, weft.runs.run; print(*(name for name in sys.modules if name.startswith('weft.domains.') and name.split('.')[2] not in ('registry', 'recognising') and not name.endswith(('cards', 'settings', 'presets'))))"
+    code = (
+        "import sys, weft.runs.run; print(*(name for name in sys.modules if name.startswith('weft.domains.') "
+        "and name.split('.')[2] not in ('registry', 'recognising') "
+        "and not name.endswith(('cards', 'settings', 'presets'))))"
+    )
     environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == []

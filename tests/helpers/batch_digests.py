@@ -74,8 +74,8 @@ def planned(case: str) -> tuple[Dataset[Any, Any], Work]:
 class Digest:
     """A digest of a tree of values, and the means of the numbers in it that have a fraction.
 
-    The tree is walked field by field. No name of a class, a module, a field or the tests' folder is in the digest. Without `signs`, the
-    means are those of absolute values: an eigenvector has no sign of its own.
+    The tree is walked field by field. No name of a class, a module, a field or the tests' folder is in the digest.
+    Without `signs`, the means are those of absolute values: an eigenvector has no sign of its own.
     """
 
     def __init__(self, *, signs: bool = True) -> None:
@@ -146,7 +146,7 @@ class Digest:
 
 
 def digests(case: str) -> dict[str, Any]:
-    """The fingerprint of a case's data, and digests of its first two batches, its held-out batches and its held-out rows."""
+    """The fingerprint of a case's data, and digests of its first two batches and its held-out batches and rows."""
     data, work = planned(case)
     source, batch = work.source, work.training.batch
     steps = [np.arange(step * batch, (step + 1) * batch) for step in range(2)]

@@ -1,4 +1,4 @@
-"""The laws of models of graphs and sets: the order of nodes means nothing, and graphs in a batch do not see each other."""
+"""The laws of models of graphs and sets: the order of nodes means nothing; graphs in a batch do not see each other."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Operators of training in native code, with their gradients. Whoever calls them asks `ready` first and has torch's way at hand.
+"""Operators of training in native code, with their gradients. Callers ask `ready` first, and can do it in torch too.
 
 They compute in fp32 on CPUs. Threads are those of torch, and their number changes no digit.
 """
@@ -151,7 +151,7 @@ def _shifted(x: Tensor, mix: Tensor, eps: float) -> Tensor:
 
 
 def shift(x: Float[Tensor, "B N D"], mix: Float[Tensor, "D"], eps: float = NO_NORM) -> Float[Tensor, "B N D"]:
-    """N + mix (n_previous - n) along whole lines, where n is x, or its layer norm with `eps`; ahead of the first stands zero."""
+    """N + mix (n_previous - n) along whole lines; n is x, or its layer norm with `eps`; before the first is zero."""
     return _Shift.apply(x, mix, eps)
 
 
@@ -227,6 +227,6 @@ def read(
 ) -> Float[Tensor, "B N D"]:
     """Attention within whole lines: each query reads all tokens, or those up to its own where `causal`.
 
-    `qkv` holds the queries, keys and values of all heads. Queries and keys are normalised (where `eps` is not `NO_NORM`) and turned.
+    `qkv` holds all heads. Queries and keys are normalised, unless `eps` is `NO_NORM`, and turned.
     """
     return _Read.apply(qkv, cos, sin, how)

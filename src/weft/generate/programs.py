@@ -1,8 +1,8 @@
 """Step programs kept with their models: made once, and made anew where a model is no longer as it was.
 
-A program holds addresses of weights, so it must never be used after one of them has moved. Before each use everything that
-stands in the modules is compared with what stood there: weights, buffers, parts, plain attributes, classes and hooks, all by
-identity, and where each weight is. Weights that change in place (training, `load_state_dict`) need no new program.
+A program holds addresses of weights, so it must never be used after one of them has moved. Before each use everything
+in the modules is compared with what stood there, by identity: weights and their addresses, buffers, parts, attributes,
+classes and hooks. Weights that change in place (training, `load_state_dict`) need no new program.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,7 @@ Whereabouts = list[tuple[int, torch.dtype, torch.Size, bool]]
 
 @dataclass(frozen=True)
 class StepMethod:
-    """How a model is stepped: its program (None: by its modules), whether it attends to what it has read, and whether
-    several rows may read one row of a memory.
-    """
+    """How a model is stepped: its program (None: by its modules), whether it attends, whether rows share a memory."""
 
     program: Program | None
     attends: bool
@@ -71,7 +69,7 @@ def steps_of(model: Stream) -> StepMethod:
 
 
 def step_program(model: Stream) -> Program | None:
-    """The model's step as a program for native code; None without a library, or where native code does not know a part."""
+    """The model's step as a program for native code; None without a library, or where it does not know a part."""
     if library() is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """From inputs to answers: what users name is opened here and nowhere else, settings are checked, answers come in order.
 
-given -> ask -> Answer, and `written` for the files that a user asked for. Who has values already, as a server does, calls
-`checked` and `ask` alone: these open nothing and write nothing.
+given -> ask -> Answer, and `written` for the files that a user asked for. Who has values already, as a server does,
+calls `checked` and `ask` alone: these open nothing and write nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ def _name(one: object) -> str:
 
 
 def checked(run: "Run", use: Use, settings: Mapping[str, Any], *, files: bool) -> Config:
-    """The settings of a use as a config. Without `files`, every setting that names a file or says how one is read is refused."""
+    """The settings of a use as a config. Without `files`, settings that name a file or how it is read are refused."""
     task, said = run.task, dict(settings)
     kind: type[Config] = {"predict": task.Predict, "look": task.Look, "embed": task.Embed}[use] or NoSettings
     refused = () if files else (*READING, *getattr(kind, "names_files", ()))
@@ -217,7 +217,7 @@ def _heard(listen: Listen | None, before: int) -> Listen | None:
 def predicted(
     run: "Run", words: Sequence[object], settings: Mapping[str, Any], *, listen: Listen | None = None
 ) -> tuple[list[Prediction], list[tuple[str, WeftError]]]:
-    """The predictions for what a user names, with the files that are asked for; and the inputs without one, with their errors.
+    """The predictions for what a user names, with the files asked for; and the inputs that failed, with their errors.
 
     An error that no prediction goes with is raised.
     """
@@ -236,7 +236,7 @@ def predicted(
 
 
 def written(answers: Iterable[Answer], how: Config) -> None:
-    """Write the files that a user asked for: that of the setting `output`, and those that the answers themselves name."""
+    """Write the files that a user asked for: that of the setting `output`, and those that the answers name."""
     if (folder := getattr(how, "out", None)) is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
     for answer in answers:

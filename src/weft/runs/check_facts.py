@@ -23,7 +23,7 @@ from weft.files.workbooks import WORKBOOK, sheets_of
 ROWS = 4  # first rows that are shown
 WIDE = 100  # characters of a row that are shown
 LETTERS = 20_000  # letters looked at to tell scripts
-RARE = 0.01  # of the letters: scripts below this share are not told
+RARE = 0.01  # of the letters: scripts below this share are not named
 ON_SHEET = 40  # pictures on a contact sheet
 SHEET_SIDE = 128  # pixels of the shorter side of a picture on a sheet
 

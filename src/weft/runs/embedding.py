@@ -1,4 +1,4 @@
-"""`weft embed`: vectors of what the user names, written as an array, and the inputs nearest to queries, as a list or a sheet."""
+"""`weft embed`: vectors of what the user names, as an array, and the inputs nearest to queries, as a list or sheet."""
 
 import io
 from collections.abc import Mapping, Sequence

@@ -61,7 +61,7 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
 
 
 def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loaded, tuple[str, ...]]:
-    """A Hugging Face folder, owner/name on the Hub, or a file of word vectors, written as a run; also what users should know."""
+    """A Hugging Face folder, owner/name on the Hub or a file of word vectors as a run; and remarks for the user."""
     if out is not None:
         check_place(RunFolder(out), resume=False)
     if is_word_file(source):

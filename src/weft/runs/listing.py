@@ -1,4 +1,4 @@
-"""The runs in a folder at a glance: what each learned, from what, how far it came and how well it does. Loads no torch."""
+"""The runs in a folder: what each learned, from what, how far it came and how well it does. Loads no torch."""
 
 import contextlib
 from collections.abc import Iterable, Mapping

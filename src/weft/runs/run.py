@@ -94,7 +94,7 @@ class Run:
 
     @contextmanager
     def used(self, **ways: Any) -> Iterator[None]:
-        """While the run is used: how files are read, and which of its own is to blame where its model cannot compute."""
+        """While the run is used: how files are read, and which file of the run is to blame if it cannot compute."""
         try:
             with reading(**ways):
                 yield
@@ -111,8 +111,8 @@ class Run:
     ) -> list[dict[str, Any]]:
         """One object for each input, as the command line's `--json` gives them.
 
-        With `outside=True`, links and paths in inputs may lead out of the folders that are named; with `encoding="cp1252"`,
-        files of text are decoded so. Both hold in all that follows.
+        With `outside=True`, links and paths in inputs may lead out of the folders that are named; with
+        `encoding="cp1252"`, files of text are decoded so. Both hold in all that follows.
         """
         ways, how = read_options(settings), checked(self, "predict", settings, files=True)
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
@@ -218,8 +218,8 @@ class Run:
 def load(folder: str | Path, *, broken: bool = False) -> Run:
     """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
 
-    The network is never used: `weft import owner/name` fetches a model and makes a run of it.
-    `broken` lets weights with NaN or infinity pass, and files that changed since the run was written; both are refused otherwise.
+    The network is never used: `weft import owner/name` fetches a model and makes a run of it. `broken` lets weights
+    with NaN or infinity pass, and files that changed since the run was written; both are refused otherwise.
     """
     return Run(open_run(folder, broken=broken))
 
@@ -264,7 +264,7 @@ def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded
 
 
 def check_settings(card: Card, config: Mapping[str, Any], where: str) -> None:
-    """Refuse settings that the task of a run does not know: they are asked for when the run is measured or gone on with."""
+    """Refuse settings that the task of a run does not know: measuring and resuming need them."""
     if config.get("training") is not None:
         from_json(config["training"], card.training, where=f"{where}: training")
     if config.get("objective") is not None:
@@ -286,6 +286,6 @@ def refuse_broken(names: Sequence[str], where: str) -> None:
         raise WeftError(
             f"weights that are not finite numbers: {listed(names)}",
             where=where,
-            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with --broken, "
-            "weft.load with broken=True",
+            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with "
+            "--broken, weft.load with broken=True",
         )

@@ -1,4 +1,4 @@
-"""caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped and gone on with."""
+"""caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped, resumed."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Questions about pictures as samples: drawn by the index alone, each picture read once, answers as often as they were given."""
+"""Questions about pictures as samples: drawn by index alone, each picture read once, answers by their frequency."""
 
 from collections import Counter
 from dataclasses import replace

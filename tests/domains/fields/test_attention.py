@@ -1,4 +1,4 @@
-"""What a place on the map read: its tokens' attention, averaged, of one layer and head, or followed through all layers."""
+"""What a place on the map read: its tokens' attention, averaged, of one layer and head, or through all layers."""
 
 import numpy as np
 import pytest

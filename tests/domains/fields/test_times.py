@@ -42,7 +42,8 @@ def test_years_were_leap_years_by_the_calendar_of_their_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("units", "factor"), [("hours since 2001-01-01", 24), ("hour since 2001-1-1 00:00", 24), ("seconds since 2001-01-01", 86400),
+    ("units", "factor"), [("hours since 2001-01-01", 24), ("hour since 2001-1-1 00:00", 24),
+                          ("seconds since 2001-01-01", 86400),
                           ("minutes since 2001-01-01 02:00 +02:00", 1440), ("Days since 2001-01-01T00:00:00Z", 1)],
 )  # fmt: skip
 def test_units_and_time_zones_count_from_the_same_instant(units: str, factor: float) -> None:

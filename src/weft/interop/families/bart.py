@@ -1,4 +1,4 @@
-"""BART: learned places that begin at row 2, and a norm of the embedded text (Lewis et al., 2020). mBART and M2M100 are kin."""
+"""BART: places begin at row 2, and the embedded text is normed (Lewis et al., 2020). mBART and M2M100 are kin."""
 
 from collections.abc import Collection
 from typing import Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""ConvNeXt: a convolutional network with the blocks of a transformer; the mean of its features is normed, then judged."""
+"""ConvNeXt: a convolutional network with a transformer's blocks; the mean of its features is normed, then judged."""
 
 from collections.abc import Mapping
 from typing import Any

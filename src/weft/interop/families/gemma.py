@@ -1,7 +1,7 @@
 """Gemma 1, 2 and 3 as language models (their multimodal versions are other model types).
 
-Gemma 2 has norms on both sides of each branch, soft caps, and windows in every second layer. Gemma 3 normalises queries and
-keys instead of capping scores, and turns them at another speed where a layer reads a window.
+Gemma 2 has norms on both sides of each branch, soft caps, and windows in every second layer. Gemma 3 normalises queries
+and keys instead of capping scores, and turns them at another speed where a layer reads a window.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What Gemma 1, 2 and 3 share, beyond decoders of Llama's kind: scaled embeddings, gains stored from one, wide heads."""
+"""What Gemma 1, 2 and 3 share, beyond Llama's kind of decoder: scaled embeddings, gains stored from one, wide heads."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,6 @@
 """GPT-NeoX and Pythia: attention and MLP side by side, turns for a share of each head, one map for all of attention.
 
-Its map of queries, keys and values holds them head by head: the rows of the first head's query, key and value, then those of
-the second, and so on.
+Its one map holds rows head by head: the query, key and value of the first head, then of the second, and so on.
 """
 
 from typing import Any

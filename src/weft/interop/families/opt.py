@@ -1,4 +1,4 @@
-"""OPT (Zhang et al., 2022): learned places that begin at row 2, ReLU, norms before each branch, or after it in one model."""
+"""OPT (Zhang et al., 2022): learned places that begin at row 2, ReLU, pre-norm, or post-norm in one model."""
 
 from typing import Any
 

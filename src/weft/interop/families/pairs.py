@@ -13,9 +13,9 @@ from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 
-HARMLESS = """is_encoder_decoder attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop classifier_dropout
-    classif_dropout num_hidden_layers is_decoder force_bos_token_to_be_generated normalize_embedding gradient_checkpointing
-    decoder_vocab_size"""
+HARMLESS = """is_encoder_decoder attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop
+    classifier_dropout classif_dropout num_hidden_layers is_decoder force_bos_token_to_be_generated
+    normalize_embedding gradient_checkpointing decoder_vocab_size"""
 SIDES = {"source": "encoder", "target": "decoder"}
 
 

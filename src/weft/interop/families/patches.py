@@ -1,8 +1,8 @@
-"""Transformers over patches, as ViT, DeiT and ViT-MAE have them: the same keys of config.json, the same names of weights.
+"""Transformers over patches, as ViT, DeiT and ViT-MAE have them: the same keys of config.json and names of weights.
 
 Their table of places begins with those of the class tokens. Here a class token and its place are one vector, so these
-rows are added to it; written again they are zero, and the numbers that come out are the same. A code that we compute from
-row and column is written as the table of its vectors.
+rows are added to it; written again they are zero, and the numbers that come out are the same. A code that we compute
+from row and column is written as the table of its vectors.
 """
 
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ def pooled(config: Model.Config, there: bool) -> Model.Config:
 
 
 def completed(again: Model.Config, config: Model.Config) -> Model.Config:
-    """What was read of a config.json, with what only the weights tell: a pooler, and places that are stored as a table."""
+    """What was read of a config.json, with what only the weights tell: a pooler, and places stored as a table."""
     place = only_pictures(config).place
     again = pooled(again, config.reader().head is not None)
     return with_embed(again, only_pictures(again).replace(place=place)) if computed(place) else again
@@ -168,7 +168,7 @@ def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[WeightRule]:
 def place_rule(
     theirs: str, place: Place.Config | None, ours: str, grid: tuple[int, ...], dim: int, *, class_tokens: int
 ) -> WeightRule:
-    """The table of places, ours under names that begin with `ours`; codes that are computed are written as such a table."""
+    """The table of places, ours under names that begin with `ours`; computed codes are written as such a table."""
     if not computed(place):
         onto = f"{ours}summary" if ours else ""
         return Folded(theirs, f"{ours}place.code.table.weight", class_tokens, onto)

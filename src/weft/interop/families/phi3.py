@@ -1,4 +1,4 @@
-"""Phi-3 and Phi-4 (Abdin et al., 2024): Llama with joined maps, and with turns for a share of each head in some models."""
+"""Phi-3 and Phi-4 (Abdin et al., 2024): Llama with joined maps; some models turn only a share of each head."""
 
 from collections.abc import Sequence
 from typing import Any

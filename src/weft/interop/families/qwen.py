@@ -1,4 +1,4 @@
-"""Qwen2 (Yang et al., 2024), with offsets of queries, keys and values; Qwen3 (Yang et al., 2025), with norms of queries and keys."""
+"""Qwen2 (Yang et al., 2024): offsets of queries, keys, values; Qwen3 (Yang et al., 2025): norms of queries and keys."""
 
 from collections.abc import Sequence
 from typing import Any

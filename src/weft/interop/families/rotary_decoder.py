@@ -25,14 +25,14 @@ LAYER_TYPES = {"full_attention": False, "sliding_attention": True}  # whether th
 
 @dataclass(frozen=True)
 class DecoderLayer:
-    """What may differ from layer to layer: whether queries and keys are turned, and how many tokens each token reads."""
+    """What may differ between layers: whether queries and keys are turned, and how many tokens each token reads."""
 
     turned: bool = True
     window: int | None = None
 
 
 class RotaryDecoder(Family):
-    """A family of such decoders. It adds its own keys of config.json, and says what they are where they are left out."""
+    """A family of such decoders. It adds its own keys of config.json, and says their values where they are left out."""
 
     defaults: ClassVar[Mapping[str, Any]]
     partial: ClassVar[bool] = False  # whether the turned share of a head can be stated

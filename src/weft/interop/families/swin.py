@@ -26,8 +26,8 @@ LABELLED = "SwinForImageClassification"
 class Swin(PictureFamily):
     """SwinForImageClassification and SwinModel (Liu et al., 2021).
 
-    Pictures are those of config.json's image_size, whose stages are whole tiles: elsewhere their library lets tokens read
-    the padding that fills a tile up, and here nothing ever reads padding.
+    Pictures are those of config.json's image_size, whose stages are whole tiles: elsewhere their library lets tokens
+    read the padding that fills a tile up, and here nothing ever reads padding.
     """
 
     name = "swin"

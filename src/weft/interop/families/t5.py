@@ -33,7 +33,8 @@ class T5(Family):
         "vocab_size": 32128, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "feed_forward_proj": "relu"
     }  # fmt: skip
     harmless = names(
-        "classifier_dropout initializer_factor is_encoder_decoder is_decoder dense_act_fn is_gated_act output_past n_positions"
+        "classifier_dropout initializer_factor is_encoder_decoder is_decoder dense_act_fn is_gated_act output_past "
+        "n_positions"
     )
 
     def __init__(self) -> None:

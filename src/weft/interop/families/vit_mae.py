@@ -1,7 +1,7 @@
 """ViT-MAE: a ViT that sees some patches, and a small decoder that says what the others were.
 
-Their places are fixed sines and cosines, stored as tables with the weights. They are read as tables, so that every number
-stays as it is. The encoder alone computes what a ViT does and is written as one.
+Their places are fixed sines and cosines, stored as tables with the weights. They are read as tables, so that every
+number stays as it is. The encoder alone computes what a ViT does and is written as one.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Coordinate networks by their position code: a place's coordinates in, the values of a field there out. No token reads another.
+"""Coordinate networks by their position code: coordinates in, the values of a field there out. No token reads another.
 
 fourier     sines and cosines of random frequencies, then layers of ReLU (Tancik et al., 2020)
 siren       the coordinates, then layers of sines (Sitzmann et al., 2020)

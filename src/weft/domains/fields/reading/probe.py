@@ -21,7 +21,7 @@ from weft.files.decoding import shown
 MODULE = "weft.domains.fields.reading.probe"
 SECONDS = 300  # that a block of values may take
 MEMORY = 8 * 2**30  # bytes
-ROOT = str(Path(__file__).parents[3])  # where weft is
+ROOT = str(Path(__file__).parents[4])  # where weft is
 DAMAGED = "the file may be damaged: get it again, or write it again"
 
 
