@@ -29,5 +29,6 @@ documents      .txt, .srt and .po to translate, put together again byte for byte
 po             Gettext's syntax
 mailboxes      mails as texts
 grid_formats   which files hold fields
+writing        what is made for a user, written where the user says
 pictures       pictures in files and archives
 """

@@ -1,13 +1,13 @@
 """A task in plain words: what a list of tasks, a wrong name and an early error need. Imports no torch."""
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
+from typing import Any
+from typing import TYPE_CHECKING
 from weft.files.dataset import Reader
 from weft.tasks.settings.sized import SizedTraining
+import importlib
 
 if TYPE_CHECKING:
     from weft.tasks.task import Task
@@ -29,6 +29,7 @@ class Card:
     presets: Mapping[str, str]
     asks: str = ""  # what the command line needs beside the example
     learns_from: tuple[str, ...] = ()  # other tasks whose files it can learn from, when it is named
+    adopts_files: bool = False  # whether models in single files of other tools become its runs
     seldom: bool = False  # whether files that could be its data seldom are: it is then named last
     listed: int = 1000  # lists of tasks are sorted by it; those of equal number stay as they are
 

@@ -1,17 +1,28 @@
 """Models of pictures and texts from elsewhere and for elsewhere: codecs, marks, and captions that prove an export."""
 
 from dataclasses import replace
-
-from weft.domains.captions.writing import Captioning, PictureWriter
-from weft.domains.pairs.exchange import plain_answers, searched, their_search
+from weft.domains.captions.writing import Captioning
+from weft.domains.captions.writing import PictureWriter
+from weft.domains.pairs.exchange import plain_answers
+from weft.domains.pairs.exchange import searched
+from weft.domains.pairs.exchange import their_search
 from weft.domains.pairs.writing import EXTRA_TOKENS
-from weft.domains.pictures.exchange import picture_codec_of, picture_settings, preparation_of, trial_pictures
+from weft.domains.pictures.exchange import picture_codec_of
+from weft.domains.pictures.exchange import picture_settings
+from weft.domains.pictures.exchange import trial_pictures
+from weft.domains.pictures.exchange import with_pictures
 from weft.domains.pictures.given import given_pictures
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.exchange import generation, marks_of, text_codec, tokenizer_of, with_text
+from weft.domains.texts.exchange import generation
+from weft.domains.texts.exchange import marks_of
+from weft.domains.texts.exchange import text_codec
+from weft.domains.texts.exchange import text_files
+from weft.domains.texts.exchange import tokenizer_of
+from weft.domains.texts.exchange import with_text
 from weft.errors import WeftError
-from weft.interop import Imported, Marks
+from weft.interop import Imported
+from weft.interop import Marks
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.dual_encoder import DualEncoder
@@ -20,7 +31,8 @@ from weft.objectives import TargetToken
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Given
 from weft.tasks.codec import Codec
-from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.outgoing import Outgoing
+from weft.tasks.outgoing import with_labels
 from weft.tasks.proof import Proof
 from weft.tasks.request import Loaded
 
@@ -30,7 +42,7 @@ def adopted_captions(imported: Imported) -> Adopted:
     common = isinstance(imported.model, DualEncoder)
     objective = None if common else TargetToken.Config()
     codecs: dict[str, Codec.Config] = {**_caption_codec(imported), **picture_codec_of(imported)}
-    return Adopted(codecs, objective, picture_settings(imported))
+    return Adopted(codecs, objective, picture_settings(imported), text_files(imported))
 
 
 def _caption_codec(imported: Imported) -> dict[str, TextCodec.Config]:
@@ -58,7 +70,7 @@ def caption_outgoing(run: Loaded, end: str, how: type[Captioning] | None) -> Out
     """What an export of a run that writes about pictures asks for. `end` is the text it writes, `how` the search."""
     codec = text_codec(run, end)
     marks = _marks(run, codec)
-    found = replace(with_text(with_labels(run), run, codec, marks), preparation=preparation_of(run))
+    found = with_pictures(with_text(with_labels(run), run, codec, marks), run)
     if how is None or not isinstance(run.model, Seq2Seq):
         return found
     return replace(found, generation=generation(run, how, marks, EXTRA_TOKENS))

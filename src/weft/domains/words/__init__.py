@@ -12,6 +12,7 @@ codec        WordCodec over words.json
 encoded      words as numbers, as lines and as counted pairs
 recipe       widths and rates
 measures     analogies, correlation with people's sense of likeness
+exchange     word vectors from and for other tools
 views        words in two dimensions
 sample       sentences about a small world in which analogies hold
 

@@ -8,5 +8,4 @@ arrays       .npz and .npy files
 trying       every picture decoded once before it is relied on; a broken one is named and left out, up to a bound
 album        Album: pictures that were found, with labels, captions or questions, read in any order
 copies       pictures saved again, turned or mirrored, so that they are held out together
-settings     random changes in training; metres a pixel
 """
