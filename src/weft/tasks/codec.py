@@ -14,6 +14,11 @@ from weft.modalities.embedder import Embedder
 ReadFile = Callable[[str], bytes]  # the name of a file in the run folder -> its content
 
 
+def no_files(name: str) -> bytes:
+    """What a codec is given that keeps no file in the run folder: nothing."""
+    return b""
+
+
 class Codec(Part):
     """Stands in config.json under "codecs", by the name of its end: source, target, picture, label …"""
 
@@ -24,8 +29,8 @@ class Codec(Part):
 
     config: Any
 
-    def __init__(self, config: Config, *, read: ReadFile):
-        """`read` gives the content of a file that the codec keeps in the run folder."""
+    def __init__(self, config: Config, *, read: ReadFile = no_files):
+        """`read` gives the content of a file that the codec keeps in the run folder, for codecs that keep some."""
         self.config = config
 
     def files(self) -> Mapping[str, bytes]:

@@ -81,7 +81,7 @@ def place_codec(data: PlaceData, known: Codecs) -> PlaceCodec:
 def label_codec(data: PlaceData, known: Codecs) -> LabelCodec:
     """The codec of the data's values."""
     if data.kind == "colours":
-        return ColourCodec(ColourCodec.Config(channels=data.train.values.shape[1]), read=lambda name: b"")
+        return ColourCodec(ColourCodec.Config(channels=data.train.values.shape[1]))
     return labels.learned(data.kind, data.classes, data.train.values, known)  # type: ignore[arg-type]
 
 

@@ -71,7 +71,7 @@ def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Co
     before = known.get("label")
     if kind == "numbers":
         return before if isinstance(before, NumberCodec) else NumberCodec.of(numbers_of(labels))
-    return ClassCodec(ClassCodec.Config(names=tuple(classes)), read=lambda name: b"")
+    return ClassCodec(ClassCodec.Config(names=tuple(classes)))
 
 
 def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None) -> Objective.Config:
@@ -112,7 +112,7 @@ def chosen(codec: LabelCodec, values: Tensor, choices: Sequence[str]) -> tuple[C
             raise ConfigError(f"there is no label {name!r}", where="choices", fix=nearest(name, codec.names))
     names = tuple(dict.fromkeys(choices))
     numbers = [codec.names.index(name) for name in names]
-    return ClassCodec(ClassCodec.Config(names=names), read=lambda name: b""), values[:, numbers]
+    return ClassCodec(ClassCodec.Config(names=names)), values[:, numbers]
 
 
 def in_a_line(prediction: Prediction) -> str:
