@@ -45,8 +45,12 @@ def taken(part: Any, rows: Any) -> Any:
 class RowTensors:
     """A side of a batch whose fields are tensors, all with a row for each sample. Its subclasses are frozen dataclasses.
 
-    A field may be None instead. A side that a model reads adds `raw`.
+    A field may be None instead.
     """
+
+    def raw(self) -> Any:
+        """As an embedder takes it, where it is what a model reads: by default as it is."""
+        return self
 
     def to(self, device: torch.device | str) -> Self:
         """The same on another device."""

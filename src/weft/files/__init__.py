@@ -17,6 +17,7 @@ held_out       The one rule by which some rows are held out
 json_lines     Numbered lines, and lines of strict JSON
 json_values    Files that are one value of strict JSON, as annotations of pictures often are
 known_roles    The roles that columns of users' tables have
+labelled       Rows with a label each, to train on and held out
 labels         Labels as people write them
 languages      Names of languages, and of the two sides of a translation, as people write them
 mailboxes      Mails of a mailbox file (.mbox) as texts

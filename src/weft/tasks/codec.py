@@ -5,7 +5,7 @@ size of the vocabulary) is not said again.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, from_json
@@ -51,6 +51,14 @@ class Codec(Part):
 
 
 Codecs = Mapping[str, Codec]
+C = TypeVar("C", bound=Codec)
+
+
+def codec_at(codecs: Codecs, end: str, kind: type[C]) -> C:
+    """The codec at one end of a task's samples, which is known to be of this kind."""
+    found = codecs[end]
+    assert isinstance(found, kind)
+    return found
 
 
 def codecs_from_json(data: Mapping[str, Any], read: ReadFile, where: str) -> dict[str, Codec]:

@@ -23,7 +23,7 @@ from weft.inspect.figures import png_of
 from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
 from weft.tasks.asks import Answer, Content, Given, Spot, in_a_file, unlike
-from weft.tasks.codec import Codecs
+from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels import labelling as labels
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
@@ -61,9 +61,7 @@ class AskField(labels.TopLabels):
 
 def place_of(codecs: Codecs) -> PlaceCodec:
     """The codec of the places."""
-    codec = codecs["place"]
-    assert isinstance(codec, PlaceCodec)
-    return codec
+    return codec_at(codecs, "place", PlaceCodec)
 
 
 def place_codec(data: PlaceData, known: Codecs) -> PlaceCodec:
