@@ -1,4 +1,4 @@
-"""A domain of another package, from its tables to answers: nothing in weft knows its name, and nothing in weft was changed for it.
+"""A domain of another package, from its tables to its answers. Nothing in weft knows its name.
 
 The laws of tasks, of asking and of learning are tried on it as on weft's own (tests/laws).
 """

@@ -43,7 +43,7 @@ def taken(part: Any, rows: Any) -> Any:
 
 
 class RowTensors:
-    """A side of a batch whose fields are tensors, all with a row for each sample. Its subclasses are frozen dataclasses.
+    """A side of a batch: a frozen dataclass of tensors, each with a row for each sample.
 
     A field may be None instead.
     """
@@ -64,7 +64,8 @@ class RowTensors:
 
     def _mapped(self, change: Callable[[Any], Any]) -> Self:
         """A copy with every field changed."""
-        return type(self)(**{field.name: change(getattr(self, field.name)) for field in fields(self)})  # type: ignore[arg-type]
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return type(self)(**{name: change(getattr(self, name)) for name in names})
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Classes(RowTensors):
 
 @dataclass(frozen=True)
 class Numbers(RowTensors):
-    """A number for each sample, or several, on the scale that is learned. A sample mixed of two has an `other` number too."""
+    """Numbers of each sample on the scale that is learned; a sample mixed of two has an `other` number too."""
 
     values: Float[Tensor, "B *C"]
     other: Float[Tensor, "B *C"] | None = None
@@ -159,7 +160,7 @@ W = TypeVar("W")
 
 @dataclass(frozen=True)
 class Samples(Generic[G, W]):
-    """What is given and what is wanted, row by row; `owner` names the row of `given` that each row of `wanted` is of."""
+    """What is given and what is wanted, row by row; `owner` is the row of `given` that a row of `wanted` is of."""
 
     given: G
     wanted: W

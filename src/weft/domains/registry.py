@@ -1,8 +1,8 @@
 """The tasks in plain words: weft's own, then those of installed plug-ins. Imports no torch.
 
-A task itself, and the reader of its data, are imported when they are first used. A plug-in is an entry point of the group
-`weft.domains` that names a module of cards: one that ends with a tuple `CARDS`, as weft's own do. Plug-ins are looked for
-once, and only for a name or files that no task of weft's claims, or for a list.
+A task itself, and the reader of its data, are imported when they are first used. A plug-in is an entry point of the
+group `weft.domains` that names a module of cards: one that ends with a tuple `CARDS`, as weft's own do. Plug-ins are
+looked for once, and only for a name or files that no task of weft's claims, or for a list.
 """
 
 import sys
@@ -25,6 +25,7 @@ from weft.errors import WeftError, harmless, nearest
 from weft.tasks.card import Card
 
 if TYPE_CHECKING:
+    from weft.tasks.exchange import Exchange
     from weft.tasks.task import Task
 
 GROUP = "weft.domains"
@@ -63,10 +64,10 @@ def card_of(config: Mapping[str, Any], where: str) -> Card | None:
 
 
 def task_of(config: Mapping[str, Any], where: str) -> "Task[Any, Any, Any] | None":
-    """The task that a config.json names, imported, so that its codecs, settings and model can be read; None without one.
+    """The task that a config.json names, imported, so that its codecs, settings and model can be read; or None.
 
-    Codecs may be of other tasks: those of an imported model that no task uses, or of a model of pictures that came with a
-    tokenizer. Then all tasks of weft's are imported.
+    Codecs may be of other tasks: those of an imported model that no task uses, or of a model of pictures that came with
+    a tokenizer. Then all tasks of weft's are imported.
     """
     card = card_of(config, where)
     task = None if card is None else _imported(card, where)
@@ -74,6 +75,18 @@ def task_of(config: Mapping[str, Any], where: str) -> "Task[Any, Any, Any] | Non
         for own in CARDS.values():
             _ = own.task
     return task
+
+
+def exchange_of(name: str | None, where: str = "--task") -> "Exchange":
+    """Who says what models of the task of that name need that come from other tools or go to them.
+
+    Without a task it is the domain of texts: other models have one.
+    """
+    if name is not None:
+        return card_named(name, where).task
+    from weft.domains.texts.exchange import TextsWithoutTask
+
+    return TextsWithoutTask()
 
 
 def _imported(card: Card, where: str) -> "Task[Any, Any, Any]":

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from weft.errors import DataError
+from weft.errors import DataError, WeftError
 from weft.files.decoding import shown
 from weft.files.roles import Role
 from weft.files.survey import NO, Judgement, Survey, Surveyed
@@ -21,9 +21,9 @@ D = TypeVar("D", bound="Dataset[Any, Any]")
 class Dataset(Generic[T, H]):
     """What was read.
 
-    `rule` says how held-out rows were chosen: in short up to the first colon or bracket, in full behind it. `described` names the data in
-    a sentence; `notes` are lines for people, the first with the amount; `skipped` lists what was left out and why;
-    `amounts` are counts for config.json.
+    `rule` says how held-out rows were chosen: in short up to the first colon or bracket, in full behind it. `described`
+    names the data in a sentence; `notes` are lines for people, the first with the amount; `skipped` lists what was left
+    out and why; `amounts` are counts for config.json.
     """
 
     train: T
@@ -40,13 +40,21 @@ class Dataset(Generic[T, H]):
         """A held-out input to try a model with, as a user types it; None where it stands in no file of its own."""
         return None
 
+    def pictures_in_numbers(self) -> dict[str, Any]:
+        """How many pictures there are to train on, of which sizes, classes and kinds; empty for other data."""
+        return {}
+
+    def contact_sheet(self, title: str, format: str) -> bytes:
+        """Some of the pictures side by side, as a picture of the format .png or .svg; refused for other data."""
+        raise no_pictures()
+
 
 class Reader(ABC, Generic[D]):
     """Reads one kind of data.
 
     `sample` names a run on the data that ships with weft. `roles` are what columns of its tables are for. `leaves_out`
-    says whether bad rows may be left out, as the setting skip allows. `overrules` are readers of more general data: what
-    they judge in general gives way where this one is sure, and all that they judge where it refuses a file.
+    says whether bad rows may be left out, as the setting skip allows. `overrules` are readers of more general data:
+    what they judge in general gives way where this one is sure, and all that they judge where it refuses a file.
     """
 
     sample: ClassVar[str]
@@ -59,12 +67,17 @@ class Reader(ABC, Generic[D]):
         return NO
 
     def refusal(self, source: Surveyed) -> DataError | None:
-        """The error for text that this reader knows, in a file that it does not take as it is; None where it knows nothing."""
+        """The error for text that this reader knows, in a file that it does not take as it is; or None."""
         return None
 
     @abstractmethod
     def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> D:
         """The rows in files, split; with no sources, the sample that ships. `asked` are the settings of a training."""
+
+
+def no_pictures() -> WeftError:
+    """The error for data of which pictures are to be shown and that has none."""
+    return WeftError("this data has no pictures to show", where="-o", fix="leave -o out: first rows are printed")
 
 
 def held_in(name: str) -> str:

@@ -1,4 +1,4 @@
-"""LabelledData: rows with a label each, a class or a number, to train on and held out. Knows labels; refuses to know rows."""
+"""LabelledData: rows with a label each to train on and held out. Knows labels; refuses to know what the rows are."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ class LabelledData(Dataset[Sequence[R], Sequence[R]]):
         *,
         called: str,
     ) -> "LabelledData[L]":
-        """What `read` finds in files, split; without sources, the sample that ships. Rows are `called` so in messages."""
+        """What `read` finds in files, split; without sources, in the sample. Messages say `called` for rows."""
         rows = read(sources)
         kind = kind_of([row.label for row in rows])
         if valid is None:

@@ -1,4 +1,4 @@
-"""ReadingView: attention within one stream, by the names of its tokens. Knows no domain: whoever looks says what is read."""
+"""ReadingView: attention within one input, by the names of its tokens. Knows no domain: the caller names the tokens."""
 
 import html
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class ReadingView(View):
         answer: LookedAnswer | None = None,
         notes: Sequence[str] = (),
     ):
-        """`raw` is what the model's embedder takes, a batch of one; `labels` name its tokens, and `said` is the input in words.
+        """`raw` is a batch of one, as the embedder takes it; `labels` name its tokens, `said` is the input in words.
 
         `answer` is what the model answers to it; `notes` are sentences that a reader of the map should know.
         """
@@ -66,7 +66,7 @@ class ReadingView(View):
 
     @property
     def _scaled_without_first(self) -> bool:
-        """Whether tokens read what is before them alone, so that the first is read by all and by itself with weight 1."""
+        """Whether tokens read only what is before them: then all read the first, which reads itself with weight 1."""
         return len(self.labels) > 2 and not np.triu(self._weights, 1).any()
 
     def steps(self, token: str | int = 1) -> Steps:

@@ -1,4 +1,4 @@
-"""`weft check` and `weft.check`: what data is, what could be learned from it, and what is wrong with it. Trains nothing.
+"""`weft check` and `weft.check`: what data is, what could be learned from it, what is wrong with it. Trains nothing.
 
 Torch is loaded for the plan alone, and only where the data can be trained on.
 """
@@ -13,7 +13,7 @@ from weft.domains.recognising import Use, judge, separator_hint, surest, unclear
 from weft.domains.registry import card_named
 from weft.errors import ConfigError, DataError, WeftError
 from weft.files.bad_rows import listing
-from weft.files.dataset import Dataset
+from weft.files.dataset import Dataset, no_pictures
 from weft.files.known_roles import ALL
 from weft.files.survey import Survey
 from weft.files.tables import open_table
@@ -41,8 +41,8 @@ class Defect:
 class Checked:
     """What is known of some data.
 
-    `certainty` is one of sure, likely, asked for and not clear. `uses` are tasks with the command that does each, the best
-    first. `refused` says why `weft train` would refuse the data as it is; `plan` holds the lines of its plan where it would not.
+    `certainty` is one of sure, likely, asked for and not clear. `uses` are tasks with their commands, the best first.
+    `refused` says why `weft train` would refuse the data; `plan` holds the lines of its plan where it would not.
     """
 
     sources: tuple[str, ...]
@@ -75,9 +75,9 @@ class Checked:
 
     def sheet(self, format: str = "png") -> bytes:
         """A contact sheet of the pictures in the data."""
-        from weft.runs.check_facts import contact_sheet_of
-
-        return contact_sheet_of(self.data, ", ".join(self.sources), format)
+        if self.data is None:
+            raise no_pictures()
+        return self.data.contact_sheet(", ".join(self.sources), format)
 
 
 def check(
@@ -140,7 +140,7 @@ def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> C
 def _unclear(
     known: dict[str, Any], asked: Asked, survey: Survey, error: DataError, found: Sequence[Use], progress: Progress
 ) -> Checked:
-    """What is known of data that has no task yet: a table by its columns, other data as the first task would read it."""
+    """What is known of data without a task yet: a table by its columns, other data as the first task would read it."""
     data = None
     if not survey.tables and found:
         try:

@@ -8,7 +8,7 @@ from weft.domains.texts.cards import CLASSIFY_TEXT
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.labelled import read_texts
 from weft.domains.texts.encoded.labelled import LabelledIds
-from weft.domains.texts.exchange import label_proof, text_codec, text_settings, whole_texts, with_text
+from weft.domains.texts.exchange import label_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import LabelTraining
@@ -26,7 +26,7 @@ from weft.objectives import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
 from weft.tasks.asks import Answer, Asks, Given, only_text, texts_of
 from weft.tasks.codec import Codecs
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.labels.task import LabelTask
@@ -57,7 +57,7 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
 
     def codecs(self, data: LabelledData[Example], training: LabelTraining, known: Codecs) -> Codecs:
         texts = [one.text for one in data.train]
-        label = labels.learned_from(data, known)
+        label = labelling.learned_from(data, known)
         return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "label": label}
 
     def encode(
@@ -68,7 +68,7 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
         known: Model.Config | None,
         progress: Progress,
     ) -> LabelledIds:
-        return LabelledIds.of(data, text_of(codecs), labels.codec_of(codecs))
+        return LabelledIds.of(data, text_of(codecs), labelling.codec_of(codecs))
 
     def sized(self, draft: LabelDraft) -> tuple[Stream.Config, LabelTraining]:
         return encoders.new_encoder(draft, _wanted(draft))
@@ -79,7 +79,7 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
 
     def objective(self, encoded: LabelledIds, codecs: Codecs, training: LabelTraining) -> Objective.Config:
         balance = encoded.train.targets if training.balance else None
-        return labels.objective(labels.codec_of(codecs), smoothing=training.smoothing, balance=balance)
+        return labelling.objective(labelling.codec_of(codecs), smoothing=training.smoothing, balance=balance)
 
     def source(self, encoded: LabelledIds, codecs: Codecs, model: Model.Config, training: LabelTraining) -> Source:
         return encoded.source(
@@ -93,13 +93,13 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
         return encoders.text_facts(run, "texts")
 
     def predict(
-        self, run: Loaded, inputs: Sequence[Given], how: labels.Labelling, listen: Listen | None
+        self, run: Loaded, inputs: Sequence[Given], how: labelling.Labelling, listen: Listen | None
     ) -> list[Answer]:
         run, codec, texts = run.computing(how.precision), text_of(run.codecs), texts_of(inputs)
         ids = codec.ids(texts)
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
-        found = labels.predictions(
+        found = labelling.predictions(
             run.codec("label", LabelCodec), text_values(run.stream, rows), texts, how.top, how.choices
         )
         return [
@@ -120,12 +120,12 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
         codec.encode(truth)  # refuses unknown labels before anything is computed
         rows = text_of(run.codecs).encode(texts, context_of(run.model.config)).rows
         values = text_values(run.stream, rows, progress)
-        return labels.measured(codec, values, truth, excerpts, called="text")
+        return labelling.measured(codec, values, truth, excerpts, called="text")
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         label = run.codec("label", LabelCodec)
         text = only_text(inputs)
-        return look_at(run, text, how, lambda ids: labels.answer(label, text_values(run.stream, [ids])))
+        return look_at(run, text, how, lambda ids: labelling.answer(label, text_values(run.stream, [ids])))
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)
@@ -133,7 +133,7 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
     def adopted(self, model: Imported) -> Adopted:
         label = label_codec(model, unnamed=NumberCodec)
         codecs = {**whole_texts(model), **({} if label is None else {"label": label})}
-        return Adopted(codecs, label_objective(label), text_settings(model))
+        return Adopted(codecs, label_objective(label), text_settings(model), text_files(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return with_text(with_labels(run), run, text_codec(run))

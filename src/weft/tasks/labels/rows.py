@@ -1,4 +1,4 @@
-"""Rows of different lengths as numbers, with a label each: those of one side, and all of a run with its source of samples."""
+"""Rows of different lengths with a label each, as numbers and as samples. Knows no domain: a codec made the numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -11,7 +11,7 @@ from weft.objectives import Objective
 from weft.tasks.asks import Gives
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided, start_weights, with_lora
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.request import D, Draft, E, Loaded, Prediction, S
 from weft.tasks.task import Task
@@ -21,12 +21,12 @@ class LabelTask(Task[D, E, S]):
     """A label for each input. The codec of the labels stands at the end called "label"."""
 
     thing: ClassVar[str]  # what gets a label, as in "a text"
-    Predict: ClassVar[type[Config]] = labels.Labelling
+    Predict: ClassVar[type[Config]] = labelling.Labelling
 
     def continued(self, draft: Draft[D, E, S], origin: Loaded) -> tuple[Model.Config, S]:
-        """The model of another run with as many outputs as these labels need, and the settings with everything decided."""
+        """The model of another run with an output for each of these labels, and the settings, decided."""
         config = with_lora(origin.model.config, draft.training)
-        same, outputs = _same_labels(draft.codecs, origin), labels.codec_of(draft.codecs).outputs
+        same, outputs = _same_labels(draft.codecs, origin), labelling.codec_of(draft.codecs).outputs
         return config.replace(outputs=outputs), decided(draft.training, same_head=same)
 
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
@@ -35,11 +35,11 @@ class LabelTask(Task[D, E, S]):
 
     def objective(self, encoded: E, codecs: Codecs, training: S) -> Objective.Config:
         """The loss for classes or numbers."""
-        return labels.objective(labels.codec_of(codecs))
+        return labelling.objective(labelling.codec_of(codecs))
 
     def ability(self, run: Loaded) -> str:
         """The labels that the model gives, in the first words of a sentence."""
-        return labels.ability(run.codec("label", LabelCodec), self.thing)
+        return labelling.ability(run.codec("label", LabelCodec), self.thing)
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         """How many rows there were."""
@@ -47,11 +47,11 @@ class LabelTask(Task[D, E, S]):
 
     def gives(self, run: Loaded) -> Gives:
         """One of some labels, any of some, or a number."""
-        return labels.gives(run.codec("label", LabelCodec))
+        return labelling.gives(run.codec("label", LabelCodec))
 
     def shown(self, prediction: Prediction) -> str:
         """The label, how sure it is, and the input, in a line."""
-        return labels.in_a_line(prediction)
+        return labelling.in_a_line(prediction)
 
 
 def _same_labels(codecs: Codecs, origin: Loaded) -> bool:

@@ -19,8 +19,6 @@ from weft.files.survey import NO, Judgement, Survey, weakest
 from weft.files.tables import Item, Table, open_table
 from weft_series.cards import SeriesTraining
 
-SHORTEST = 8  # columns of numbers that are taken for a series
-
 
 @dataclass(frozen=True)
 class Series:
@@ -56,9 +54,9 @@ class SeriesTables(Reader[SeriesData]):
 
 
 def _judged(table: Table) -> Judgement:
-    """Sure where one column is named as a label and all others are numbers, enough of them to be a series."""
+    """Sure where one column is named as a label and all others, at least eight, are numbers."""
     others = [column for column in table.columns if column.place not in LABEL.by_name(table.names)]
-    series = len(others) == len(table.columns) - 1 >= SHORTEST and all(one.looks == "number" for one in others)
+    series = len(others) == len(table.columns) - 1 >= 8 and all(one.looks == "number" for one in others)
     return Judgement("sure", "a label and a series of numbers in each row") if series else NO
 
 

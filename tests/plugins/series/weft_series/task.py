@@ -18,7 +18,7 @@ from weft.models.zoo import Size
 from weft.position import Rotary
 from weft.tasks.asks import Answer, Asks, Given, only_text, texts_of
 from weft.tasks.codec import Codecs, codec_at
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.labelling import Labelling
 from weft.tasks.labels.rows import EncodedRows
@@ -62,7 +62,7 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
 
     def codecs(self, data: SeriesData, training: SeriesTraining, known: Codecs) -> Codecs:
         series = known.get("series") or SeriesCodec.of(one.values for one in data.train)
-        return {"series": series, "label": labels.learned_from(data, known)}
+        return {"series": series, "label": labelling.learned_from(data, known)}
 
     def encode(
         self, data: SeriesData, codecs: Codecs, training: SeriesTraining, known: Model.Config | None, progress: Progress
@@ -82,7 +82,8 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Labelling, listen: Listen | None) -> list[Answer]:
         texts, label = texts_of(inputs), run.codec("label", LabelCodec)
         values = _computed(run, map(numbers_in, texts), run.computing(how.precision).stream)
-        return [Answer(i, one) for i, one in enumerate(labels.predictions(label, values, texts, how.top, how.choices))]
+        found = labelling.predictions(label, values, texts, how.top, how.choices)
+        return [Answer(i, one) for i, one in enumerate(found)]
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Compute) -> Embedded:
         texts, model = texts_of(inputs), run.computing(how.precision).stream
@@ -97,14 +98,14 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
     ) -> Measured:
         label, truth = run.codec("label", LabelCodec), [one.label for one in held_out]
         values = _computed(run, (one.values for one in held_out), run.stream)
-        return labels.measured(label, values, truth, [one.name for one in held_out], called="series")
+        return labelling.measured(label, values, truth, [one.name for one in held_out], called="series")
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: object) -> ReadingView:
         text, patch = only_text(inputs), run.stream.embed.patch
         series = numbers_in(text)
         named = [" ".join(f"{one:g}" for one in series[i : i + patch]) for i in range(0, len(series), patch)]
         raw = SeriesBatch.of(run.codec("series", SeriesCodec).encode([series]))
-        answer = labels.answer(run.codec("label", LabelCodec), _computed(run, [series], run.stream))
+        answer = labelling.answer(run.codec("label", LabelCodec), _computed(run, [series], run.stream))
         return ReadingView(run.stream, raw, named, text, answer=answer)
 
 

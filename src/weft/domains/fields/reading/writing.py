@@ -1,12 +1,9 @@
 """Writing fields to netCDF files and zarr stores, laid out as the file that they were made from.
 
-A file is there whole or not at all. Missing values are NaN, declared as `_FillValue`; numbers are never packed, so none can overflow.
+A file is there whole or not at all. Missing values are NaN, declared as `_FillValue`; numbers are never packed.
 """
 
-import contextlib
 import io
-import os
-import shutil
 import tempfile
 import zipfile
 from dataclasses import dataclass
@@ -23,9 +20,8 @@ from weft.domains.fields.reading.opening import libraries
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.grid_formats import is_store
-from weft.storage.disk import require_space, storage_error
-from weft.storage.lock import temporary
-from weft.storage.store import sync_folder, write_file
+from weft.files.writing import write_made
+from weft.storage.disk import storage_error
 from weft.version import VERSION
 
 if TYPE_CHECKING:
@@ -35,10 +31,10 @@ WRITTEN = (".nc", ".nc4", ".zarr")
 
 
 @dataclass(frozen=True)
-class Written:
+class FieldsToWrite:
     """What is to be written: values (n V Y X), or (M n V Y X) for several members, in the order of some fields' layers.
 
-    `days` are the times, counted as in `Fields.times`; `spread` is shaped as one member of the values; `made` says how they came about.
+    `days` are the times, as in `Fields.times`; `spread` has the shape of one member; `made` says how values were made.
     """
 
     values: np.ndarray
@@ -47,17 +43,13 @@ class Written:
     made: str = "predicted"
 
 
-def write_fields(path: Path, like: Fields, written: Written) -> None:
+def write_fields(path: Path, like: Fields, written: FieldsToWrite) -> None:
     """Write values as a file of the layout of `like`, from which they were made: netCDF, or zarr by the ending."""
     check_output(path)
-    content = fields_content(path.suffix.lower(), like, written)
-    if path.suffix.lower() == ".zarr":
-        put_store(path, content)
-    else:
-        write_file(path, content)
+    write_made(path, fields_content(path.suffix.lower(), like, written))
 
 
-def fields_content(ending: str, like: Fields, written: Written) -> bytes:
+def fields_content(ending: str, like: Fields, written: FieldsToWrite) -> bytes:
     """Values in the layout of `like` as the bytes of a netCDF file, or of a zip file of a zarr store by the ending."""
     dataset = as_dataset(like, written)
     with tempfile.TemporaryDirectory(prefix="weft-made-") as folder:
@@ -76,24 +68,6 @@ def fields_content(ending: str, like: Fields, written: Written) -> bytes:
             raise storage_error(error, path, needed=dataset.nbytes) from error
 
 
-def put_store(path: Path, packed: bytes) -> None:
-    """Write a zarr store, given as the bytes of a zip file, as a folder: whole or not at all."""
-    require_space(path, len(packed))
-    unfinished = temporary(path.parent)
-    try:
-        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            archive.extractall(unfinished)
-        if is_store(path) and path.is_dir():
-            shutil.rmtree(path)
-        os.replace(unfinished, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise storage_error(error, path, needed=len(packed)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(unfinished) if unfinished.is_dir() else os.unlink(unfinished)
-
-
 def check_output(path: Path) -> None:
     """Refuse a name that fields cannot be written to, before anything is computed."""
     libraries()
@@ -106,7 +80,7 @@ def check_output(path: Path) -> None:
         raise DataError("its folder is not there", where=shown(path), fix="make the folder first")
 
 
-def as_dataset(like: Fields, written: Written) -> "xr.Dataset":
+def as_dataset(like: Fields, written: FieldsToWrite) -> "xr.Dataset":
     """Values as an xarray.Dataset in the layout of the file that `like` was read from."""
     layout = convention_of(like)
     arrays: dict[str, Any] = {}
@@ -125,7 +99,7 @@ def as_dataset(like: Fields, written: Written) -> "xr.Dataset":
     return _dataset(layout, arrays, written)
 
 
-def _dataset(layout: Convention, arrays: dict[str, Any], written: Written) -> "xr.Dataset":
+def _dataset(layout: Convention, arrays: dict[str, Any], written: FieldsToWrite) -> "xr.Dataset":
     """Variables with their coordinates, none of which is encoded any further."""
     used = {dim for dims, *_ in arrays.values() for dim in dims}
     coordinates = {}

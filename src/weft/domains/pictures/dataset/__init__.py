@@ -1,5 +1,6 @@
-"""Dataset.
+"""Pictures to train on and pictures held out. No torch.
 
-pictures  Pictures to learn from and pictures held out
-split     Pictures to learn from and pictures held out
+facts     how many pictures there are, of which sizes, classes and kinds
+pictures  the readers, with labels and without
+split     the split: a pure function of contents and labels
 """

@@ -12,7 +12,7 @@ from einops import rearrange
 from torch import Tensor
 
 from weft.core.recording import Reading, record
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.domains.pictures.views.learned_view import learned_names
 from weft.errors import ConfigError
 from weft.inspect.maps import Maps, MapsView
@@ -48,8 +48,8 @@ class LookAtPicture(Ground):
         "head": "show one head, counted from 1",
         "every": "show every layer and head, each in its own panel",
         "patch": "row,column: the attention of this patch, instead of that of the class token or of all tokens",
-        "by": "attention: the attention weights; gradient: what supports the answer (Grad-CAM); occlusion: which parts make the "
-        "answer less probable when they are covered; by default the first of these that the model has",
+        "by": "attention: the attention weights; gradient: what supports the answer (Grad-CAM); occlusion: which parts "
+        "make the answer less probable when they are covered; by default the first of these that the model has",
         "label": "with by=gradient or by=occlusion: explain this class instead of the model's answer",
         "token": f"{TOKEN}; tokens are class, and patches as row,column",
         "what": "filters, positions or both: what the embedder learned; needs no picture",

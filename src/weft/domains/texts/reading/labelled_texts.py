@@ -190,8 +190,8 @@ def split_labelled(
     sides = split_rows(rows, digests, share, what="texts", groups=groups)
     each = " of each class" if kind == "classes" else ""
     rule = (
-        f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the lowest "
-        "SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
+        f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the "
+        "lowest SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
     )
     return Split(*sides, rule)
 

@@ -19,7 +19,7 @@ def text_reading(
     how: AttentionChoice = ALL,
     answer: LookedAnswer | None = None,
 ) -> ReadingView:
-    """The view of one text by its tokens; `ids` are the text's with its marks, `answer` is what the model answers to it."""
+    """The view of one text by its tokens. `ids` are those of the text and its marks; `answer` is the model's."""
     numbers = [int(id) for id in ids]
     labels = text_labels(tokenizer, numbers)  # marks by their names, other tokens as they are written
     opened = numbers[0] == tokenizer.end and len(numbers) > 1
