@@ -5,6 +5,7 @@ survey         what the named sources are: made once, asked by every reader
 dataset        Dataset (rows to train on, rows held out, fingerprint) and Reader (makes one from files)
 held_out       the one rule by which rows are held out
 bad_rows       rows that cannot be used: refused, or left out and counted, up to a bound
+labelled       LabelledData: rows with a label each, split by their contents
 labels         whether labels are classes or numbers, and their order
 languages      names of languages as people write them
 

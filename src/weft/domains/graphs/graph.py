@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import final
 
-from torch import Tensor
-
 from weft.batches.source import Source
 from weft.domains.graphs import answers, elements
 from weft.domains.graphs import recipe as recipes
@@ -27,26 +25,26 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
 from weft.tasks.codec import Codecs
-from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.task import LabelTask
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.task import Task
 from weft.training.progress import Progress
 
 GraphDraft = Draft[GraphData, EncodedGraphs, GraphTraining]
 
 
 @final
-class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
+class GraphLabels(LabelTask[GraphData, EncodedGraphs, GraphTraining]):
     """A class or a number for each node, or for each graph."""
 
     card = GRAPH
     parts = (Parts({"graph": End.of(GraphCodec), "label": End.of(LabelCodec)}, (Stream,), GraphEmbed),)
     recipe = recipes.GRAPHS
     unit = "label"
+    thing = "a graph"
     asks = (Asks("file", "a graph", KNOWN),)
     embeds = (Asks("file", "a graph", KNOWN),)
     Predict = AskElements
@@ -65,9 +63,6 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
 
     def continued(self, draft: GraphDraft, origin: Loaded) -> tuple[Model.Config, GraphTraining]:
         return elements.continued(draft, origin)
-
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
-        return start_weights(origin, backbone=True, same_head=codecs["label"].same(origin.codecs.get("label")))
 
     def objective(self, encoded: EncodedGraphs, codecs: Codecs, training: GraphTraining) -> Objective.Config:
         return elements.element_objective(encoded.data, codecs)

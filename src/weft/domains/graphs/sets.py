@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
-from torch import Tensor
-
 from weft.batches.source import Source
 from weft.domains.graphs import answers, elements
 from weft.domains.graphs import recipe as recipes
@@ -27,26 +25,26 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
 from weft.tasks.codec import Codecs
-from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.task import LabelTask
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
-from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.task import Task
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured
 from weft.training.progress import Progress
 
 SetDraft = Draft[GraphData, EncodedGraphs, SetTraining]
 
 
 @final
-class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
+class SetLabels(LabelTask[GraphData, EncodedGraphs, SetTraining]):
     """A class or a number for each set."""
 
     card = SETS
     parts = (Parts({"graph": End.of(GraphCodec), "label": End.of(LabelCodec)}, (Stream,), GraphEmbed),)
     recipe = recipes.SETS
     unit = "set"
+    thing = "a set of vectors"
     asks = (Asks("file", "a set of vectors", KNOWN, lines=True),)
     embeds = (Asks("file", "a set of vectors", KNOWN),)
     Predict = AskElements
@@ -66,9 +64,6 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
     def continued(self, draft: SetDraft, origin: Loaded) -> tuple[Model.Config, SetTraining]:
         return elements.continued(draft, origin)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
-        return start_weights(origin, backbone=True, same_head=codecs["label"].same(origin.codecs.get("label")))
-
     def objective(self, encoded: EncodedGraphs, codecs: Codecs, training: SetTraining) -> Objective.Config:
         return elements.element_objective(encoded.data, codecs)
 
@@ -77,9 +72,6 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
 
     def batch_in_words(self, training: SetTraining, source: Source) -> str:
         return f"batches of up to {training.batch * training.rows} sets"
-
-    def ability(self, run: Loaded) -> str:
-        return labelling.ability(run.codec("label", LabelCodec), "a set of vectors")
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.graph_facts(run, "sets")
@@ -99,9 +91,6 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
         return answers.embedded(run, [(one.name, self._sets(run, one)) for one in inputs])
-
-    def shown(self, prediction: Prediction) -> str:
-        return labelling.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
         asked = run.training(SetTraining)
