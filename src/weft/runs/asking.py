@@ -4,41 +4,23 @@ given -> ask -> Answer, and `written` for the files that a user asked for. Who h
 calls `checked` and `ask` alone: these open nothing and write nothing.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
-from typing import TYPE_CHECKING
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from weft.config import Config
-from weft.errors import ConfigError
-from weft.errors import Interrupted
-from weft.errors import StorageError
-from weft.errors import WeftError
-from weft.files.decoding import read_text
-from weft.files.decoding import reading_as
-from weft.files.documents import Document
-from weft.files.documents import units
+from weft.errors import ConfigError, Interrupted, StorageError, WeftError
+from weft.files.decoding import read_text, reading_as
+from weft.files.documents import Document, units
 from weft.files.finding import ending
 from weft.files.ways import read_options
 from weft.files.writing import write_made
-from weft.generate.stopping import Stop
-from weft.generate.stopping import Stopped
-from weft.generate.stopping import never
-from weft.generate.stopping import stopped_by
+from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
-from weft.tasks.asks import Answer
-from weft.tasks.asks import Given
-from weft.tasks.asks import Use
-from weft.tasks.asks import Ways
-from weft.tasks.request import Embedded
-from weft.tasks.request import Listen
-from weft.tasks.request import Prediction
+from weft.tasks.asks import Answer, Given, Use, Ways
+from weft.tasks.request import Embedded, Listen, Prediction
 from weft.tasks.settings.limits import with_settings
 
 if TYPE_CHECKING:

@@ -1,26 +1,21 @@
 """What people want to know of their data before they train: files, columns, scripts, pictures, first rows. No torch."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import fields
-from dataclasses import is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import islice
 from typing import Any
+
 from weft.amounts import amount
-from weft.errors import DataError
-from weft.errors import listed
+from weft.errors import DataError, listed
 from weft.files.columns import HOLDS
 from weft.files.dataset import Dataset
 from weft.files.decoding import shown
 from weft.files.languages import language
 from weft.files.roles import Role
-from weft.files.survey import FILES
-from weft.files.survey import Survey
-from weft.files.workbooks import WORKBOOK
-from weft.files.workbooks import sheets_of
-import unicodedata
+from weft.files.survey import FILES, Survey
+from weft.files.workbooks import WORKBOOK, sheets_of
 
 ROWS = 4  # first rows that are shown
 WIDE = 100  # characters of a row that are shown

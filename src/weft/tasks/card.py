@@ -1,13 +1,13 @@
 """A task in plain words: what a list of tasks, a wrong name and an early error need. Imports no torch."""
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
 from weft.files.dataset import Reader
 from weft.tasks.settings.sized import SizedTraining
-import importlib
 
 if TYPE_CHECKING:
     from weft.tasks.task import Task

@@ -5,15 +5,11 @@ predict | measure | look | vectors                                              
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Generic
+
 from torch import Tensor
-from typing import Any
-from typing import ClassVar
-from typing import Generic
+
 from weft.batches.source import Source
 from weft.config import Config
 from weft.errors import WeftError
@@ -22,29 +18,14 @@ from weft.generate.prompts import Prompt
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.tasks.asks import Answer
-from weft.tasks.asks import Asks
-from weft.tasks.asks import Given
-from weft.tasks.asks import Gives
-from weft.tasks.asks import Ways
+from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.card import Card
 from weft.tasks.codec import Codecs
 from weft.tasks.exchange import Exchange
-from weft.tasks.finetuning import decided
-from weft.tasks.finetuning import start_weights
-from weft.tasks.finetuning import with_lora
+from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.parts import Parts
 from weft.tasks.recipe import AnyRecipe
-from weft.tasks.request import D
-from weft.tasks.request import Draft
-from weft.tasks.request import E
-from weft.tasks.request import Embedded
-from weft.tasks.request import Listen
-from weft.tasks.request import Loaded
-from weft.tasks.request import Measured
-from weft.tasks.request import Prediction
-from weft.tasks.request import Request
-from weft.tasks.request import S
+from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.progress import Progress
 

@@ -1,28 +1,17 @@
 """Models of pictures and texts from elsewhere and for elsewhere: codecs, marks, and captions that prove an export."""
 
 from dataclasses import replace
-from weft.domains.captions.writing import Captioning
-from weft.domains.captions.writing import PictureWriter
-from weft.domains.pairs.exchange import plain_answers
-from weft.domains.pairs.exchange import searched
-from weft.domains.pairs.exchange import their_search
+
+from weft.domains.captions.writing import Captioning, PictureWriter
+from weft.domains.pairs.exchange import plain_answers, searched, their_search
 from weft.domains.pairs.writing import EXTRA_TOKENS
-from weft.domains.pictures.exchange import picture_codec_of
-from weft.domains.pictures.exchange import picture_settings
-from weft.domains.pictures.exchange import trial_pictures
-from weft.domains.pictures.exchange import with_pictures
+from weft.domains.pictures.exchange import picture_codec_of, picture_settings, trial_pictures, with_pictures
 from weft.domains.pictures.given import given_pictures
 from weft.domains.pictures.settings import Ground
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.exchange import generation
-from weft.domains.texts.exchange import marks_of
-from weft.domains.texts.exchange import text_codec
-from weft.domains.texts.exchange import text_files
-from weft.domains.texts.exchange import tokenizer_of
-from weft.domains.texts.exchange import with_text
+from weft.domains.texts.exchange import generation, marks_of, text_codec, text_files, tokenizer_of, with_text
 from weft.errors import WeftError
-from weft.interop import Imported
-from weft.interop import Marks
+from weft.interop import Imported, Marks
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.dual_encoder import DualEncoder
@@ -31,8 +20,7 @@ from weft.objectives import TargetToken
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Given
 from weft.tasks.codec import Codec
-from weft.tasks.outgoing import Outgoing
-from weft.tasks.outgoing import with_labels
+from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.proof import Proof
 from weft.tasks.request import Loaded
 

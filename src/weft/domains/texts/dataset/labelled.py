@@ -3,36 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, final
+from typing import final
 
 from weft.domains.texts.dataset.running import RunningText
 from weft.domains.texts.reading import labelled
 from weft.domains.texts.reading.labelled import read_labelled
 from weft.domains.texts.reading.labelled_texts import Example, LabelledTexts, overlap, split_labelled
+from weft.domains.texts.settings import LabelTraining
 from weft.errors import listed
 from weft.files.dataset import Count, Dataset, Reader
 from weft.files.known_roles import LABELLED
 from weft.files.labels import Kind
 from weft.files.survey import Judgement, Survey
-
-
-class LabelColumns(Protocol):
-    """What may be said of the rows: `fewest` is the number of texts that a class needs to be kept."""
-
-    @property
-    def text_column(self) -> str | None: ...
-
-    @property
-    def label_column(self) -> str | None: ...
-
-    @property
-    def labels(self) -> Kind | None: ...
-
-    @property
-    def fewest(self) -> int: ...
-
-    @property
-    def allowed(self) -> int | float | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +37,7 @@ class LabelledDocuments(Reader[LabelledData]):
         return labelled.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: LabelColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: LabelTraining, count: Count | None = None
     ) -> LabelledData:
         from weft.domains.texts.sample.opinions import labelled_opinions
 
@@ -84,7 +66,7 @@ class LabelledDocuments(Reader[LabelledData]):
 
 
 def read_texts(
-    sources: Sequence[str], asked: LabelColumns, *, kind: Kind | None = None, learn: bool = True
+    sources: Sequence[str], asked: LabelTraining, *, kind: Kind | None = None, learn: bool = True
 ) -> LabelledTexts:
     """The labelled texts in files. Without `learn` they are only measured on: few are enough, and none are dropped."""
     return read_labelled(
