@@ -5,7 +5,6 @@ of the Laplacian and steps between nodes say where it is. A label belongs to a n
 
 cards     graph and sets in plain words
 settings  of their trainings
-presets   sizes of models
 reading   files become graphs and sets
 dataset   graphs, sets or nodes to train on and held out
 codec     GraphCodec: features, words and types of edges

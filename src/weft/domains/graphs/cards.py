@@ -1,7 +1,6 @@
 """Tasks on graphs of nodes and on sets of vectors."""
 
-from weft.domains.graphs.presets import ELEMENTS
-from weft.domains.graphs.settings import GraphTraining, SetTraining
+from weft.domains.graphs.settings import ELEMENTS, GraphTraining, SetTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 

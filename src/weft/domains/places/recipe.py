@@ -7,8 +7,7 @@ from typing import Any
 from weft.domains.places.codec.coordinates import PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.encoded import EncodedPlaces
-from weft.domains.places.presets import PLACES
-from weft.domains.places.settings import PlaceTraining
+from weft.domains.places.settings import PLACES, PlaceTraining
 from weft.models.stream import Model, Stream
 from weft.models.zoo.points import CodeName, CoordinateSize, field
 from weft.tasks.finetuning import decided, with_lora
