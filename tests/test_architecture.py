@@ -50,7 +50,7 @@ DOMAINS: dict[str, set[str]] = {
     "graphs": set(),
 }
 ABOVE_DOMAINS = {"registry", "recognising"}
-TORCH_FREE = ("cards", "settings", "presets", "reading", "dataset", "sample")  # roles of a domain
+TORCH_FREE = ("cards", "settings", "reading", "dataset", "sample")  # roles of a domain
 NAMES = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
 
 
@@ -214,7 +214,7 @@ def test_a_process_that_opens_runs_loads_of_domains_their_words_alone():
     environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     found = {tuple(name.split(".")[2:]) for name in done.stdout.split()}
-    words = {(domain, role) for domain in DOMAINS for role in ("cards", "settings", "presets")}
+    words = {(domain, role) for domain in DOMAINS for role in ("cards", "settings")}
     assert found <= {(name,) for name in ABOVE_DOMAINS | set(DOMAINS)} | words
     assert {(domain, "cards") for domain in DOMAINS} <= found
 

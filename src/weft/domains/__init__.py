@@ -15,8 +15,8 @@ recognising  which task some files are data for, and why
 
 A role has the same name in every domain. It is a file, or a folder of that name once it needs several files.
 
-cards     the tasks in plain words           settings  what people may set of a training
-presets   sizes of models by name            reading   people's files become rows
+cards     the tasks in plain words           settings  what people may set of a training; sizes of models
+reading   people's files become rows
 dataset   rows to train on and rows held out
 codec     values to numbers and back; stands in config.json
 encoded   the data as numbers: ids, frames, windows; how much there is; samples by index
@@ -26,8 +26,8 @@ views     what a run looked at, drawn
 sample    data of weft's own, to try a task with
 exchange  models from elsewhere and for elsewhere: codecs, marks, the proof of an export
 
-Beside them stands one final `Task` a file, and files that only this domain has. Cards, settings, presets, reading,
-dataset, registry and recognising load no torch. Embedders, losses and model classes are on the ground floor
+Beside them stands one final `Task` a file, and files that only this domain has. Cards, settings, reading, dataset,
+ registry and recognising load no torch. Embedders, losses and model classes are on the ground floor
 (`modalities`, `objectives`, `models`).
 
 A domain may import: pairs texts; trees pairs and texts; words texts; captions pictures, pairs and texts. Fields,

@@ -16,7 +16,6 @@ head begin with a neighbourhood of its own width; without it, attention between 
 
 cards        forecast in plain words
 settings     of its training
-presets      sizes of models
 reading      files become Fields
 dataset      fields to train on and later fields held out
 codec        FieldCodec

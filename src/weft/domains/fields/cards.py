@@ -1,7 +1,6 @@
 """The task on fields: variables on a grid in time."""
 
-from weft.domains.fields.presets import FIELDS
-from weft.domains.fields.settings import ForecastTraining
+from weft.domains.fields.settings import FIELDS, ForecastTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 

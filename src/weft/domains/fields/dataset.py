@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from weft.domains.fields.reading.climatology import pieces
 from weft.domains.fields.reading.grid import Fields, FieldSpan
 from weft.domains.fields.reading.measured import measured_fields
 from weft.domains.fields.reading.scanned import OpenedFields, fingerprint, open_fields
+from weft.domains.fields.settings import ForecastTraining
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Dataset, Reader, held_in
 from weft.files.survey import Judgement, Survey
@@ -21,13 +22,6 @@ YEAR = 365.0  # days
 YEARS = 3  # fewest years of data of which the last year is held out
 SHARE = 5  # else the last fifth
 LEAST = 8  # fields: fewer hold nothing to learn from
-
-
-class FieldSettings(Protocol):
-    """What may be said of the fields: the names of the variables to use, with commas between them."""
-
-    @property
-    def variables(self) -> str | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +44,7 @@ class GriddedFields(Reader[FieldData]):
         return recognising.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: FieldSettings, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: ForecastTraining, count: Count | None = None
     ) -> FieldData:
         from weft.domains.fields.sample import SampleFields
 

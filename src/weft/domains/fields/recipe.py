@@ -7,8 +7,7 @@ from typing import Any
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.dataset import FieldData
 from weft.domains.fields.encoded.seen import SeenFields, tokens_apart, tokens_of
-from weft.domains.fields.presets import FIELDS
-from weft.domains.fields.settings import ForecastTraining
+from weft.domains.fields.settings import FIELDS, ForecastTraining
 from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize

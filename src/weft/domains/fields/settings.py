@@ -1,10 +1,19 @@
-"""Settings of trainings on fields on a grid in time."""
+"""Settings of trainings on fields on a grid in time; and the sizes of models that have a name."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import within
 from weft.tasks.settings.sized import SizedTraining
+
+FIELDS = {
+    "tiny": Preset(dim=64, depth=2, heads=2, note=": trains in seconds"),
+    "mini": Preset(dim=128, depth=4, heads=4),
+    "small": Preset(dim=256, depth=6, heads=8),
+    "base": Preset(dim=512, depth=8, heads=8),
+    "large": Preset(dim=1024, depth=12, heads=16),
+}
 
 
 class ForecastTraining(SizedTraining):

@@ -5,7 +5,6 @@ of the Laplacian and steps between nodes say where it is. A label belongs to a n
 
 cards     graph and sets in plain words
 settings  of their trainings
-presets   sizes of models
 reading   files become graphs and sets
 dataset   graphs, sets or nodes to train on and held out
 codec     GraphCodec: features, words and types of edges
@@ -14,10 +13,8 @@ recipe    models that suit a budget
 measures  what simple rules reach: the commonest label, a linear map, the neighbours' labels
 views     a graph drawn, and what one node read
 sample    a party's tables as a graph, throws of dice as sets
-exchange  models of graphs and sets for elsewhere
 
-graph     labels of nodes or of whole graphs
-sets      labels of sets
+labels    graph and sets: labels of nodes, of whole graphs, or of sets; their export
 elements  what both do: codecs, values for each element, measures
 answers   what both answer for files: labels, tables, vectors
 """

@@ -1,7 +1,6 @@
 """Tasks on graphs of nodes and on sets of vectors."""
 
-from weft.domains.graphs.presets import ELEMENTS
-from weft.domains.graphs.settings import GraphTraining, SetTraining
+from weft.domains.graphs.settings import ELEMENTS, GraphTraining, SetTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 
@@ -14,7 +13,7 @@ GRAPH = Card(
     "node-link .json; many graphs as a text or a folder of the TU collection; .csv with a column smiles (RDKit)",
     sample="weft's party (360 guests in four groups of friends, and who knows whom)",
     example="graph.json",
-    home="weft.domains.graphs.graph.GraphLabels",
+    home="weft.domains.graphs.labels.GraphLabels",
     reads="weft.domains.graphs.dataset.reader.LabelledGraphs",
     training=GraphTraining,
     models={
@@ -34,7 +33,7 @@ SETS = Card(
     "vector in each row and a column that names its set",
     sample="weft's dice (1,200 throws, with or without a pair)",
     example="sets.jsonl",
-    home="weft.domains.graphs.sets.SetLabels",
+    home="weft.domains.graphs.labels.SetLabels",
     reads="weft.domains.graphs.dataset.reader.LabelledSets",
     training=SetTraining,
     models={

@@ -1,10 +1,19 @@
-"""Settings of trainings on graphs of nodes and on sets of vectors."""
+"""Settings of trainings on graphs of nodes and on sets of vectors; and the sizes of models that have a name."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import share, within
 from weft.tasks.settings.sized import LABELS, RowTraining
+
+ELEMENTS = {
+    "tiny": Preset(dim=64, depth=2, heads=4, note=": trains in seconds"),
+    "mini": Preset(dim=64, depth=3, heads=4),
+    "small": Preset(dim=128, depth=4, heads=8),
+    "base": Preset(dim=256, depth=6, heads=8),
+    "large": Preset(dim=512, depth=10, heads=16),
+}
 
 
 class ElementTraining(RowTraining):

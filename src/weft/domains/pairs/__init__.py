@@ -5,7 +5,6 @@ encoder–decoder reads the source and writes the target.
 
 cards     translate in plain words
 settings  of its training
-presets   sizes of encoder–decoders
 reading   files become pairs
 dataset   pairs to train on and sources held out
 codec     what a decoder writes; the languages of a translation

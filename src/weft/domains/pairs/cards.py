@@ -1,7 +1,6 @@
 """The task on pairs: a text with its translation."""
 
-from weft.domains.pairs.presets import FORM, PAIRS
-from weft.domains.pairs.settings import PairTraining
+from weft.domains.pairs.settings import FORM, PAIRS, PairTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 

@@ -4,26 +4,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, final
+from typing import final
 
 from weft.domains.pairs.reading import pairs
 from weft.domains.pairs.reading.pairs import read_pairs
 from weft.domains.pairs.reading.texts import Held, Pair, Pairs, overlap, split_pairs
 from weft.domains.pairs.sample.phrasebook import LANGUAGES, phrasebook
+from weft.domains.pairs.settings import PairTraining
 from weft.errors import ConfigError, listed, nearest
 from weft.files.dataset import Count, Dataset, Reader, held_in
 from weft.files.known_roles import PAIR
 from weft.files.survey import Judgement, Survey
-
-
-class PairColumns(Protocol):
-    """What may be said of the rows."""
-
-    source: str | None
-    target: str | None
-
-    @property
-    def allowed(self) -> int | float | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +43,7 @@ class Translations(Reader[PairData]):
         return pairs.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: PairColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: PairTraining, count: Count | None = None
     ) -> PairData:
         if not sources:
             return _phrasebook(asked)
@@ -76,7 +67,7 @@ def grouped(rows: Sequence[Pair]) -> list[Held]:
     return [Held(source, tuple(targets)) for source, targets in references.items()]
 
 
-def _read(sources: Sequence[str], asked: PairColumns) -> Pairs:
+def _read(sources: Sequence[str], asked: PairTraining) -> Pairs:
     return read_pairs(list(sources), source=asked.source, target=asked.target, skip=asked.allowed)
 
 
@@ -94,7 +85,7 @@ def _data(train: Sequence[Pair], held: Sequence[Held], fingerprint: str, rule: s
     return PairData(train=train, held_out=held, fingerprint=fingerprint, rule=rule, described="", amounts=amounts)
 
 
-def _phrasebook(asked: PairColumns) -> PairData:
+def _phrasebook(asked: PairTraining) -> PairData:
     """English with the language asked for, from weft's own grammar."""
     target = asked.target or "fr"
     if target not in LANGUAGES or asked.source not in (None, "en"):

@@ -8,8 +8,7 @@ from weft.batches.like_lengths import LikeLengthSource
 from weft.batches.source import Source
 from weft.domains.pairs.dataset import PairData
 from weft.domains.pairs.encoded import PairIds
-from weft.domains.pairs.presets import PAIRS
-from weft.domains.pairs.settings import PairTraining
+from weft.domains.pairs.settings import PAIRS, PairTraining
 from weft.domains.texts.codec.text import TextCodec
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended

@@ -1,11 +1,21 @@
-"""Settings of trainings on pairs of texts: a text with its translation."""
+"""Settings of trainings on pairs of texts: a text with its translation; and the sizes of models that have a name."""
 
 from collections.abc import Mapping
 from typing import ClassVar
 
 from weft.domains.texts.settings import OF_TEXT
+from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import share, within
 from weft.tasks.settings.sized import LAYERS_OF_BOTH, SMOOTHING, RowTraining
+
+FORM = "{depth}+{depth} layers, {dim} wide"
+PAIRS = {
+    "tiny": Preset(dim=64, depth=2, heads=2, context=128, note=": trains in seconds"),
+    "mini": Preset(dim=128, depth=2, heads=4, context=128),
+    "small": Preset(dim=256, depth=3, heads=4, context=128),
+    "base": Preset(dim=512, depth=6, heads=8, context=256, note=", model transformer (Vaswani et al., 2017)"),
+    "large": Preset(dim=1024, depth=6, heads=16, context=256, note=", model transformer (their big model)"),
+}
 
 
 class PairTraining(RowTraining):

@@ -13,7 +13,6 @@ grid that was learned, so pictures of any size and shape are read. Missing pixel
 
 cards               classify-images, reconstruct-images and distill-images in plain words
 settings            of their trainings
-presets             sizes of models that read pictures
 reading             files, folders, archives, tables and arrays become an album
 dataset             pictures to train on and pictures held out
 codec               PictureCodec: the size at which pictures are read, and how they are prepared

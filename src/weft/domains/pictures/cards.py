@@ -1,7 +1,6 @@
 """Tasks on pictures: to label them, and to learn from them without labels."""
 
-from weft.domains.pictures.presets import PICTURES
-from weft.domains.pictures.settings import HidingTraining, PictureLabelTraining, ViewsTraining
+from weft.domains.pictures.settings import PICTURES, HidingTraining, PictureLabelTraining, ViewsTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 

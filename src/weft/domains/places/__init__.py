@@ -6,7 +6,6 @@ coordinates into vectors. A sample is a handful of 64 places, so that a look at 
 
 cards      fit-field in plain words
 settings   of its training
-presets    sizes of coordinate networks
 reading    tables, grids and pictures become places
 dataset    places to train on and places held out
 codec      coordinates, and colours as values

@@ -1,7 +1,6 @@
 """The task on places: values at coordinates."""
 
-from weft.domains.places.presets import PLACES
-from weft.domains.places.settings import PlaceTraining
+from weft.domains.places.settings import PLACES, PlaceTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 

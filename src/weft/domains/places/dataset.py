@@ -10,7 +10,8 @@ import numpy as np
 
 from weft.batches.order import key, permuted
 from weft.domains.places.reading import tables
-from weft.domains.places.reading.rows import FoundPlaces, Kind, PlaceColumns, PlaceRows, read_places
+from weft.domains.places.reading.rows import FoundPlaces, Kind, PlaceRows, read_places
+from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Dataset, Reader, held_in
 from weft.files.held_out import SHARE, Split, held_digests
@@ -48,7 +49,7 @@ class PlacesWithValues(Reader[PlaceData]):
         return tables.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: PlaceColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: PlaceTraining, count: Count | None = None
     ) -> PlaceData:
         from weft.domains.places.sample import woven_picture
 

@@ -1,11 +1,19 @@
-"""Settings of trainings on values at places."""
+"""Settings of trainings on values at places; and the sizes of models that have a name."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from weft.errors import ConfigError
+from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import within
 from weft.tasks.settings.sized import LABELS, RowTraining
+
+PLACES = {
+    "tiny": Preset(dim=64, depth=2, note=": trains in seconds"),
+    "mini": Preset(dim=128, depth=3),
+    "small": Preset(dim=256, depth=4),
+    "base": Preset(dim=512, depth=5),
+}
 
 
 class PlaceTraining(RowTraining):

@@ -5,7 +5,6 @@ becomes one stream of ids cut into windows; labelled and tagged texts become row
 
 cards           language-model, fill-mask, classify-text and tag-text in plain words
 settings        of their trainings
-presets         sizes of language models and encoders
 reading         files become documents, texts with labels, sentences with tags
 dataset         which of them are trained on and which are held out
 codec           TextCodec and TagCodec

@@ -1,7 +1,6 @@
 """Tasks on texts: to continue them, to fill blanks, to label texts and words."""
 
-from weft.domains.texts.presets import ENCODER, LANGUAGE
-from weft.domains.texts.settings import LabelTraining, MaskTraining, TagTraining, TextTraining
+from weft.domains.texts.settings import ENCODER, LANGUAGE, LabelTraining, MaskTraining, TagTraining, TextTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 

@@ -1,12 +1,27 @@
-"""Settings of trainings on texts: language models, and encoders of whole texts."""
+"""Settings of trainings on texts, of language models and of encoders; and the sizes of models that have a name."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from weft.errors import ConfigError
+from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import share, within
 from weft.tasks.settings.sized import LABELS, SMOOTHING, RowTraining, SizedTraining
 
+LANGUAGE = {
+    "tiny": Preset(dim=64, depth=2, heads=2, context=64, note=": trains in seconds"),
+    "mini": Preset(dim=256, depth=4, heads=8, context=256),
+    "small": Preset(dim=384, depth=6, heads=6, context=256),
+    "base": Preset(dim=768, depth=12, heads=12, context=1024, note=" (GPT-2)"),
+    "large": Preset(dim=1024, depth=24, heads=16, context=1024, note=" (GPT-2 medium)"),
+}
+ENCODER = {
+    "tiny": Preset(dim=64, depth=2, heads=2, context=128, note=": trains in seconds"),
+    "mini": Preset(dim=256, depth=4, heads=4, context=256),
+    "small": Preset(dim=512, depth=4, heads=8, context=512, note=", model bert"),
+    "base": Preset(dim=768, depth=12, heads=12, context=512, note=", model bert (Devlin et al., 2019)"),
+    "large": Preset(dim=1024, depth=24, heads=16, context=512, note=", model bert"),
+}
 HELD_OUT_BYTES = 1_000_000  # more would take long to score and tell little more
 HIDDEN_SHARE = 0.15  # of the tokens of a text are hidden (Devlin et al., 2019)
 OF_TEXT: Mapping[str, str] = {

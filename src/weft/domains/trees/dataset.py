@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import final
 
-from weft.domains.pairs.dataset import PairColumns, PairData, split_off
+from weft.domains.pairs.dataset import PairData, split_off
 from weft.domains.pairs.reading.texts import Pair
+from weft.domains.pairs.settings import PairTraining
 from weft.domains.texts.dataset.running import RunningText
 from weft.domains.trees.reading import treebanks
 from weft.domains.trees.reading.tree import Tree, sentence
@@ -31,7 +32,7 @@ class Trees(Reader[PairData]):
         return treebanks.refusal(source)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: PairColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: PairTraining, count: Count | None = None
     ) -> PairData:
         for name in ("source", "target", "allowed"):
             if getattr(asked, name) is not None:

@@ -5,7 +5,6 @@ which a model learns neighbours, or counts of pairs that stand near each other (
 
 cards        embed-words in plain words
 settings     of its training
-presets      widths of vectors
 reading      questions to measure vectors by: analogies, and pairs with a likeness
 dataset      text to train on, text held out, questions
 codec        WordCodec over words.json

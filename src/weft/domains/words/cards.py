@@ -1,8 +1,7 @@
 """The task on words: a vector for each."""
 
 from weft.domains.texts.cards import TEXT_FILES
-from weft.domains.words.presets import FORM, WORDS
-from weft.domains.words.settings import WordTraining
+from weft.domains.words.settings import FORM, WORDS, WordTraining
 from weft.tasks.card import Card
 from weft.tasks.preset import in_words
 

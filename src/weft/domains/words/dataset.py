@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import final
 
 from weft.domains.texts.dataset.documents import CorpusPart
-from weft.domains.texts.dataset.running import HoldsOut, read_texts
+from weft.domains.texts.dataset.running import read_texts
 from weft.domains.texts.reading.corpus import Corpus, read_corpus
 from weft.domains.words.reading import Questions, questions_in
 from weft.domains.words.sample import small_world_questions, small_world_sentences
+from weft.domains.words.settings import WordTraining
 from weft.files.dataset import Count, Dataset, Reader, held_in
 
 
@@ -40,7 +41,9 @@ class WordTexts(Reader[WordData]):
 
     sample = "embed-words"
 
-    def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> WordData:
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: WordTraining, count: Count | None = None
+    ) -> WordData:
 
         questions = None if valid is None else questions_in(valid)
         text = read_texts(sources or [small_world_sentences()], valid if questions is None else None, asked.held_out)

@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from weft.domains.words.presets import WORDS
-from weft.domains.words.settings import WordTraining
+from weft.domains.words.settings import WORDS, WordTraining
 from weft.errors import ConfigError
 from weft.models.word_vectors import WordVectors, word_vectors
 from weft.tasks.recipe import Recipe, sized

@@ -1,12 +1,21 @@
-"""Settings of a training of vectors of words."""
+"""Settings of a training of vectors of words; and the sizes of models that have a name."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from weft.domains.texts.settings import HELD_OUT, HELD_OUT_BYTES
 from weft.errors import ConfigError
+from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import share, within
 from weft.tasks.settings.sized import SizedTraining
+
+FORM = "{depth} vector for each word, {dim} wide"
+WORDS = {
+    "tiny": Preset(dim=32, depth=1, note=": trains in seconds"),
+    "mini": Preset(dim=50, depth=1),
+    "small": Preset(dim=100, depth=1),
+    "base": Preset(dim=300, depth=1, note=" (as the published word2vec and GloVe)"),
+}
 
 
 class WordTraining(SizedTraining):

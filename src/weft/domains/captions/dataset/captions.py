@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from weft.domains.captions.reading import captions
 from weft.domains.captions.reading.captions import read_captions
 from weft.domains.captions.sample.album import scenes
+from weft.domains.captions.settings import CaptionTraining
 from weft.domains.pictures.dataset.pictures import (
     SCENES,
     SET_APART,
@@ -22,19 +23,6 @@ from weft.files.known_roles import CAPTIONED
 from weft.files.survey import Judgement, Survey
 
 
-class CaptionSettings(Protocol):
-    """What may be said of the tables."""
-
-    @property
-    def picture_column(self) -> str | None: ...
-
-    @property
-    def caption_column(self) -> str | None: ...
-
-    @property
-    def allowed(self) -> int | float | None: ...
-
-
 @final
 class CaptionedPictures(Reader[PictureData]):
     """Pictures with captions. What is held out may name pictures that stand where those to train on do."""
@@ -47,7 +35,7 @@ class CaptionedPictures(Reader[PictureData]):
         return captions.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: CaptionSettings, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: CaptionTraining, count: Count | None = None
     ) -> PictureData:
 
         how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
@@ -57,6 +45,6 @@ class CaptionedPictures(Reader[PictureData]):
         return replace(data, still=not sources)
 
 
-def columns_of(asked: CaptionSettings) -> dict[str, Any]:
+def columns_of(asked: CaptionTraining) -> dict[str, Any]:
     """The columns of tables that are asked for."""
     return {"picture": asked.picture_column, "caption": asked.caption_column}

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, final
+from typing import final
 
 from weft.domains.captions.reading import questions
 from weft.domains.captions.reading.question_tables import Asked
 from weft.domains.captions.reading.questions import read_questions
 from weft.domains.captions.sample.album import scenes
+from weft.domains.captions.settings import AnswerTraining
 from weft.domains.pictures.dataset.pictures import (
     SCENES,
     SET_APART,
@@ -24,25 +25,6 @@ from weft.files.known_roles import ASKED
 from weft.files.survey import Judgement, Survey
 
 
-class QuestionSettings(Protocol):
-    """What may be said of the tables."""
-
-    @property
-    def picture_column(self) -> str | None: ...
-
-    @property
-    def question_column(self) -> str | None: ...
-
-    @property
-    def answer_column(self) -> str | None: ...
-
-    @property
-    def kind_column(self) -> str | None: ...
-
-    @property
-    def allowed(self) -> int | float | None: ...
-
-
 @final
 class AskedPictures(Reader[PictureData]):
     """Pictures with questions. What is held out may name pictures that stand where those to train on do."""
@@ -55,7 +37,7 @@ class AskedPictures(Reader[PictureData]):
         return questions.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: QuestionSettings, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: AnswerTraining, count: Count | None = None
     ) -> PictureData:
 
         columns, skip = _columns(asked, strict=True), asked.allowed
@@ -67,11 +49,11 @@ class AskedPictures(Reader[PictureData]):
         return replace(data, still=not sources)
 
 
-def measured_questions(sources: Sequence[str], asked: QuestionSettings) -> Album:
+def measured_questions(sources: Sequence[str], asked: AnswerTraining) -> Album:
     """Questions to be measured on; the columns may be named otherwise than those that were learned from."""
     found = read_questions(sources, asked=_columns(asked, strict=False), skip=asked.allowed)
     return found.held_out or found.train
 
 
-def _columns(asked: QuestionSettings, *, strict: bool) -> Asked:
+def _columns(asked: AnswerTraining, *, strict: bool) -> Asked:
     return Asked(asked.picture_column, asked.question_column, asked.answer_column, asked.kind_column, strict)

@@ -1,7 +1,7 @@
 """Graphs in files to learn from and held out; and sets, which are graphs without edges."""
 
 from collections.abc import Sequence
-from typing import Protocol, final
+from typing import final
 
 from weft.domains.graphs.dataset.data import GraphData, Level
 from weft.domains.graphs.dataset.division import node_data, whole_data
@@ -10,39 +10,10 @@ from weft.domains.graphs.reading import set_files as sets
 from weft.domains.graphs.reading.graph_set import GraphSet
 from weft.domains.graphs.reading.properties import LabelColumn
 from weft.domains.graphs.sample import dice_throws, party
+from weft.domains.graphs.settings import GraphTraining, SetTraining
 from weft.errors import DataError
 from weft.files.dataset import Count, Reader
-from weft.files.labels import Kind
 from weft.files.survey import Judgement, Survey
-
-
-class GraphColumns(Protocol):
-    """What may be said of graphs in files."""
-
-    @property
-    def directed(self) -> bool | None: ...
-
-    @property
-    def label_column(self) -> str | None: ...
-
-    @property
-    def labels(self) -> Kind | None: ...
-
-    @property
-    def level(self) -> Level | None: ...
-
-
-class SetColumns(Protocol):
-    """What may be said of sets in files."""
-
-    @property
-    def set_column(self) -> str | None: ...
-
-    @property
-    def label_column(self) -> str | None: ...
-
-    @property
-    def labels(self) -> Kind | None: ...
 
 
 @final
@@ -55,7 +26,7 @@ class LabelledGraphs(Reader[GraphData]):
         return graphs.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: GraphColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: GraphTraining, count: Count | None = None
     ) -> GraphData:
 
         def files(some: Sequence[str]) -> GraphSet:
@@ -78,7 +49,7 @@ class LabelledSets(Reader[GraphData]):
         return sets.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: SetColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: SetTraining, count: Count | None = None
     ) -> GraphData:
 
         def files(some: Sequence[str]) -> GraphSet:

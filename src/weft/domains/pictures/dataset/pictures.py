@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, final
 
 from weft.batches.order import key
 from weft.domains.pictures.dataset.facts import contact_sheet_of, pictures_in_numbers
@@ -12,6 +12,7 @@ from weft.domains.pictures.reading import recognising
 from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
 from weft.domains.pictures.sample import digits
+from weft.domains.pictures.settings import PictureLabelTraining, PictureTraining
 from weft.errors import DataError, listed
 from weft.files.columns import number
 from weft.files.dataset import Count, Dataset, Reader
@@ -24,20 +25,6 @@ from weft.files.survey import Judgement, Survey
 SET_APART = "the part of the data that is set apart in it"
 SCENES = "weft's scenes"
 UNSEEN = "scenes of their own: each shows a colour and a shape that are never together in those to learn from"
-
-
-class PictureSettings(Protocol):
-    """What may be said of the pictures."""
-
-    @property
-    def allowed(self) -> int | float | None: ...
-
-
-class LabelSettings(PictureSettings, Protocol):
-    """What may be said of labelled pictures."""
-
-    @property
-    def labels(self) -> Kind | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +62,7 @@ class LabelledPictures(Reader[PictureData]):
         return recognising.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: LabelSettings, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: PictureLabelTraining, count: Count | None = None
     ) -> PictureData:
         found, given = _read(sources, valid, asked, count, labels=True)
         kind = asked.labels or kind_of(found.train.labels or ())
@@ -102,7 +89,7 @@ class Pictures(Reader[PictureData]):
         return recognising.judge_alone(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: PictureTraining, count: Count | None = None
     ) -> PictureData:
         found, given = _read(sources, valid, asked, count, labels=False)
         return held_apart(found, given, name_of(sources, "scikit-learn's digits"), valid)
@@ -159,7 +146,7 @@ def held_apart(
 
 
 def _read(
-    sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None, *, labels: bool
+    sources: Sequence[str], valid: str | None, asked: PictureTraining, count: Count | None, *, labels: bool
 ) -> tuple[FoundPictures, FoundPictures | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
     skip = asked.allowed

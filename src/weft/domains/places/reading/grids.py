@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from weft.amounts import beyond_globe
-from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceColumns, PlaceRows
+from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceRows
+from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError
 from weft.files.columns import plain
 from weft.files.decoding import shown
@@ -21,7 +22,7 @@ KNOWN = "give a table (.csv, .tsv, .jsonl), a grid (.npz, .nc) or one picture"
 PIXEL_AXES = ("x", "y")
 
 
-def read_cells(path: Path, asked: PlaceColumns) -> FoundPlaces:
+def read_cells(path: Path, asked: PlaceTraining) -> FoundPlaces:
     """The cells of a grid or the pixels of a picture."""
     if path.is_dir():
         raise DataError("a folder, expected one file", where=shown(path), fix=KNOWN)

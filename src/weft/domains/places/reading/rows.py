@@ -8,41 +8,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
+from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError
 from weft.files.decoding import shown
 
 Kind = Literal["classes", "numbers", "colours"]
 LEAST = 10  # places to learn from
 GLOBE = ("lat", "lon")
-
-
-class PlaceColumns(Protocol):
-    """What may be said of the files: the columns of a table, or the variable of a grid."""
-
-    @property
-    def lat_column(self) -> str | None: ...
-
-    @property
-    def lon_column(self) -> str | None: ...
-
-    @property
-    def time_column(self) -> str | None: ...
-
-    @property
-    def plane_columns(self) -> str | None: ...
-
-    @property
-    def value_column(self) -> str | None: ...
-
-    @property
-    def labels(self) -> Literal["classes", "numbers"] | None: ...
-
-    @property
-    def allowed(self) -> int | float | None: ...
 
 
 @dataclass(frozen=True)
@@ -101,7 +77,7 @@ def check_places(found: FoundPlaces, where: str) -> None:
         raise DataError(problem, where=where, fix="name another value: --set value_column=…")
 
 
-def read_places(sources: Sequence[str], asked: PlaceColumns, *, learn: bool = True) -> FoundPlaces:
+def read_places(sources: Sequence[str], asked: PlaceTraining, *, learn: bool = True) -> FoundPlaces:
     """The places in files. Without `learn` they are measured on: few are enough, and columns may have other names."""
     from weft.domains.places.reading import grids as place_grids
     from weft.domains.places.reading import tables as place_tables

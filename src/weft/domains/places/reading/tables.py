@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from weft.amounts import beyond_globe, day
-from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceColumns, PlaceRows
+from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceRows
+from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError
 from weft.files.bad_rows import BadRows
 from weft.files.columns import ABSENT, Column, number
@@ -39,7 +40,7 @@ class _Gathered:
     dates: bool = False
 
 
-def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, strict: bool) -> FoundPlaces:
+def read_tables(paths: Sequence[Path], asked: PlaceTraining, *, strict: bool) -> FoundPlaces:
     """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
     gathered, notes = _Gathered(BadRows(asked.allowed)), list[str]()
     columns: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, strict: bool) -> 
     return _places(gathered, axes, columns, notes, asked)
 
 
-def read_coordinates(path: Path, asked: PlaceColumns, axes: tuple[str, ...]) -> np.ndarray:
+def read_coordinates(path: Path, asked: PlaceTraining, axes: tuple[str, ...]) -> np.ndarray:
     """(N, A) the places of a table to predict at; columns may have other names than in the training data."""
     roles, names, _ = _roles(asked)
     wanted = {"lat": LAT, "lon": LON, "time": TIME}
@@ -84,7 +85,7 @@ def read_coordinates(path: Path, asked: PlaceColumns, axes: tuple[str, ...]) -> 
     return np.array(found, np.float64).reshape(-1, len(axes))
 
 
-def _roles(asked: PlaceColumns) -> tuple[tuple[Role, ...], tuple[str | None, ...], tuple[str, ...]]:
+def _roles(asked: PlaceTraining) -> tuple[tuple[Role, ...], tuple[str | None, ...], tuple[str, ...]]:
     """The roles that columns are needed for, those that were asked for, and the axes of the place."""
     if asked.plane_columns is not None:
         given = [name.strip() for name in asked.plane_columns.split(",") if name.strip()]
@@ -139,7 +140,7 @@ def _coordinate(table: Table, row: Row, place: int, axis: str, into: _Gathered) 
 
 
 def _places(
-    gathered: _Gathered, axes: tuple[str, ...], columns: tuple[str, ...], notes: list[str], asked: PlaceColumns
+    gathered: _Gathered, axes: tuple[str, ...], columns: tuple[str, ...], notes: list[str], asked: PlaceTraining
 ) -> FoundPlaces:
     kind = asked.labels or kind_of([text for text in gathered.values if text.casefold() not in ABSENT])
     kept, values = [], list[float | str]()

@@ -2,37 +2,23 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, final
-
+from typing import final
 from weft.domains.texts.dataset.running import RunningText
 from weft.domains.texts.reading import labelled
 from weft.domains.texts.reading.labelled import read_labelled
-from weft.domains.texts.reading.labelled_texts import Example, LabelledTexts, overlap, split_labelled
+from weft.domains.texts.reading.labelled_texts import Example
+from weft.domains.texts.reading.labelled_texts import LabelledTexts
+from weft.domains.texts.reading.labelled_texts import overlap
+from weft.domains.texts.reading.labelled_texts import split_labelled
+from weft.domains.texts.settings import LabelTraining
 from weft.errors import listed
-from weft.files.dataset import Count, Reader
+from weft.files.dataset import Count
+from weft.files.dataset import Reader
 from weft.files.known_roles import LABELLED
 from weft.files.labelled import LabelledData
 from weft.files.labels import Kind
-from weft.files.survey import Judgement, Survey
-
-
-class LabelColumns(Protocol):
-    """What may be said of the rows: `fewest` is the number of texts that a class needs to be kept."""
-
-    @property
-    def text_column(self) -> str | None: ...
-
-    @property
-    def label_column(self) -> str | None: ...
-
-    @property
-    def labels(self) -> Kind | None: ...
-
-    @property
-    def fewest(self) -> int: ...
-
-    @property
-    def allowed(self) -> int | float | None: ...
+from weft.files.survey import Judgement
+from weft.files.survey import Survey
 
 
 @final
@@ -47,7 +33,7 @@ class LabelledDocuments(Reader[LabelledData[Example]]):
         return labelled.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: LabelColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: LabelTraining, count: Count | None = None
     ) -> LabelledData[Example]:
         from weft.domains.texts.sample.opinions import labelled_opinions
 
@@ -76,7 +62,7 @@ class LabelledDocuments(Reader[LabelledData[Example]]):
 
 
 def read_texts(
-    sources: Sequence[str], asked: LabelColumns, *, kind: Kind | None = None, learn: bool = True
+    sources: Sequence[str], asked: LabelTraining, *, kind: Kind | None = None, learn: bool = True
 ) -> LabelledTexts:
     """The labelled texts in files. Without `learn` they are only measured on: few are enough, and none are dropped."""
     return read_labelled(

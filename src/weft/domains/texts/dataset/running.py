@@ -2,23 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, final
+from typing import ClassVar, final
 
 from weft.amounts import amount
 from weft.domains.texts.dataset.documents import CorpusPart, split
 from weft.domains.texts.reading import corpus
 from weft.domains.texts.reading.corpus import Corpus, GivenText, read_corpus
 from weft.domains.texts.sample import running as shipped_texts
+from weft.domains.texts.settings import MaskTraining, TextTraining
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Dataset, Reader, held_in
 from weft.files.decoding import shown
 from weft.files.survey import Judgement, Survey, Surveyed
-
-
-class HoldsOut(Protocol):
-    """What may be said of the text: the most bytes to hold out of it."""
-
-    held_out: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +54,9 @@ class TextReader(Reader[TextData]):
     sample: ClassVar[str]
     text: Callable[[], GivenText]  # that ships
 
-    def read(self, sources: Sequence[str], valid: str | None, asked: HoldsOut, count: Count | None = None) -> TextData:
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: TextTraining | MaskTraining, count: Count | None = None
+    ) -> TextData:
         return read_texts(sources or [self.text()], valid, asked.held_out)
 
 

@@ -3,28 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, final
+from typing import final
 
 from weft.domains.texts.reading import tagged
 from weft.domains.texts.reading.schemes import Scheme
 from weft.domains.texts.reading.tagged import read_tagged
 from weft.domains.texts.reading.tagged_texts import Tagged, TaggedTexts, split_tagged
+from weft.domains.texts.settings import TagTraining
 from weft.errors import listed
 from weft.files.dataset import Count, Dataset, Reader
 from weft.files.survey import Judgement, Survey
-
-
-class TagColumns(Protocol):
-    """What may be said of the rows: columns are numbered from 1, or from the end below 0."""
-
-    @property
-    def word_column(self) -> int | None: ...
-
-    @property
-    def tag_column(self) -> int | None: ...
-
-    @property
-    def allowed(self) -> int | float | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +33,7 @@ class TaggedSentences(Reader[TaggedData]):
         return tagged.judge(survey)
 
     def read(
-        self, sources: Sequence[str], valid: str | None, asked: TagColumns, count: Count | None = None
+        self, sources: Sequence[str], valid: str | None, asked: TagTraining, count: Count | None = None
     ) -> TaggedData:
         from weft.domains.texts.sample.names import tagged_names
 
@@ -72,6 +60,6 @@ class TaggedSentences(Reader[TaggedData]):
         )
 
 
-def read_sentences(sources: Sequence[str], asked: TagColumns, *, learn: bool = True) -> TaggedTexts:
+def read_sentences(sources: Sequence[str], asked: TagTraining, *, learn: bool = True) -> TaggedTexts:
     """The tagged sentences in files. Without `learn` they are only measured on, and few are enough."""
     return read_tagged(list(sources), word=asked.word_column, tag=asked.tag_column, skip=asked.allowed, learn=learn)

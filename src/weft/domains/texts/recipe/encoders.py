@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 from weft.core.heads import Head
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.encoded.whole_texts import TextAmount
-from weft.domains.texts.presets import ENCODER
 from weft.domains.texts.recipe.language import trunk_weights
-from weft.domains.texts.settings import HIDDEN_SHARE, EncoderTraining
+from weft.domains.texts.settings import ENCODER, HIDDEN_SHARE, EncoderTraining
 from weft.errors import WeftError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed

@@ -8,8 +8,7 @@ a ratio that depends on how much one token says.
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.domains.texts.presets import LANGUAGE
-from weft.domains.texts.settings import TextTraining
+from weft.domains.texts.settings import LANGUAGE, TextTraining
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.tasks.recipe import OF_A_READER, Recipe, TokensPerWeight, sized, with_own_numbers
