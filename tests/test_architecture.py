@@ -101,6 +101,18 @@ def test_what_serves_every_task_knows_none_by_name():
     }
 
 
+def test_what_serves_every_task_reaches_into_no_domain():
+    """Runs and commands ask the registry, and what a task, a data set or a run of it says of itself."""
+    found = {}
+    for file, parts in FILES.items():
+        if parts[0] in ("runs", "cli", "web"):
+            inside = {
+                name.split(".")[2] for name in imports(file) if re.match(r"weft\.domains\b", name)
+            } - ABOVE_DOMAINS
+            found |= {"/".join(parts): inside} if inside else {}
+    assert found == {"runs/demo.py": {"pairs"}}  # it shows that one task
+
+
 def test_the_order_is_tried_by_a_file_that_breaks_it(tmp_path: Path):
     file = tmp_path / "bad.py"
     file.write_text("def f():\n    import weft.tasks\n    from weft.training import loop\n")
@@ -196,11 +208,15 @@ def test_a_process_that_opens_runs_knows_every_part_of_a_model():
     assert done.stdout.split() == []
 
 
-def test_a_process_that_opens_runs_loads_no_reader_of_files():
-    code = "import sys, weft.runs.run; print(*(name for name in sys.modules if name.startswith('weft.domains.') and name.split('.')[2] not in ('registry', 'recognising') and not name.endswith(('cards', 'settings', 'presets'))))"
+def test_a_process_that_opens_runs_loads_of_domains_their_words_alone():
+    """What reads, encodes or computes is loaded with the task of the run that is opened, and with no other."""
+    code = "import sys, weft.runs.run; print(*(name for name in sys.modules if name.startswith('weft.domains.')))"
     environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.split() == []
+    found = {tuple(name.split(".")[2:]) for name in done.stdout.split()}
+    words = {(domain, role) for domain in DOMAINS for role in ("cards", "settings", "presets")}
+    assert found <= {(name,) for name in ABOVE_DOMAINS | set(DOMAINS)} | words
+    assert {(domain, "cards") for domain in DOMAINS} <= found
 
 
 def test_the_public_names_are_these():

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from helpers.field_arrays import ArrayFields, times_every
 from helpers.tiny import randomised
-
 from weft.domains.fields.codec.anomalies import FieldCodec, LayerEntry
 from weft.domains.fields.codec.first_guess import Blend
 from weft.domains.fields.encoded.learning import learned_codec

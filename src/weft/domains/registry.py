@@ -25,6 +25,7 @@ from weft.errors import WeftError, harmless, nearest
 from weft.tasks.card import Card
 
 if TYPE_CHECKING:
+    from weft.tasks.exchange import Exchange
     from weft.tasks.task import Task
 
 GROUP = "weft.domains"
@@ -74,6 +75,18 @@ def task_of(config: Mapping[str, Any], where: str) -> "Task[Any, Any, Any] | Non
         for own in CARDS.values():
             _ = own.task
     return task
+
+
+def exchange_of(name: str | None, where: str = "--task") -> "Exchange":
+    """Who says what models of the task of that name need that come from other tools or go to them.
+
+    Without a task it is the domain of texts: other models have one.
+    """
+    if name is not None:
+        return card_named(name, where).task
+    from weft.domains.texts.exchange import TextsWithoutTask
+
+    return TextsWithoutTask()
 
 
 def _imported(card: Card, where: str) -> "Task[Any, Any, Any]":

@@ -27,4 +27,5 @@ survey         A survey of the sources that a user names
 tables         Tables
 ways           How files are read, as the user asks before anything else is known
 workbooks      The rows of table files that are not text
+writing        What is made for a user, written where the user says
 """

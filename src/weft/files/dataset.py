@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from weft.errors import DataError
+from weft.errors import DataError, WeftError
 from weft.files.decoding import shown
 from weft.files.roles import Role
 from weft.files.survey import NO, Judgement, Survey, Surveyed
@@ -40,6 +40,14 @@ class Dataset(Generic[T, H]):
         """A held-out input to try a model with, as a user types it; None where it stands in no file of its own."""
         return None
 
+    def pictures_in_numbers(self) -> dict[str, Any]:
+        """How many pictures there are to train on, of which sizes, classes and kinds; empty for other data."""
+        return {}
+
+    def contact_sheet(self, title: str, format: str) -> bytes:
+        """Some of the pictures side by side, as a picture of the format .png or .svg; refused for other data."""
+        raise no_pictures()
+
 
 class Reader(ABC, Generic[D]):
     """Reads one kind of data.
@@ -65,6 +73,11 @@ class Reader(ABC, Generic[D]):
     @abstractmethod
     def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> D:
         """The rows in files, split; with no sources, the sample that ships. `asked` are the settings of a training."""
+
+
+def no_pictures() -> WeftError:
+    """The error for data of which pictures are to be shown and that has none."""
+    return WeftError("this data has no pictures to show", where="-o", fix="leave -o out: first rows are printed")
 
 
 def held_in(name: str) -> str:

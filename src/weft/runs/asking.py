@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.config import Config
-from weft.domains.fields.reading.writing import put_store
 from weft.errors import ConfigError, Interrupted, StorageError, WeftError
 from weft.files.decoding import read_text, reading_as
 from weft.files.documents import Document, units
 from weft.files.finding import ending
 from weft.files.ways import ways_of
+from weft.files.writing import write_made
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
-from weft.storage.store import write_file
 from weft.tasks.asks import Answer, Given, Use, Ways
 from weft.tasks.request import Embedded, Listen, Prediction
 from weft.tasks.settings.limits import with_settings
@@ -242,8 +241,4 @@ def written(answers: Iterable[Answer], how: Config) -> None:
     for answer in answers:
         for name, content in answer.files.items():
             if name in (getattr(how, "output", None), answer.values.get("output")):
-                path = Path(name)
-                if path.suffix.lower() == ".zarr":
-                    put_store(path, content())
-                else:
-                    write_file(path, content())
+                write_made(Path(name), content())

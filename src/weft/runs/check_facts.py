@@ -2,16 +2,13 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import islice
-from pathlib import Path
-from statistics import median
 from typing import Any
 
 from weft.amounts import amount
-from weft.domains.pictures.reading.album import Album
-from weft.errors import DataError, WeftError, listed
+from weft.errors import DataError, listed
 from weft.files.columns import HOLDS
 from weft.files.dataset import Dataset
 from weft.files.decoding import shown
@@ -24,8 +21,6 @@ ROWS = 4  # first rows that are shown
 WIDE = 100  # characters of a row that are shown
 LETTERS = 20_000  # letters looked at to tell scripts
 RARE = 0.01  # of the letters: scripts below this share are not told
-ON_SHEET = 40  # pictures on a contact sheet
-SHEET_SIDE = 128  # pixels of the shorter side of a picture on a sheet
 
 
 @dataclass(frozen=True)
@@ -117,10 +112,7 @@ def _script(letter: str) -> str:
 
 def facts_of(data: Dataset[Any, Any]) -> DataFacts:
     """What a data set shows of itself."""
-    train = data.train
-    pictures = _pictures(train) if isinstance(train, Album) else {}
-    rows = () if isinstance(train, Album) else _first_rows(train)
-    return DataFacts(tuple(data.notes), data.rule, rows, pictures)
+    return DataFacts(tuple(data.notes), data.rule, _first_rows(data.train), data.pictures_in_numbers())
 
 
 def _first_rows(train: Any) -> tuple[str, ...]:
@@ -147,42 +139,3 @@ def _is_text(value: Any) -> bool:
 def _cut(text: str, most: int = WIDE) -> str:
     line = shown(" ".join(text.split()))
     return line if len(line) <= most else line[: most - 1] + "…"
-
-
-def _pictures(album: Album) -> dict[str, Any]:
-    """How many pictures there are, of which sizes and kinds."""
-    sizes = []
-    for picture in album.pictures:
-        if picture.kept is not None:
-            height, width = (round(side * picture.kept.span) for side in picture.kept.pixels.shape[:2])
-            sizes.append((height * width, width, height))
-    grey = sum(p.kept is not None and p.kept.pixels.shape[2] == 1 for p in album.pictures)
-    classes = Counter(album.labels or ())
-    found: dict[str, Any] = {
-        "count": len(album),
-        "kinds": dict(Counter(Path(n).suffix.lower() or "no ending" for n in album.names)),
-    }
-    if sizes:
-        sizes.sort()
-        pick: Mapping[str, tuple[int, int, int]] = {
-            "smallest": sizes[0], "typical": sizes[len(sizes) // 2], "largest": sizes[-1]
-        }  # fmt: skip
-        found["sizes"] = {name: f"{width} x {height}" for name, (_, width, height) in pick.items()}
-        found["grey"] = grey
-    if 0 < len(classes) <= len(album) / 2:
-        found["classes"] = dict(classes.most_common())
-        found["typical_class"] = round(median(classes.values()))
-    return found
-
-
-def contact_sheet_of(data: Dataset[Any, Any] | None, title: str, format: str) -> bytes:
-    """A sheet of pictures spread evenly over a data set, each with its name and its class."""
-    album = data.train if data is not None else None
-    if not isinstance(album, Album):
-        raise WeftError("this data has no pictures to show", where="-o", fix="leave -o out: first rows are printed")
-    from weft.inspect.sheets import contact_sheet
-
-    some = [len(album) * k // min(ON_SHEET, len(album)) for k in range(min(ON_SHEET, len(album)))]
-    pixels = [album.read(k, SHEET_SIDE).pixels for k in some]
-    names = [" ".join(filter(None, [Path(album.names[k]).name, album.pictures[k].label])) for k in some]
-    return contact_sheet(pixels, names, title=f"{title}: {len(some)} of {len(album):,} pictures", format=format)  # type: ignore[arg-type]

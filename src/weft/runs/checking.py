@@ -13,7 +13,7 @@ from weft.domains.recognising import Use, judge, separator_hint, surest, unclear
 from weft.domains.registry import card_named
 from weft.errors import ConfigError, DataError, WeftError
 from weft.files.bad_rows import listing
-from weft.files.dataset import Dataset
+from weft.files.dataset import Dataset, no_pictures
 from weft.files.known_roles import ALL
 from weft.files.survey import Survey
 from weft.files.tables import open_table
@@ -75,9 +75,9 @@ class Checked:
 
     def sheet(self, format: str = "png") -> bytes:
         """A contact sheet of the pictures in the data."""
-        from weft.runs.check_facts import contact_sheet_of
-
-        return contact_sheet_of(self.data, ", ".join(self.sources), format)
+        if self.data is None:
+            raise no_pictures()
+        return self.data.contact_sheet(", ".join(self.sources), format)
 
 
 def check(

@@ -2,18 +2,13 @@
 
 from collections.abc import Mapping
 
-from weft.domains.pictures.codec import PictureCodec
+from weft.tasks.outgoing import Outgoing
 from weft.tasks.request import Loaded
 from weft.version import VERSION
 
-KEPT_ASPECT = (
-    "weft reads pictures with their aspect kept. Tools that follow preprocessor_config.json scale every picture to one"
-    " size, whatever its aspect: the same for pictures of that size, other values for others."
-)
 
-
-def export_card(run: Loaded, kind: str, difference: float, tried: int, *, numbers: bool) -> str:
-    """What was written, how it was proved and what the run reached. `numbers`: it gives numbers in a unit."""
+def export_card(run: Loaded, found: Outgoing, kind: str, difference: float, tried: int) -> str:
+    """What was written, how it was proved and what the run reached, as the text of the file."""
     metrics: Mapping[str, float] = run.config.get("result", {}).get("metrics", {})
     lines = [
         f"# {run.folder.path.absolute().name}",
@@ -25,11 +20,10 @@ def export_card(run: Loaded, kind: str, difference: float, tried: int, *, number
     if tried:
         things = "pictures" if "picture" in run.codecs else "texts"
         lines += ["", f"{tried} {things} were tried as they are: all came back with the run's own answers."]
-    if numbers:
+    if found.unit is not None:
         lines += ["", "It gives numbers in the unit of the data that it learned from; nothing is left to be scaled."]
-    picture = run.codecs.get("picture")
-    if isinstance(picture, PictureCodec) and picture.config.preparation is None:
-        lines += ["", KEPT_ASPECT]
+    for remark in found.remarks:
+        lines += ["", remark]
     if metrics:
         lines += ["", "| measured on held-out data | value |", "|---|---|"]
         lines += [f"| {name} | {value:.4g} |" for name, value in metrics.items()]

@@ -4,17 +4,14 @@ import shutil
 from pathlib import Path
 from typing import Any, Literal
 
-from weft.domains.registry import task_of
-from weft.domains.texts.exchange import USUAL, text_codec, with_text
+from weft.domains.registry import exchange_of
 from weft.errors import DataError, WeftError
 from weft.interop import prove, write_folder, write_onnx
 from weft.interop.proof import trial_inputs
 from weft.interop.sentence_modules import write_modules
-from weft.models.word_vectors import WordVectors
 from weft.runs.export_card import export_card
-from weft.runs.word_runs import export_words
 from weft.storage.store import write_file
-from weft.tasks.outgoing import Outgoing, with_labels
+from weft.tasks.outgoing import Outgoing
 from weft.tasks.proof import Proof
 from weft.tasks.request import Loaded
 
@@ -27,23 +24,26 @@ FILE_ENDINGS = (
     ".json",
     ".zip",
 )  # of what people may take an export for
+FOLDERS = ("hf", "onnx")  # targets that are a folder, which the other tool proves; others are one file
 TOLERANCE = 1e-4  # the largest difference of a value at which an export counts as the same model
 
 
 def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec"] = "hf") -> dict[str, Any]:
     """Write a run for another tool; returns where, what, and by how much its values differ there."""
     check_target(to)
-    if to == "word2vec":
-        return export_words(run, out)
+    name = run.config.get("task")
+    exchange = exchange_of(name, f"{run.folder.path}/config.json")
+    if to not in exchange.targets:
+        what = "a run without a task" if name is None else f"a run of the task {name}"
+        fix = f"use --to {' or --to '.join(exchange.targets)}"
+        raise WeftError(f"{what} cannot be written for {to}", where=f"--to {to}", fix=fix)
+    if to not in FOLDERS:
+        form = exchange.write_file(run, Path(out), to)
+        return {"run": str(run.folder.path), "to": to, "folder": str(out), "model_type": form, "difference": 0.0}
     if (ending := Path(out).suffix.lower()) in FILE_ENDINGS:
         problem = f"an export is a folder, with the model and what it needs in files of it, not one file {ending}"
         raise WeftError(problem, where=f"--out {out}", fix=f"name a folder: --out {Path(out).with_suffix('')}")
-    if isinstance(run.model, WordVectors):
-        problem = "vectors of words are no model of theirs"
-        raise WeftError(problem, where=f"--to {to}", fix="use --to word2vec")
-    task = task_of(run.config, f"{run.folder.path}/config.json")
-    found = with_text(with_labels(run), run, text_codec(run)) if task is None else task.outgoing(run)
-    said, proof = run.config.get("imported", {}).get("embed", {}), None
+    found, proof = exchange.outgoing(run), None
     if to == "onnx":
         kind = "onnx"
         difference = write_onnx(
@@ -59,7 +59,7 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     else:
         tolerance = TOLERANCE * (found.unit or 1.0)
         # what cannot be asked here is said before anything is written
-        proof = None if task is None else task.proof(run, tolerance)
+        proof = exchange.proof(run, tolerance)
         kind = write_folder(
             out,
             found.model,
@@ -69,15 +69,13 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
             settings=run.config.get("training"),
             model_type=run.config["imported"]["family"] if run.imported else None,
             preparation=found.preparation,
-            extra=write_modules(said, getattr(found.model.config, "dim", 0)),
+            extra=write_modules(run.config.get("imported", {}).get("embed", {}), getattr(found.model.config, "dim", 0)),
             generation=found.generation,
             problem=found.problem,
         )
         difference = _proved(Path(out), found, proof if proof is not None and proof.inputs else None, tolerance)
     tried = len(proof.inputs) if proof is not None else 0
-    write_file(
-        Path(out) / "README.md", export_card(run, kind, difference, tried, numbers=found.unit is not None).encode()
-    )
+    write_file(Path(out) / "README.md", export_card(run, found, kind, difference, tried).encode())
     return {"run": str(run.folder.path), "to": to, "folder": str(out), "model_type": kind, "difference": difference,
             **({"same_answers": tried} if tried else {})}  # fmt: skip
 
@@ -89,7 +87,7 @@ def _proved(folder: Path, found: Outgoing, proof: Proof | None, tolerance: float
     special = found.marks.ids() | (set() if tokenizer is None else set(tokenizer.special.tolist()))
     inputs = trial_inputs(found.model, vocab, special)
     try:
-        difference = prove(folder, found.model, inputs, USUAL if tokenizer is not None else (), proof)
+        difference = prove(folder, found.model, inputs, found.trial_texts, proof)
         if not difference <= tolerance:
             raise DataError(f"its values differ by {difference:.2g} there, more than {tolerance:g}", where=str(folder))
     except BaseException as error:

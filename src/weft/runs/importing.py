@@ -1,4 +1,4 @@
-"""Models of the Hugging Face library as runs: their codecs, and a run's config written down.
+"""Models of other tools as runs: folders of the Hugging Face library, and single files. A run's config is written down.
 
 Such a run predicts, looks and is evaluated like one that was trained here, and others start from it (--from).
 """
@@ -10,21 +10,19 @@ from typing import Any
 import torch
 
 from weft.config import field_types
-from weft.domains.registry import card_named
-from weft.domains.texts.codec.text import TOKENIZER, TextCodec
-from weft.domains.texts.exchange import tokenizer_of, without_task
-from weft.domains.texts.settings import TextTraining
+from weft.domains.registry import all_cards, exchange_of
 from weft.errors import WeftError, placed
 from weft.interop import Imported, read_folder, read_source
 from weft.interop.families import FAMILIES
 from weft.interop.families.headless import task_without_head
 from weft.interop.preprocessors import PREPROCESSOR_FILE
-from weft.interop.word_files import is_word_file
 from weft.modalities.image import PictureEmbed
+from weft.models.stream import Model
+from weft.objectives.objective import Objective
 from weft.runs.run import loaded, refuse_broken
-from weft.runs.word_runs import import_words
-from weft.storage.store import make_folder, shown
-from weft.tasks.adopting import Adopted
+from weft.storage.store import digest, make_folder, shown
+from weft.tasks.adopting import Adopted, AdoptedFile
+from weft.tasks.planning import files_of
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Loaded
 from weft.tasks.settings.sized import SizedTraining
@@ -61,23 +59,66 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
 
 
 def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loaded, tuple[str, ...]]:
-    """A Hugging Face folder, owner/name on the Hub, or a file of word vectors, written as a run; also what users should know."""
+    """A Hugging Face folder, owner/name on the Hub, or a file that a task takes, written as a run; also what users should know."""
     if out is not None:
         check_place(RunFolder(out), resume=False)
-    if is_word_file(source):
-        return import_words(source, out)
+    if (file := _in_a_file(Path(source))) is not None:
+        return _import_file(Path(source), *file, out), ()
     imported = read_source(source)
     config, files = as_run(imported)
-    folder = RunFolder(out if out is not None else fresh_folder(imported.name))
-    make_folder(folder.path)
     config["imported"]["digest"] = imported.digest()
-    result = {"parameters": parameters(imported.model), "steps": 0, "seconds": 0.0, "metrics": {}}
-    folder.finish(
-        Weights(imported.model, torch.float32).tensors(),
-        {**config, "result": result},
-        {**files, "README.md": _card(folder, imported, config, result)},
-    )
-    return loaded(folder, folder.config(), imported.model), (*imported.warnings, *_unprepared(imported))
+    facts = {
+        "came from": config["imported"]["source"],
+        "family": f"{imported.family} ({imported.architecture})",
+        "digest": f"SHA-256 {config['imported']['digest']}",
+        **({"remarks": "; ".join(imported.warnings)} if imported.warnings else {}),
+    }
+    summary = "A model that was trained elsewhere, read by weft from a folder of the Hugging Face library."
+    folder = RunFolder(out if out is not None else fresh_folder(imported.name))
+    run = _written(folder, imported.model, config, files, summary, facts)
+    return run, (*imported.warnings, *_unprepared(imported))
+
+
+def _in_a_file(path: Path) -> tuple[str, AdoptedFile] | None:
+    """The name of the task that takes a file as a model, and the model; None where no task does, or there is no file."""
+    for name, card in all_cards().items() if path.is_file() else ():
+        if card.adopts_files and (found := card.task.adopted_file(path)) is not None:
+            return name, found
+    return None
+
+
+def _import_file(path: Path, task: str, found: AdoptedFile, out: str | Path | None) -> Loaded:
+    """The model of a file, written as a run of the task that takes it."""
+    config = _config(task, found.model_name, found.model, found.objective, found.training.to_json(), path.name)
+    config["codecs"] = {end: codec.config.to_json() for end, codec in found.codecs.items()}
+    config["imported"] = {
+        "source": shown(path.absolute()),
+        "family": found.family,
+        "architecture": found.form,
+        "digest": digest(path)[1],
+    }
+    facts = {"came from": config["imported"]["source"], "form": found.form, **found.facts}
+    name = path.name.removesuffix(".gz").split(".")[0]
+    folder = RunFolder(out if out is not None else fresh_folder(name))
+    return _written(folder, found.model.eval(), config, files_of(found.codecs), found.summary, facts)
+
+
+def _written(
+    folder: RunFolder,
+    model: Model,
+    config: Mapping[str, Any],
+    files: Mapping[str, str | bytes],
+    summary: str,
+    facts: Mapping[str, str],
+) -> Loaded:
+    """A run folder with a model from elsewhere, opened again; `summary` and `facts` are for its model card."""
+    make_folder(folder.path)
+    result = {"parameters": parameters(model), "steps": 0, "seconds": 0.0, "metrics": {}}
+    use = f"weft tasks {config['task']}" if config["task"] else f'weft.load("{folder.path}").model'
+    card = model_card(folder.path.absolute().name, result, summary=summary, use=use, facts=facts)
+    tensors = Weights(model, torch.float32).tensors()
+    folder.finish(tensors, {**config, "result": result}, {**files, "README.md": card})
+    return loaded(folder, folder.config(), model)
 
 
 def _unprepared(imported: Imported) -> tuple[str, ...]:
@@ -90,37 +131,49 @@ def _unprepared(imported: Imported) -> tuple[str, ...]:
 def as_run(imported: Imported) -> tuple[dict[str, Any], dict[str, str]]:
     """The config.json of a run with this model, and the texts that go with it."""
     name = imported.task or task_without_head(imported.config)
-    task = None if name is None else card_named(name).task
-    adopted = (None if task is None else task.adopted(imported)) or without_task(imported)
-    tokenizer = tokenizer_of(imported)
-    record = DataRecord(described=f"data of its makers ({imported.name})", rule="not known")
-    config = {
+    exchange = exchange_of(name)
+    adopted = exchange.adopted(imported) or exchange_of(None).adopted(imported)
+    assert adopted is not None
+    training = _training(imported, adopted, exchange.training)
+    called = FAMILIES[imported.family].called
+    config = _config(name, called, imported.model, adopted.objective, training, imported.name)
+    config["codecs"] = {end: codec.to_json() for end, codec in adopted.codecs.items()}
+    config["imported"] = {
+        "source": imported.hub or shown(imported.source.absolute()),
+        **({"commit": imported.source.name} if imported.hub else {}),
+        "family": imported.family,
+        "architecture": imported.architecture,
+        "marks": imported.marks.write(),
+        **({"headless": True} if imported.task is None and name is not None else {}),
+        **({"embed": imported.embed} if imported.embed else {}),
+        **({"predict": imported.predict} if imported.predict else {}),
+        **({"broken": list(imported.broken)} if imported.broken else {}),
+    }
+    return config, dict(adopted.files)
+
+
+def _config(
+    task: str | None,
+    model_name: str,
+    model: Model,
+    objective: Objective.Config | None,
+    training: Mapping[str, Any],
+    data: str,
+) -> dict[str, Any]:
+    """The config.json of a run that was not trained here, but for its codecs and where it came from."""
+    return {
         "format": FORMAT,
-        "task": name,
-        "model_name": FAMILIES[imported.family].called,
+        "task": task,
+        "model_name": model_name,
         "preset": None,
         "from": None,
-        "model": imported.config.to_json(),
-        "objective": None if adopted.objective is None else adopted.objective.to_json(),
-        "training": _training(imported, adopted, TextTraining if task is None else task.training),
+        "model": model.config.to_json(),
+        "objective": None if objective is None else objective.to_json(),
+        "training": training,
         "budget": {"steps": None, "minutes": None, "epochs": None},
         "fingerprint": None,
-        "data": record.to_json(),
-        "codecs": {end: codec.to_json() for end, codec in adopted.codecs.items()},
-        "imported": {
-            "source": imported.hub or shown(imported.source.absolute()),
-            **({"commit": imported.source.name} if imported.hub else {}),
-            "family": imported.family,
-            "architecture": imported.architecture,
-            "marks": imported.marks.write(),
-            **({"headless": True} if imported.task is None and name is not None else {}),
-            **({"embed": imported.embed} if imported.embed else {}),
-            **({"predict": imported.predict} if imported.predict else {}),
-            **({"broken": list(imported.broken)} if imported.broken else {}),
-        },
+        "data": DataRecord(described=f"data of its makers ({data})", rule="not known").to_json(),
     }
-    read = any(isinstance(codec, TextCodec.Config) for codec in adopted.codecs.values())
-    return config, {TOKENIZER: tokenizer.to_json()} if tokenizer is not None and read else {}
 
 
 def _training(imported: Imported, adopted: Adopted, kind: type[SizedTraining]) -> dict[str, Any]:
@@ -128,15 +181,3 @@ def _training(imported: Imported, adopted: Adopted, kind: type[SizedTraining]) -
     known = {name: value for name, value in adopted.settings.items() if name in field_types(kind)}
     with placed(shown(imported.source / "config.json")):
         return kind(**known).to_json()
-
-
-def _card(folder: RunFolder, imported: Imported, config: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    facts = {
-        "came from": config["imported"]["source"],
-        "family": f"{imported.family} ({imported.architecture})",
-        "digest": f"SHA-256 {config['imported']['digest']}",
-        **({"remarks": "; ".join(imported.warnings)} if imported.warnings else {}),
-    }
-    use = f"weft tasks {config['task']}" if config["task"] else f'weft.load("{folder.path}").model'
-    summary = "A model that was trained elsewhere, read by weft from a folder of the Hugging Face library."
-    return model_card(folder.path.absolute().name, result, summary=summary, use=use, facts=facts)

@@ -1,17 +1,19 @@
-"""Adopted: what a task makes of a model that was trained elsewhere, so that it is a run of the task."""
+"""Adopted, AdoptedFile: what a task makes of a model that was trained elsewhere, so that it is a run of the task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from weft.interop import Imported
+from weft.models.stream import Model
 from weft.objectives import Classify, Number
 from weft.objectives.objective import Objective
-from weft.tasks.codec import Codec
+from weft.tasks.codec import Codec, Codecs
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.labels.several import SeveralCodec
+from weft.tasks.settings.sized import SizedTraining
 
 
 @dataclass(frozen=True)
@@ -19,11 +21,31 @@ class Adopted:
     """The codecs by end, as far as the folder says what they are; what is learned where a run goes on with the model.
 
     `objective` is None where the model learns nothing itself. `settings` are those of the training that later runs take over.
+    `files` are those that the codecs read, by name.
     """
 
     codecs: Mapping[str, Codec.Config]
     objective: Objective.Config | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AdoptedFile:
+    """A model out of one file, with all that a run has. `family` is what such files hold, `form` how this one is written.
+
+    `summary` and `facts` are for the model card.
+    """
+
+    model: Model
+    model_name: str
+    codecs: Codecs
+    objective: Objective.Config
+    training: SizedTraining
+    family: str
+    form: str
+    summary: str
+    facts: Mapping[str, str]
 
 
 def shape_of(imported: Imported) -> dict[str, Any]:

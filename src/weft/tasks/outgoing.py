@@ -32,12 +32,14 @@ class Outgoing:
     marks: Marks = Marks()
     labels: tuple[str, ...] = ()
     problem: str | None = None  # what the other library calls labels that are not one of several classes
+    trial_texts: tuple[str, ...] = ()  # texts that both tokenizers have to cut alike
     preparation: Preparation | None = None  # how pictures get their size
     unit: float | None = None  # beside which differences of values are small; None: of the values as they are
     pooling: TextPooling = TextPooling()  # how a text gets its vector
     generation: Mapping[str, Any] = field(
         default_factory=dict
     )  # how texts are written, as generation_config.json has it
+    remarks: tuple[str, ...] = ()  # what users of the export should know, for its README.md
 
 
 def plain_model(run: Loaded) -> Model:

@@ -4,7 +4,7 @@ read -> codecs -> encode -> size the model -> draw samples -> train -> measure  
 predict | measure | look | vectors                                                      using.py
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic
 
@@ -16,25 +16,23 @@ from weft.errors import WeftError
 from weft.generate.compute import Compute
 from weft.generate.prompts import Prompt
 from weft.inspect.views import View
-from weft.interop import Imported
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.card import Card
 from weft.tasks.codec import Codecs
+from weft.tasks.exchange import Exchange
 from weft.tasks.finetuning import decided, start_weights, with_lora
-from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import Parts
-from weft.tasks.proof import Proof
 from weft.tasks.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.progress import Progress
 
 
-class Task(ABC, Generic[D, E, S]):
-    """One thing that can be trained and used. Its words (name, summary, files, models) stand in its card.
+class Task(Exchange, Generic[D, E, S]):
+    """One thing that can be trained and used. Its words (name, summary, files, models) stand in its card,
+    what it says of models from and for other tools in `Exchange`.
 
     Optional methods refuse with a WeftError until a task defines them.
     """
@@ -185,20 +183,3 @@ class Task(ABC, Generic[D, E, S]):
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Any) -> Embedded:
         """Vectors with the names of what they are of; `how` is an `Embed`."""
         raise WeftError(f"a run of the task {self.name} gives no vectors", where="weft embed")
-
-    # To and from other libraries
-
-    def adopted(self, model: Imported) -> Adopted | None:
-        """What makes a model that was trained elsewhere a run of this task; None where the task takes none."""
-        return None
-
-    def outgoing(self, run: Loaded) -> Outgoing:
-        """What an export of a run asks for besides its weights."""
-        return with_labels(run)
-
-    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
-        """Questions that an export has to answer as the run does; None where it has no answers.
-
-        Without a head, a tokenizer or a mask there are none. Answers that are numbers may differ by twice the `tolerance`.
-        """
-        return None

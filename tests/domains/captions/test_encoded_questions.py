@@ -12,7 +12,7 @@ from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset.pictures import PictureData, held_apart
 from weft.domains.pictures.reading.album import Album, Found
 from weft.domains.pictures.reading.arrays import album_of
-from weft.domains.pictures.reading.settings import Augment
+from weft.domains.pictures.settings import Augment
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import DataError
 from weft.files.pictures.regions import Question

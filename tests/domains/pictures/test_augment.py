@@ -11,7 +11,7 @@ from weft.config import from_json
 from weft.domains.pictures.encoded import geometry
 from weft.domains.pictures.encoded.augment import Augment, augment, augment_with_mask, draws, mix, partner_indices
 from weft.domains.pictures.encoded.tone import sharpened, strong_changes, tinted, toned
-from weft.domains.pictures.reading.settings import OPERATIONS
+from weft.domains.pictures.settings import OPERATIONS
 from weft.errors import ConfigError
 
 EVERYTHING = Augment(shift=0.2, zoom=0.6, flip=True, turn=20.0, colour=0.5, strong=4, erase=0.5, mixup=0.4, cutmix=1.0)

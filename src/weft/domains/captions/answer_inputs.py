@@ -15,7 +15,7 @@ from weft.domains.captions.sample.named import NamedScene, named_scene, scene_of
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.given import given_pictures, in_batches, opened_pictures
 from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.errors import WeftError
 from weft.files.json_values import is_json
 from weft.files.pictures.locations import FilePlace

@@ -14,7 +14,7 @@ from weft.config import Config
 from weft.domains.pictures import given as pictures
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError, DataError, WeftError
 from weft.files.decoding import read_text

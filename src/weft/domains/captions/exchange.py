@@ -5,11 +5,11 @@ from dataclasses import replace
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pairs.exchange import plain_answers, searched, their_search
 from weft.domains.pairs.writing import SPARE_TOKENS
-from weft.domains.pictures.exchange import picture_codec_of, picture_settings, preparation_of, trial_pictures
+from weft.domains.pictures.exchange import picture_codec_of, picture_settings, trial_pictures, with_pictures
 from weft.domains.pictures.given import given_pictures
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.exchange import generation, marks_of, text_codec, tokenizer_of, with_text
+from weft.domains.texts.exchange import generation, marks_of, text_codec, text_files, tokenizer_of, with_text
 from weft.errors import WeftError
 from weft.interop import Imported, Marks
 from weft.modalities.text import TextEmbed
@@ -30,7 +30,7 @@ def adopted_captions(imported: Imported) -> Adopted:
     common = isinstance(imported.model, DualEncoder)
     objective = None if common else TargetToken.Config()
     codecs: dict[str, Codec.Config] = {**_caption_codec(imported), **picture_codec_of(imported)}
-    return Adopted(codecs, objective, picture_settings(imported))
+    return Adopted(codecs, objective, picture_settings(imported), text_files(imported))
 
 
 def _caption_codec(imported: Imported) -> dict[str, TextCodec.Config]:
@@ -58,7 +58,7 @@ def caption_outgoing(run: Loaded, end: str, how: type[Captioning] | None) -> Out
     """What an export of a run that writes about pictures asks for. `end` is the text that it writes, `how` by which search."""
     codec = text_codec(run, end)
     marks = _marks(run, codec)
-    found = replace(with_text(with_labels(run), run, codec, marks), preparation=preparation_of(run))
+    found = with_pictures(with_text(with_labels(run), run, codec, marks), run)
     if how is None or not isinstance(run.model, Seq2Seq):
         return found
     return replace(found, generation=generation(run, how, marks, SPARE_TOKENS))

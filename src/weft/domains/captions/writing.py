@@ -11,7 +11,7 @@ from weft.domains.captions.encoded.captions import SCORED, caption_ids, fitting,
 from weft.domains.pairs.writing import SPARE_TOKENS, WrittenText
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.given import given_pictures, in_batches
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError, DataError, WeftError
 from weft.generate.compute import prepared

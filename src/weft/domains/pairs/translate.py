@@ -19,7 +19,7 @@ from weft.domains.pairs.views.looking import look_at_writing
 from weft.domains.pairs.views.translation import LookAtTranslation
 from weft.domains.pairs.writing import TextWriter, answer_all, answered
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.exchange import text_settings
+from weft.domains.texts.exchange import text_files, text_settings
 from weft.files.documents import ENDINGS
 from weft.files.languages import language
 from weft.generate.decode import Decoding
@@ -115,7 +115,7 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         return look_at_writing(run, only_text(inputs), how, called="translation")
 
     def adopted(self, model: Imported) -> Adopted:
-        return Adopted(pair_codecs_of(model), TargetToken.Config(), text_settings(model))
+        return Adopted(pair_codecs_of(model), TargetToken.Config(), text_settings(model), text_files(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return pair_outgoing(run, self.Predict)

@@ -15,12 +15,11 @@ from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset.pictures import PictureData
 from weft.domains.pictures.encoded.batches import labelled_pictures
 from weft.domains.pictures.encoded.seen import SeenPictures
-from weft.domains.pictures.exchange import picture_codec_of, picture_proof, picture_settings, preparation_of
+from weft.domains.pictures.exchange import picture_codec_of, picture_proof, picture_settings, with_pictures
 from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.reading.settings import Ground
 from weft.domains.pictures.recipe import sizes as recipes
 from weft.domains.pictures.recipe.costs import labelled_cost
-from weft.domains.pictures.settings import PictureLabelTraining
+from weft.domains.pictures.settings import Ground, PictureLabelTraining
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.inspect.views import View
 from weft.interop import Imported
@@ -166,7 +165,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return Adopted(codecs, label_objective(label), picture_settings(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
-        return replace(with_labels(run), preparation=preparation_of(run))
+        return with_pictures(with_labels(run), run)
 
     def proof(self, run: Loaded, tolerance: float) -> Proof | None:
         return picture_proof(self, run, tolerance)

@@ -1,7 +1,6 @@
 """distill-images: a student learns from its own average to see the whole in the part (DINO). No labels are needed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import final
 
 import torch
@@ -17,7 +16,7 @@ from weft.domains.pictures.dataset.pictures import PictureData
 from weft.domains.pictures.encoded.batches import SCORED
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.encoded.views import MultiCrop, picture_views
-from weft.domains.pictures.exchange import picture_codec_of, picture_settings, preparation_of
+from weft.domains.pictures.exchange import picture_codec_of, picture_settings, with_pictures
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.recipe import sizes as recipes
 from weft.domains.pictures.recipe.costs import views_cost
@@ -163,7 +162,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         return Adopted(picture_codec_of(model), Distil.Config(), picture_settings(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
-        return replace(with_labels(run), preparation=preparation_of(run))
+        return with_pictures(with_labels(run), run)
 
 
 def _student(run: Loaded) -> Distilled:

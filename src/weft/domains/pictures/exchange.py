@@ -1,5 +1,6 @@
 """Models of pictures from elsewhere and for elsewhere: their codec and preparation, and pictures that try an export."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,17 @@ from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.encoded.frames import SMALL
 from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
-from weft.modalities.preparation import Preparation
 from weft.models.stream import Model
 from weft.tasks.adopting import shape_of
+from weft.tasks.outgoing import Outgoing
 from weft.tasks.planning import AnyTask
 from weft.tasks.proof import MOST, Proof, label_answers, predicted
 from weft.tasks.request import Loaded
+
+KEPT_ASPECT = (
+    "weft reads pictures with their aspect kept. Tools that follow preprocessor_config.json scale every picture to one"
+    " size, whatever its aspect: the same for pictures of that size, other values for others."
+)
 
 
 def picture_codec_of(imported: Imported) -> dict[str, PictureCodec.Config]:
@@ -37,10 +43,13 @@ def picture_settings(imported: Imported) -> dict[str, Any]:
     return {**shape_of(imported), **pictures, **imported.settings}
 
 
-def preparation_of(run: Loaded) -> Preparation | None:
-    """How pictures get their size, where the model's makers said it."""
+def with_pictures(found: Outgoing, run: Loaded) -> Outgoing:
+    """What an export has of a run's pictures, beside what is `found`: how they get their size, where the makers said it."""
     picture = run.codecs.get("picture")
-    return picture.config.preparation if isinstance(picture, PictureCodec) else None
+    if not isinstance(picture, PictureCodec):
+        return found
+    preparation = picture.config.preparation
+    return replace(found, preparation=preparation, remarks=(KEPT_ASPECT,) if preparation is None else ())
 
 
 def picture_proof(task: AnyTask, run: Loaded, tolerance: float) -> Proof | None:

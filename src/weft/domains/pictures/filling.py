@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.errors import ConfigError
 from weft.inspect.figures import png_of
 from weft.inspect.sheets import reconstructions, veiled

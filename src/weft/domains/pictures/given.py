@@ -21,10 +21,9 @@ from weft.domains.pictures.encoded.frames import ROOM, Frames, by_shape, frames_
 from weft.domains.pictures.encoded.preparing import prepared, read_prepared
 from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
 from weft.domains.pictures.reading.album import Album, Listed
-from weft.domains.pictures.reading.settings import Ground
 from weft.domains.pictures.reading.trying import find_pictures, read_images
 from weft.domains.pictures.recipe.sizes import USUAL
-from weft.domains.pictures.settings import PictureTraining
+from weft.domains.pictures.settings import Ground, PictureTraining
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.pictures.views.vision import LookAtPicture, PictureView
 from weft.errors import ConfigError, WeftError

@@ -1,7 +1,6 @@
 """reconstruct-images: hide most of each picture and learn to fill it in (MAE). No labels; classifiers start from here."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import final
 
 import torch
@@ -15,7 +14,7 @@ from weft.domains.pictures.dataset.pictures import PictureData
 from weft.domains.pictures.encoded.batches import plain_pictures
 from weft.domains.pictures.encoded.frames import by_shape
 from weft.domains.pictures.encoded.seen import SeenPictures
-from weft.domains.pictures.exchange import picture_codec_of, picture_settings, preparation_of
+from weft.domains.pictures.exchange import picture_codec_of, picture_settings, with_pictures
 from weft.domains.pictures.filling import Filling, answers, fill, sheet, squared_errors
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.recipe import sizes as recipes
@@ -152,7 +151,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return Adopted(picture_codec_of(model), Reconstruct.Config(), picture_settings(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
-        return replace(with_labels(run), preparation=preparation_of(run))
+        return with_pictures(with_labels(run), run)
 
 
 def _autoencoder(run: Loaded) -> Autoencoder:

@@ -10,7 +10,7 @@ from weft.domains.texts.cards import CLASSIFY_TEXT
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.labelled import LabelledData, read_texts
 from weft.domains.texts.encoded.labelled import LabelledIds
-from weft.domains.texts.exchange import label_proof, text_codec, text_settings, whole_texts, with_text
+from weft.domains.texts.exchange import label_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import LabelTraining
@@ -147,7 +147,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     def adopted(self, model: Imported) -> Adopted:
         label = label_codec(model, unnamed=NumberCodec)
         codecs = {**whole_texts(model), **({} if label is None else {"label": label})}
-        return Adopted(codecs, label_objective(label), text_settings(model))
+        return Adopted(codecs, label_objective(label), text_settings(model), text_files(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return with_text(with_labels(run), run, text_codec(run))

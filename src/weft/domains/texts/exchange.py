@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from weft.config import Config
-from weft.domains.texts.codec.text import TextCodec
+from weft.domains.texts.codec.text import TOKENIZER, TextCodec
 from weft.domains.texts.dataset.documents import CorpusPart
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.reading.tagged_texts import Tagged
+from weft.domains.texts.settings import TextTraining
 from weft.domains.texts.views.vectors import TextVectors
 from weft.errors import WeftError
 from weft.interop import Imported, Marks
@@ -22,7 +23,8 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
 from weft.storage.store import shown
 from weft.tasks.adopting import Adopted, shape_of
-from weft.tasks.outgoing import Outgoing
+from weft.tasks.exchange import Exchange
+from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.planning import AnyTask
 from weft.tasks.proof import MOST, Proof, label_answers, predicted
 from weft.tasks.request import Loaded
@@ -72,9 +74,10 @@ def text_settings(imported: Imported) -> dict[str, Any]:
     return {**shape_of(imported), **texts, **imported.settings}
 
 
-def without_task(imported: Imported) -> Adopted:
-    """What is kept of a model that no task uses: an encoder–decoder of texts without a head."""
-    return Adopted(whole_texts(imported), settings=text_settings(imported))
+def text_files(imported: Imported) -> dict[str, str]:
+    """The tokenizer.json that the codecs of a model's texts read; none where it came without a tokenizer."""
+    tokenizer = tokenizer_of(imported)
+    return {} if tokenizer is None else {TOKENIZER: tokenizer.to_json()}
 
 
 # For elsewhere
@@ -89,7 +92,7 @@ def with_text(found: Outgoing, run: Loaded, codec: TextCodec | None, marks: Mark
         return replace(found, marks=marks)
     writes = codec.config.role in ("source", "target", "caption")  # a decoder starts from an opening of its own
     text = marked_tokenizer(codec.tokenizer, () if writes else codec.marks.before, codec.marks.after)
-    return replace(found, tokenizer=codec.tokenizer, tokenizer_json=text, marks=marks)
+    return replace(found, tokenizer=codec.tokenizer, tokenizer_json=text, marks=marks, trial_texts=USUAL)
 
 
 def text_codec(run: Loaded, end: str = "text") -> TextCodec | None:
@@ -119,6 +122,24 @@ def generation(run: Loaded, kind: type[Config], marks: Marks, extra: int | None 
     if extra is not None and known is not None:
         longest = min(longest, int(known) + extra)
     return write_generation(run.usual(kind).to_json(), longest=longest)
+
+
+# Without a task
+
+
+@final
+class TextsWithoutTask(Exchange):
+    """Models that no task uses: encoder–decoders of texts without a head, and what is composed by hand."""
+
+    @property
+    def training(self) -> type[TextTraining]:
+        return TextTraining
+
+    def adopted(self, model: Imported) -> Adopted:
+        return Adopted(whole_texts(model), settings=text_settings(model), files=text_files(model))
+
+    def outgoing(self, run: Loaded) -> Outgoing:
+        return with_text(with_labels(run), run, text_codec(run))
 
 
 # Proofs

@@ -17,7 +17,7 @@ from weft.domains.texts.dataset.running import TextData
 from weft.domains.texts.encoded.masking import MaskedWindows, TokenMasker
 from weft.domains.texts.encoded.running import RunningIds
 from weft.domains.texts.encoded.whole_texts import TextAmount
-from weft.domains.texts.exchange import blank_proof, text_codec, text_settings, whole_texts, with_text
+from weft.domains.texts.exchange import blank_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.reading.corpus import Corpus, read_corpus
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import MaskTraining
@@ -137,7 +137,7 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         return embedded_texts(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
-        return Adopted(whole_texts(model), MaskedToken.Config(), text_settings(model))
+        return Adopted(whole_texts(model), MaskedToken.Config(), text_settings(model), text_files(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return with_text(with_labels(run), run, text_codec(run))

@@ -19,6 +19,7 @@ from weft.domains.texts.exchange import (
     generation,
     lines_of_text,
     text_codec,
+    text_files,
     text_settings,
     with_text,
 )
@@ -164,7 +165,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         return look_at(run, only_text(inputs), how, partial(next_tokens, run))
 
     def adopted(self, model: Imported) -> Adopted:
-        return Adopted(lines_of_text(model), NextToken.Config(), text_settings(model))
+        return Adopted(lines_of_text(model), NextToken.Config(), text_settings(model), text_files(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
         found = with_text(with_labels(run), run, text_codec(run))

@@ -12,7 +12,7 @@ from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData, read_sentences
 from weft.domains.texts.encoded.tagged import TaggedIds
-from weft.domains.texts.exchange import tag_proof, text_codec, text_settings, whole_texts, with_text
+from weft.domains.texts.exchange import tag_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.measures import tag_measures
 from weft.domains.texts.reading.schemes import entities
 from weft.domains.texts.reading.tagged_texts import Tagged
@@ -142,7 +142,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         scheme = "BIO" if any(name.startswith("B-") for name in names) else "plain"
         tags = TagCodec.Config(names=names, scheme=scheme)
         objective = None if model.several else Tags.Config()
-        return Adopted({**whole_texts(model), "tags": tags}, objective, text_settings(model))
+        return Adopted({**whole_texts(model), "tags": tags}, objective, text_settings(model), text_files(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
         found = with_text(with_labels(run), run, text_codec(run))

@@ -5,6 +5,7 @@ codec        WordCodec
 dataset      Text to learn words from, and what their vectors are measured on
 embed_words  embed-words
 encoded      a folder
+exchange     Word vectors from elsewhere and for elsewhere
 measures     Measures of vectors of words
 presets      The widths of vectors of words
 reading      Questions about words to measure vectors by

@@ -22,6 +22,7 @@ EMBED_WORDS = Card(
         "glove": "GloVe: vectors that predict how often two words stand near each other",
     },
     presets=WORD_PRESETS,
+    adopts_files=True,
     learns_from=("language-model",),
     listed=14,
 )

@@ -1,6 +1,7 @@
 """embed-words: learn a vector for every word, in which like words are near each other and analogies are sums."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, final
 
 import numpy as np
@@ -14,6 +15,7 @@ from weft.domains.words.cards import EMBED_WORDS
 from weft.domains.words.codec import WordCodec
 from weft.domains.words.dataset import HeldOutWords, WordData, held_out_words
 from weft.domains.words.encoded.vocabulary import WordIds, learn_words
+from weft.domains.words.exchange import adopted_words, write_words
 from weft.domains.words.recipe import RECIPE, WINDOWS, sized_vectors
 from weft.domains.words.settings import WordTraining
 from weft.domains.words.vectors import measured, objective_of, source_of, space_of, vectors_of, words_of
@@ -24,6 +26,7 @@ from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Objective
+from weft.tasks.adopting import AdoptedFile
 from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
@@ -46,6 +49,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
     unit = "pair"
     asks = (Asks("text", "a word", lines=True, several=True),)
     embeds = (Asks("text", "a word", lines=True),)
+    targets = ("word2vec",)
 
     class Predict(Config):
         """Settings of a prediction."""
@@ -144,3 +148,9 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
             raise WeftError(problem, where=str(run.folder.path), fix="give words, one each")
         vectors = table[[number for _, number in numbers if number is not None]]
         return Embedded([word for word, _ in numbers], vectors)
+
+    def adopted_file(self, path: Path) -> AdoptedFile | None:
+        return adopted_words(path)
+
+    def write_file(self, run: Loaded, path: Path, to: str) -> str:
+        return write_words(run, path)

@@ -10,7 +10,7 @@ from weft.domains.captions.views.words_view import look_at_words
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pictures.given import look_at_picture, one_picture, opened_pictures
 from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.errors import ConfigError

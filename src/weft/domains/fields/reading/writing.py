@@ -3,10 +3,7 @@
 A file is there whole or not at all. Missing values are NaN, declared as `_FillValue`; numbers are never packed, so none can overflow.
 """
 
-import contextlib
 import io
-import os
-import shutil
 import tempfile
 import zipfile
 from dataclasses import dataclass
@@ -23,9 +20,8 @@ from weft.domains.fields.reading.opening import libraries
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.grid_formats import is_store
-from weft.storage.disk import require_space, storage_error
-from weft.storage.lock import temporary
-from weft.storage.store import sync_folder, write_file
+from weft.files.writing import write_made
+from weft.storage.disk import storage_error
 from weft.version import VERSION
 
 if TYPE_CHECKING:
@@ -50,11 +46,7 @@ class Written:
 def write_fields(path: Path, like: Fields, written: Written) -> None:
     """Write values as a file of the layout of `like`, from which they were made: netCDF, or zarr by the ending."""
     check_output(path)
-    content = fields_content(path.suffix.lower(), like, written)
-    if path.suffix.lower() == ".zarr":
-        put_store(path, content)
-    else:
-        write_file(path, content)
+    write_made(path, fields_content(path.suffix.lower(), like, written))
 
 
 def fields_content(ending: str, like: Fields, written: Written) -> bytes:
@@ -74,24 +66,6 @@ def fields_content(ending: str, like: Fields, written: Written) -> bytes:
             return packed.getvalue()
         except OSError as error:
             raise storage_error(error, path, needed=dataset.nbytes) from error
-
-
-def put_store(path: Path, packed: bytes) -> None:
-    """Write a zarr store, given as the bytes of a zip file, as a folder: whole or not at all."""
-    require_space(path, len(packed))
-    unfinished = temporary(path.parent)
-    try:
-        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            archive.extractall(unfinished)
-        if is_store(path) and path.is_dir():
-            shutil.rmtree(path)
-        os.replace(unfinished, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise storage_error(error, path, needed=len(packed)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(unfinished) if unfinished.is_dir() else os.unlink(unfinished)
 
 
 def check_output(path: Path) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, final
+from typing import Any, Protocol, final
 
 from weft.batches.order import key
+from weft.domains.pictures.dataset.facts import contact_sheet_of, pictures_in_numbers
 from weft.domains.pictures.dataset.split import split_album
 from weft.domains.pictures.reading import recognising as images
 from weft.domains.pictures.reading.album import Album, Found
@@ -53,6 +54,14 @@ class PictureData(Dataset[Album, Album]):
         """The file of the first held-out picture; None where it stands in no file of its own."""
         place = self.held_out.pictures[0].place if self.held_out.pictures else None
         return str(place.path) if isinstance(place, FilePlace) else None
+
+    def pictures_in_numbers(self) -> dict[str, Any]:
+        """How many pictures there are to train on, of which sizes, classes and kinds."""
+        return pictures_in_numbers(self.train)
+
+    def contact_sheet(self, title: str, format: str) -> bytes:
+        """A sheet of pictures spread evenly over those to train on, each with its name and its class."""
+        return contact_sheet_of(self.train, title, format)
 
 
 @final

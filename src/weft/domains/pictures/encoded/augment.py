@@ -17,7 +17,7 @@ from weft.batches.draws import Dice, draws
 from weft.domains.pictures.encoded.geometry import boxes, place, zoom_of
 from weft.domains.pictures.encoded.mixing import mix, partner_indices
 from weft.domains.pictures.encoded.tone import sharpened, strong_changes, tinted, toned
-from weft.domains.pictures.reading.settings import Augment
+from weft.domains.pictures.settings import Augment
 
 __all__ = ["Augment", "augment", "augment_with_mask", "draws", "mix", "partner_indices", "zoomed"]
 

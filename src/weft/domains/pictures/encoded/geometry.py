@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.batches.draws import Dice
-from weft.domains.pictures.reading.settings import Augment
+from weft.domains.pictures.settings import Augment
 
 WIDEST = math.log(4 / 3)  # of a part that is zoomed into, against the picture's own proportions
 MOST_SLANT = 20.0  # degrees: what is turned all the way round is still not slanted beyond recognition

@@ -8,7 +8,7 @@ from torch import Tensor
 from weft.batches import order
 from weft.batches.draws import Dice, beta
 from weft.domains.pictures.encoded.geometry import boxes
-from weft.domains.pictures.reading.settings import Augment
+from weft.domains.pictures.settings import Augment
 
 
 def partner_indices(indices: np.ndarray, *, key: str) -> np.ndarray:

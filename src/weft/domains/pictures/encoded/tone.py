@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.batches.draws import Dice
-from weft.domains.pictures.reading.settings import OPERATIONS, Augment
+from weft.domains.pictures.settings import OPERATIONS, Augment
 
 LUMINANCE = np.array([0.299, 0.587, 0.114])  # of red, green and blue (ITU-R BT.601)
 STRONG_LIGHT, STRONG_SHARPNESS, HUE = 0.6, 0.9, math.pi / 4

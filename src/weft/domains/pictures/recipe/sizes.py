@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 from weft.domains.pictures.dataset.pictures import PictureData
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.presets import PICTURES
-from weft.domains.pictures.reading.settings import Augment
-from weft.domains.pictures.settings import PictureTraining
+from weft.domains.pictures.settings import Augment, PictureTraining
 from weft.errors import WeftError
 from weft.models.backbone import backbone_name, embed_of
 from weft.models.stream import Stream

@@ -12,7 +12,7 @@ from einops import rearrange
 from torch import Tensor
 
 from weft.core.recording import Reading, record
-from weft.domains.pictures.reading.settings import Ground
+from weft.domains.pictures.settings import Ground
 from weft.domains.pictures.views.learned_view import learned_names
 from weft.errors import ConfigError
 from weft.inspect.maps import Maps, MapsView
